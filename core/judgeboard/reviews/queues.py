@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pydantic.fields import FieldInfo
 from sqlalchemy import Connection
 
 from judgeboard.domain import (
@@ -22,7 +23,9 @@ from judgeboard.people.permissions import Actor, actor_name, allowed, role_now
 from judgeboard.people.roster import list_people
 from judgeboard.reviews.checks import ASKED
 from judgeboard.reviews.outcome import update_flag_states
-from judgeboard.stats.estimates import percent
+from judgeboard.settings.fields import Option
+from judgeboard.settings.option_words import unit_of
+from judgeboard.settings.sections import TESTS, QueueOptions
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -358,19 +361,17 @@ def queue_progress(
 def describe_rules(
     queue: Queue, schema: SchemaVersion | None = None, *, for_lead: bool = False
 ) -> dict[str, str]:
-    """Return the options of a queue by their labels; options of repeats and test items only ``for_lead``."""
+    """Return the options of a queue by their labels; options of repeats and test items only ``for_lead``.
+
+    An option that is off, and off by default, is left out.
+    """
     plan = queue.plan or {"strata": (), "judge": None, "other_judge": None}
     kind = "flagged answers" if queue.flagged_only else "answers"
     where = "all" if queue.filter == RowFilter() else describe(queue.filter)
-    hidden = {"other people": queue.blind_people, "the judge": queue.blind_judge}
-    shown_after = (
-        queue.blind_judge and queue.reveal and queue.subject != PAIRS
-    )  # after a pair, the next one is shown
     number = min(queue.max_items or 0, queue.drawn_from or 0)
     if queue.plan is not None:
         number = sum(stratum["drawn"] for stratum in plan["strata"])
     is_limited = queue.max_items is not None and queue.drawn_from is not None
-    grades, optional = ((), ()) if queue.subject == PAIRS else (queue.grades, queue.optional_grades)
     values = {
         "Items": PAIRS
         if queue.subject == PAIRS
@@ -383,24 +384,30 @@ def describe_rules(
         "Strata": str(len(plan["strata"]) or ""),
         "Judges": ", ".join(filter(None, (plan["judge"], plan["other_judge"]))),
         "Order": ORDER_LABELS[queue.sort],
-        "Reviews per item": str(queue.reviews_needed),
-        "Overlap": percent(queue.overlap) if queue.reviews_needed > 1 else None,
-        "Blind to": ", ".join(name for name, is_hidden in hidden.items() if is_hidden) or "nobody",
-        "Judge shown": "after the review" if shown_after else None,
         "Label schema": None if schema is None else schema.title,
-        "Required": ", ".join(grades),
-        "Optional": ", ".join(optional),
-        "Random sample": percent(queue.sampling_rate) if queue.sampling_rate else None,
-        "Implied labels": None
-        if queue.implied_labels is None
-        else "yes"
-        if queue.implied_labels
-        else "no",
-        "Test items": percent(queue.test_rate) if queue.test_rate and for_lead else None,
-        "Own items again": percent(queue.repeat_rate) if queue.repeat_rate and for_lead else None,
-        "Lease": f"{queue.lease_seconds / 60:g} min",
     }
+    # The guidelines are long: they have a place of their own.
+    left_out = queue.unused() | {"guidelines"}
+    for name, about in QueueOptions.model_fields.items():
+        value = getattr(queue, name)
+        is_off = not value and value == about.default
+        is_for_leads = any(
+            isinstance(each, Option) and each.group == TESTS for each in about.metadata
+        )
+        if about.title and not is_off and name not in left_out and (for_lead or not is_for_leads):
+            values[about.title] = _option_words(value, about)
     return {label: value for label, value in values.items() if value}
+
+
+def _option_words(value: object, about: FieldInfo) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(value) or "none"
+    if isinstance(value, int | float):
+        factor, unit = unit_of(about)
+        return f"{value * factor:g} {unit}".strip()
+    return str(value)
 
 
 def unknown_values(connection: Connection, queue: Queue) -> list[str]:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from judgeboard.errors import BadInput
+from judgeboard.settings.fields import Option
 from judgeboard.settings.sections import JudgeFields, fields_of
 from judgeboard.text import number_words
 
@@ -27,8 +28,21 @@ M = TypeVar("M", bound=BaseModel)
 def bounds(about: FieldInfo) -> tuple[float, float]:
     """Return the lowest and the highest number of a field, infinite without a limit."""
     low = next((each.ge for each in about.metadata if isinstance(each, Ge)), -math.inf)
-    high = next((each.le for each in about.metadata if isinstance(each, Le)), math.inf)
+    high = next(
+        (
+            each.le if isinstance(each, Le) else each.lt
+            for each in about.metadata
+            if isinstance(each, Le | Lt)
+        ),
+        math.inf,
+    )
     return cast(tuple[float, float], (low, high))
+
+
+def unit_of(about: FieldInfo) -> tuple[float, str]:
+    """Return the unit in which people read and write a number, after the factor from its own unit."""
+    metavar = next((each.metavar for each in about.metadata if isinstance(each, Option)), None)
+    return {"SHARE": (100, "%"), "SECONDS": (1 / 60, "min")}.get(metavar or "", (1, ""))
 
 
 def range_words(about: FieldInfo) -> str:

@@ -292,14 +292,15 @@ def _guidelines(value: str) -> str:
 
 
 Grades = Annotated[tuple[Annotated[Text, AfterValidator(_grade)], ...], BeforeValidator(listed)]
-_TESTS, _RARE = "Tests of reviewers", "Rarely needed"
+TESTS, _RARE = "Tests of reviewers", "Rarely needed"
 
 
 class QueueOptions(BaseModel):
     """Which items a queue has, and how people review them.
 
     The name of a field is the name of its column in the table of queues. A field with a title is
-    shown in the form of a new queue.
+    shown in the form of a new queue and in the rules of a queue; only leads see those of the group
+    `TESTS`.
     """
 
     model_config = ConfigDict(
@@ -341,6 +342,7 @@ class QueueOptions(BaseModel):
             alias="needed",
             ge=1,
             le=20,
+            title="Reviews per item",
             description="Number of reviews per item, each by another person.",
         ),
         Option(metavar="N"),
@@ -348,7 +350,7 @@ class QueueOptions(BaseModel):
     overlap: Annotated[
         Share,
         Field(
-            title="Share of the items with this many reviews",
+            title="Overlap",
             description="Share of the items that get as many reviews as --needed says. The other items get one review.",
         ),
         Option(metavar="SHARE"),
@@ -389,19 +391,19 @@ class QueueOptions(BaseModel):
     sampling_rate: Annotated[
         Rate,
         Field(
-            title="Randomly sampled answers",
+            title="Random sample",
             description="Share of randomly sampled answers in the queue. If too few answers are sampled, raise "
             "`random_share` (Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flags apply`.",
         ),
-        Option(_TESTS, "SHARE"),
+        Option(metavar="SHARE"),
     ] = 0.0
     repeat_rate: Annotated[
         Rate,
         Field(
-            title="Repeated after a week",
+            title="Own items again",
             description="Probability that reviewers get one of their own items again after a week, unannounced.",
         ),
-        Option(_TESTS, "SHARE"),
+        Option(TESTS, "SHARE"),
     ] = 0.0
     test_rate: Annotated[
         Rate,
@@ -409,7 +411,7 @@ class QueueOptions(BaseModel):
             title="Test items",
             description="Probability that reviewers get a test item (an answer with a gold label), unannounced.",
         ),
-        Option(_TESTS, "SHARE"),
+        Option(TESTS, "SHARE"),
     ] = 0.0
     training: Annotated[
         bool,
@@ -417,13 +419,14 @@ class QueueOptions(BaseModel):
             description="Let everybody review the same answers with gold labels, in random order, and show the gold "
             "label after each review."
         ),
-        Option(_TESTS),
+        Option(TESTS),
     ] = False
     guidelines: Annotated[
         Annotated[Text, AfterValidator(_guidelines)] | None,
         Field(
             title="Guidelines",
-            description="Guidelines for the reviewers. The command and the file name a text file.",
+            description="What counts as a problem in this queue, shown beside every item. The command and the file "
+            "name a text file.",
         ),
         Option(metavar="FILE"),
     ] = None
@@ -435,8 +438,9 @@ class QueueOptions(BaseModel):
     implied_labels: Annotated[
         bool | None,
         Field(
+            title="Implied labels",
             description="If a review gives no label, store the label hallucinated for confirm, and grounded for "
-            "dismiss (default: the setting `implied_labels`)."
+            "dismiss (default: the setting `implied_labels`).",
         ),
         Option(_RARE, off="--no-implied-labels"),
     ] = None
@@ -450,6 +454,7 @@ class QueueOptions(BaseModel):
         Field(
             ge=10,
             le=86_400,
+            title="Lease",
             description="Seconds that an item stays reserved for its reviewer without activity.",
         ),
         Option(_RARE, "SECONDS"),
@@ -458,6 +463,22 @@ class QueueOptions(BaseModel):
     def given(self) -> dict[str, Any]:
         """Return the options that are not left to their defaults."""
         return {name: getattr(self, name) for name in self.model_fields_set}
+
+    def unused(self) -> set[str]:
+        """Return the names of the options that have no effect, because of the other options."""
+        of_pairs = self.subject == "pairs"
+        is_used = {
+            "reviews_needed": not self.training,
+            "overlap": not self.training and self.reviews_needed > 1,
+            "reveal": self.blind_judge and not of_pairs,
+            "grades": not of_pairs,
+            "optional_grades": not of_pairs,
+            "sampling_rate": self.flagged_only and not of_pairs and not self.training,
+            "repeat_rate": not of_pairs and not self.training,
+            "test_rate": not of_pairs and not self.training,
+            "implied_labels": not of_pairs,
+        }
+        return {name for name, used in is_used.items() if not used}
 
 
 class Preset(NamedTuple):

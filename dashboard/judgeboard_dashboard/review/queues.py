@@ -7,6 +7,7 @@ from itertools import count as count_from
 from typing import Any
 
 import streamlit as st
+from pydantic.fields import FieldInfo
 
 from judgeboard.domain import Action, QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
@@ -26,7 +27,7 @@ from judgeboard.reviews.queues import (
     create_queue,
     queue_progress,
 )
-from judgeboard.settings.option_words import bounds
+from judgeboard.settings.option_words import bounds, unit_of
 from judgeboard.settings.sections import FIRST_SAMPLE, FIRST_SAMPLE_NAME, PRESETS, QueueOptions
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
@@ -91,8 +92,7 @@ _PRESET, _SIZE, _PROPOSED, _NEW_SCHEMA = "nq_preset", "nq_size", "nq_proposed", 
 MOST_SHOWN = 5  # of a person's own queues
 GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
 PRESET_SIZE = 100
-IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
-_DEFAULTS = QueueOptions()
+CHOICES = {"As in Settings": None, "Yes": True, "No": False}
 MOST = 50
 PLAN_LABELS = "Plan the labels for a figure"
 
@@ -462,52 +462,31 @@ def queue_form() -> None:
             placeholder="None: choose everything yourself",
             on_change=_use_preset,
         )
-    with right:
-        # First, because the possible orders depend on it.
-        for name in ("blind_judge", "blind_people"):
-            values[name] = _drawn(name)
-        values["reveal"] = not values["blind_judge"] or _drawn("reveal")
-    with left:
         _what(values, where)
-        _how_many(values)
-        _size(values)
     with right:
-        schema = _grades(values)
-        blind = (
-            values["blind_judge"]
-            or values["blind_people"]
-            or values["subject"] == PAIRS
-            or values["training"]
+        # First, because the possible orders and the size depend on these options.
+        schema = None if values["subject"] == PAIRS else _schema()
+        _options(
+            values,
+            are_numbers=False,
+            without=() if schema is None else ("grades", "optional_grades"),
         )
+        is_blind = values["blind_judge"] or values["blind_people"]
         people = st.multiselect(
             "Assign to",
             known_people(),
             key="nq_people",
             accept_new_options=True,
-            placeholder="Choose its reviewers" if blind else "Everybody",
+            placeholder="Choose its reviewers"
+            if is_blind or values["subject"] == PAIRS or values["training"]
+            else "Everybody",
             help="A blind queue must name its reviewers. They see its answers only in the queue, until they have "
             "reviewed them.",
         )
-        if values["subject"] == ANSWERS:
-            implied = st.segmented_control(
-                "A decision implies a label",
-                list(IMPLIED_CHOICES),
-                default="As in Settings",
-                required=True,
-                key="nq_implied",
-                help="Yes: if a review gives no label, confirm stores the label hallucinated, and dismiss stores "
-                "grounded. This applies to flags of all rules. The label is shown before it is stored.",
-            )
-            values["implied_labels"] = IMPLIED_CHOICES.get(implied)
-        minutes = st.number_input(
-            "Reserve an item for (minutes)",
-            value=_DEFAULTS.lease_seconds / 60,
-            step=5.0,
-            format="%.4g",
-            key="nq_minutes",
-        )
-        values["lease_seconds"] = round(minutes * 60)
-        values["guidelines"] = _drawn("guidelines")
+    with left:
+        _order(values)
+        _options(values, are_numbers=True)
+        _size(values)
     with st.container(key="nq_end", horizontal=True, vertical_alignment="center", gap="small"):
         if st.button(
             "Create queue", key="nq_create", type="primary", icon=":material/add:", wrap=False
@@ -551,11 +530,14 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
             key="nq_narrow",
             type="tertiary",
         )
+
+
+def _order(values: dict[str, Any]) -> None:
     if values["training"]:
         caption(
             "Everybody reviews all items, in random order, and is told the gold label after each review."
         )
-        values["order"] = QueueOrder.RANDOM
+        values["sort"] = QueueOrder.RANDOM
         return
     if values["subject"] == PAIRS:
         caption("Pairs are chosen by query type, source, model and id.")
@@ -568,43 +550,42 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
         help=f"{WORST_HELP} This also holds for answers of the same difference. Answers that join the queue later come "
         "after those of the same severity, difference or day.",
     )
-    values["order"] = order or QueueOrder.OLDEST
+    values["sort"] = order or QueueOrder.OLDEST
 
 
-def _how_many(values: dict[str, Any]) -> None:
-    if values["training"]:
-        return
-    st.session_state.setdefault("nq_needed", 1)
-    fewest, most = bounds(QueueOptions.model_fields["reviews_needed"])
-    values["needed"] = int(
-        st.number_input("Reviews per item", int(fewest), int(most), key="nq_needed")
-    )
-    shares = {
-        "overlap": values["needed"] > 1,
-        "sampling_rate": values["subject"] != PAIRS and values["flagged_only"],
-        "repeat_rate": values["subject"] != PAIRS,
-        "test_rate": values["subject"] != PAIRS,
-    }
-    values |= {name: _drawn(name) for name, is_shown in shares.items() if is_shown}
+def _options(values: dict[str, Any], *, are_numbers: bool, without: Sequence[str] = ()) -> None:
+    """Show a field for each option that has a title and an effect on the queue, and store its value in ``values``."""
+    for name, about in QueueOptions.model_fields.items():
+        unused = QueueOptions.model_construct(**values).unused()
+        is_shown = about.title is not None and name not in unused and name not in without
+        if is_shown and (about.annotation in {int, float}) == are_numbers:
+            values[name] = _option(name, about)
 
 
-def _drawn(name: str) -> object:
-    """Show the field of an option, and return its value. A share is a number of percent."""
-    about, key = QueueOptions.model_fields[name], f"nq_{name}"
-    title, tip = about.title or name, about.description
+def _option(name: str, about: FieldInfo) -> object:
+    """Show the field of an option, and return its value."""
+    title, tip, key = about.title or name, about.description, f"nq_{name}"
+    # The state of the session has the value of a preset.
+    st.session_state.setdefault(key, _shown(about, about.default))
+    if about.annotation in {int, float}:
+        factor, unit = unit_of(about)
+        low, high = bounds(about)
+        number = st.number_input(
+            f"{title} ({unit})" if unit else title,
+            float(low * factor),
+            float(high * factor),
+            step=1.0,
+            format="%.4g",
+            key=key,
+            help=tip,
+        )
+        return round(number / factor) if about.annotation is int else number / factor
     if about.annotation is bool:
-        # The state of the session has the value of a preset.
-        st.session_state.setdefault(key, about.default)
         return st.checkbox(title, key=key, help=tip)
-    if name == "guidelines":
-        hint = "What counts as a problem in this queue. Shown beside every item as plain text."
-        text = st.text_area(title, key=key, height=140, placeholder=hint)
-        return (text or "").strip() or None
-    if name in {"grades", "optional_grades"}:
+    if isinstance(about.default, tuple):
         grades = st.multiselect(
             title,
             ASKED,
-            default=about.default,
             format_func=lambda name: GRADES.get(name, name),
             key=key,
             accept_new_options=True,
@@ -612,10 +593,22 @@ def _drawn(name: str) -> object:
             help=tip,
         )
         return tuple(grades)
-    percent = st.number_input(
-        f"{title} (%)", 0.0, 100.0, about.default * 100, 1.0, format="%.4g", key=key, help=tip
-    )
-    return percent / 100
+    if about.annotation == bool | None:
+        choice = st.segmented_control(title, list(CHOICES), required=True, key=key, help=tip)
+        return CHOICES.get(choice or "")
+    text = st.text_area(title, key=key, height=140, help=tip)
+    return text.strip() or None
+
+
+def _shown(about: FieldInfo, value: Any) -> object:
+    """Return the value of an option as its field of the form has it."""
+    if about.annotation in {int, float}:
+        return float(value * unit_of(about)[0])
+    if about.annotation == bool | None:
+        return next(label for label, choice in CHOICES.items() if choice is value)
+    if isinstance(value, tuple):
+        return list(value)
+    return "" if value is None else value
 
 
 def _size(values: dict[str, Any]) -> None:
@@ -650,7 +643,7 @@ def _size(values: dict[str, Any]) -> None:
         return
     words = f"{count(matching, 'pair' if pairs else 'answer')} {'matches' if matching == 1 else 'match'}. "
     size = matching if values["max_items"] is None else min(matching, values["max_items"])
-    drawn = ", drawn at random" if size < matching and values["order"] is QueueOrder.RANDOM else ""
+    drawn = ", drawn at random" if size < matching and values["sort"] is QueueOrder.RANDOM else ""
     show(tag("div", words, tag("b", f"The queue will have {size:,}{drawn}."), cls="jb-say"))
 
 
@@ -671,9 +664,10 @@ def _use_preset() -> None:
     options = PRESETS[chosen].options
     st.session_state["nq_subject"] = FLAGGED if options.flagged_only else EVERY
     st.session_state[_SIZE] = options.max_items
-    st.session_state["nq_needed"] = options.reviews_needed
-    st.session_state["nq_blind_judge"] = options.blind_judge
-    st.session_state["nq_blind_people"] = options.blind_people
+    for name in set().union(*(preset.options.model_fields_set for preset in PRESETS.values())):
+        about = QueueOptions.model_fields[name]
+        if about.title is not None:
+            st.session_state[f"nq_{name}"] = _shown(about, getattr(options, name))
     order = _order_field(blind=options.blind_judge, flagged_only=options.flagged_only)
     st.session_state[order] = options.sort
     if st.session_state.get("nq_name", "") in ("", st.session_state.get(_PROPOSED)):
@@ -687,10 +681,8 @@ def _use_preset() -> None:
         )
 
 
-def _grades(values: dict[str, Any]) -> str | None:
-    """Show the fields to choose a label schema or grades. Return the title of the schema, None for grades."""
-    if values["subject"] == PAIRS:
-        return None
+def _schema() -> str | None:
+    """Show the field to choose a label schema. Return its title, None for grades."""
     with reading() as connection:
         titles = [each.title for each in list_schemas(connection)]
     if _NEW_SCHEMA in st.session_state:
@@ -708,10 +700,7 @@ def _grades(values: dict[str, Any]) -> str | None:
             "New schema", key="nq_schemas", icon=":material/add:", type="tertiary", wrap=False
         ):
             _new_schema()
-    if schema is not None:
-        return str(schema)
-    values |= {name: _drawn(name) for name in ("grades", "optional_grades")}
-    return None
+    return schema
 
 
 @st.dialog("New label schema", width="large")

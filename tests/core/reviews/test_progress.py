@@ -114,9 +114,11 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(cas
         "Order": "in random order",
         "Reviews per item": "3",
         "Overlap": "20 %",
-        "Blind to": "other people, the judge",
-        "Judge shown": "after the review",
-        "Optional": "groundedness, quality",
+        "Blind to other people": "yes",
+        "Blind to the judge": "yes",
+        "Show the judge after the grade": "yes",
+        "Required grades": "none",
+        "Optional grades": "groundedness, quality",
         "Random sample": "10 %",
         "Own items again": "5 %",
         "Lease": "5 min",
@@ -128,5 +130,5 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(cas
 def test_a_queue_of_pairs_promises_no_look_at_the_judge(case: QueueCase) -> None:
     made = case.queue("pairs", subject="pairs", order="oldest")
     rules = describe_rules(made.queue)
-    assert rules["Blind to"] == "other people, the judge"
-    assert "Judge shown" not in rules
+    assert rules["Blind to other people"] == rules["Blind to the judge"] == "yes"
+    assert "Show the judge after the grade" not in rules

@@ -127,7 +127,7 @@ def test_without_a_second_reviewer_it_starts_a_queue_for_two(
     page = open_page("overview")
     assert text_with(page, "Missing: ", "10 more answers", "10 minutes")
     page = press(page, "overlap_queue")
-    assert page.session_state["nq_needed"] == 2
+    assert page.session_state["nq_reviews_needed"] == 2
 
 
 def test_what_failed_to_arrive_or_to_run_has_a_button(
