@@ -15,14 +15,19 @@ from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import MIN_PAIRS, complement
-from judgeboard.stats.pair_statistics import STATISTICS, Pairs, PairStatistics, statistics_of
+from judgeboard.stats.pair_statistics import (
+    STATISTICS,
+    STATISTICS_OF_ALL,
+    Pairs,
+    PairStatistics,
+    statistics_of,
+)
 from judgeboard.stats.rater_agreement import (
     OverallAgreement,
     RaterPair,
     overall_agreement,
     pairs_of_raters,
 )
-from judgeboard.stats.rates import STATISTICS_OF_ALL
 from judgeboard.stats.ratings import Human, Ratings, Scale
 from judgeboard.text import counted
 

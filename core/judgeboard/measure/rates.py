@@ -39,9 +39,9 @@ from judgeboard.stats.estimates import (
     within_range,
 )
 from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.pair_statistics import STATISTICS_OF_ALL
 from judgeboard.stats.rates import (
     FEW_GROUPS,
-    STATISTICS_OF_ALL,
     Stratum,
     Target,
     bounds,

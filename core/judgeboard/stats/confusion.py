@@ -165,6 +165,80 @@ def _macro(hits: FloatArray, of: FloatArray, tables: FloatArray) -> FloatArray:
 
 
 ONE_CATEGORY = "both sides gave only one category, the same one"
+FEWEST_OF_CLASS = 15
+"""With fewer rows of a class, intervals of macro averages held the truth in 60 to 91 of 100 simulations."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellStatistic:
+    """A statistic of the shares of the four cells (`cells_of`) of a table of good and bad answers.
+
+    ``of_shares`` returns the value (None: undefined) and its slope for each cell. Its interval is
+    on ``scale``. Labels in the ``counted`` cells count; a mean ``of_classes`` needs enough labels
+    of both.
+    """
+
+    of_shares: Callable[[FloatArray], tuple[float | None, FloatArray]]
+    scale: Transform
+    counted: Sequence[float] | BoolArray = (1, 1, 1, 1)
+    of_classes: bool = False
+
+
+def cells_of(people_bad: AnyArray, judge_bad: AnyArray) -> IntArray:
+    """Return the cell of each label and its verdict; both are 1 or True if bad.
+
+    The cells are: good and judged good, good and judged bad, bad and judged good, bad and judged bad.
+    """
+    return (2 * people_bad + judge_bad).astype(np.int64)
+
+
+def kappa_of_cells(shares: FloatArray) -> tuple[float | None, FloatArray]:
+    """Return Cohen's kappa of the shares of the four cells (None: undefined), and its slope for each of them."""
+    judged, bad = float(shares[1] + shares[3]), float(shares[2] + shares[3])
+    seen, chance = float(shares[0] + shares[3]), judged * bad + (1 - judged) * (1 - bad)
+    if chance >= 1 - _FLAT:
+        return None, np.zeros(4)
+    of_chance = np.array([0.0, 2 * bad - 1, 2 * judged - 1, 2 * (bad + judged) - 2])
+    slopes = np.array([1.0, 0, 0, 1]) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
+    return (seen - chance) / (1 - chance), slopes
+
+
+def ratio_of_cells(
+    upper: Sequence[float] | BoolArray,
+    lower: Sequence[float] | BoolArray,
+    counted: Sequence[float] | BoolArray | None = None,
+) -> CellStatistic:
+    """Return the statistic that divides two sums of cells; the ``counted`` cells are by default those of ``lower``."""
+    above, below = np.asarray(upper, dtype=np.float64), np.asarray(lower, dtype=np.float64)
+
+    def of_shares(shares: FloatArray) -> tuple[float | None, FloatArray]:
+        whole = float(shares @ below)
+        if whole < _FLAT:
+            return None, np.zeros(4)
+        value = float(shares @ above) / whole
+        return value, (above - value * below) / whole
+
+    return CellStatistic(of_shares, "the logit", lower if counted is None else counted)
+
+
+def table_of_cells(
+    compute: Callable[[FloatArray], FloatArray], scale: Transform, *, of_classes: bool = False
+) -> CellStatistic:
+    """Return a statistic of confusion tables as one of the shares of the four cells, with numeric slopes."""
+
+    def of_shares(shares: FloatArray) -> tuple[float | None, FloatArray]:
+        # A step into the table: a share of 0 has no smaller one.
+        moved = np.vstack((shares, shares + _STEP * np.eye(4)))
+        values = compute(moved.reshape(-1, 2, 2))
+        if np.isnan(values).any():
+            return None, np.zeros(4)
+        return float(values[0]), (values[1:] - values[0]) / _STEP
+
+    return CellStatistic(of_shares, scale, of_classes=of_classes)
+
+
+_STEP = 1e-7
+_FLAT = 1e-12
 
 
 class TableEstimates:

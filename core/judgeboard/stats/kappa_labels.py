@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.confusion import cells_of, kappa_of_cells
 from judgeboard.stats.estimates import t_quantile
 from judgeboard.stats.intervals import TRANSFORMS
 from judgeboard.stats.rates import (
     FEWEST_OF_RARER,
-    STATISTICS_OF_ALL,
     Labels,
     Population,
     Target,
-    cells_of,
     linearised,
     missing_of_strata,
     weighted_agreement,
@@ -93,13 +92,12 @@ def _projection(
     target: Target,
 ) -> Callable[[Sequence[int]], tuple[float, float]]:
     """Return a function from further labels by stratum to the plus or minus of kappa and the design effect."""
-    statistic, scale, _ = STATISTICS_OF_ALL["kappa"]
     answers, labelled = population.answers, found.sum(axis=1)
     weights = answers / answers.sum()
     of_labels = found / np.maximum(labelled, 1)[:, None]
     expected = _expected(found, labelled < answers)
-    value, slopes = statistic(weights @ expected)
-    _, slopes_now = statistic(weights @ of_labels)
+    value, slopes = kappa_of_cells(weights @ expected)
+    _, slopes_now = kappa_of_cells(weights @ of_labels)
     levels, spread = expected @ slopes, _variances(expected, slopes)
     made = linearised(population, labels, slopes_now[cells], of_labels @ slopes_now, target=target)
     between = shared = 0.0
@@ -115,8 +113,8 @@ def _projection(
         if least is not None:
             deviations = np.square(levels - weights @ levels)
             shared = max(shared, least * float(weights @ (spread + deviations)))
-    inside = min(max(value or 0.0, 1 - _MOST if scale == "the logit" else -_MOST), _MOST)
-    slope, to, back = TRANSFORMS[scale](inside)
+    inside = min(max(value or 0.0, -_MOST), _MOST)
+    slope, to, back = TRANSFORMS["Fisher's z"](inside)
 
     def half_width(drawn: Sequence[int]) -> tuple[float, float]:
         counts = labelled + np.asarray(drawn, dtype=np.int64)

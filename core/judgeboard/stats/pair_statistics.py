@@ -28,17 +28,23 @@ from judgeboard.stats.chance_corrected import (
     percent_agreement,
 )
 from judgeboard.stats.confusion import (
+    FEWEST_OF_CLASS,
     ONE_CATEGORY,
+    CellStatistic,
     Confusion,
     TableEstimates,
+    TableShare,
     at_most_apart,
     confusion_of_cells,
     detection_shares,
     f1_of,
+    kappa_of_cells,
     macro_f1,
     macro_precision,
     macro_recall,
     matthews,
+    ratio_of_cells,
+    table_of_cells,
 )
 from judgeboard.stats.correlation import (
     kendall,
@@ -57,7 +63,6 @@ from judgeboard.stats.estimates import (
 )
 from judgeboard.stats.intervals import RESAMPLES, mean_estimate
 from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation
-from judgeboard.stats.rates import FEWEST_OF_CLASS
 from judgeboard.stats.ratings import Ratings, Scale, positions
 
 
@@ -107,7 +112,8 @@ class Statistic:
 
     If it is ``symmetric``, neither side counts as the truth, so it applies to two people or two
     judges too. A ``share`` is shown in percent. Short tables show only the statistics with
-    ``leads``. A correlation compares different ``scales`` too.
+    ``leads``. A correlation compares different ``scales`` too. One with ``of_cells`` has a figure
+    of all answers, from labels on a sample.
     """
 
     name: str
@@ -118,6 +124,7 @@ class Statistic:
     share: bool = False
     leads: bool = False
     scales: bool = False
+    of_cells: CellStatistic | None = None
 
 
 class NamedEstimates:
@@ -238,15 +245,21 @@ def _ranked(scale: Scale) -> bool:
     return _ordered(scale) or scale.categories is None
 
 
-def _detection(name: str) -> Callable[[Pairs], Estimate]:
-    return lambda pairs: pairs.table.share(
-        detection_shares(pairs.scale.k, pairs.scale.bad or 0)[name]
+def _share_of_cells(share: TableShare) -> CellStatistic:
+    return ratio_of_cells(share.hits.ravel(), share.of.ravel())
+
+
+def _detection(name: str, share: str) -> Statistic:
+    """Return the statistic of one of `detection_shares`."""
+    return Statistic(
+        name,
+        _detects,
+        lambda pairs: pairs.table.share(
+            detection_shares(pairs.scale.k, pairs.scale.bad or 0)[share]
+        ),
+        share=True,
+        of_cells=_share_of_cells(detection_shares(2, bad=1)[share]),
     )
-
-
-def _f1(pairs: Pairs) -> Estimate:
-    bad = pairs.scale.bad or 0
-    return pairs.table.statistic(partial(f1_of, category=bad), "neither side called an answer bad")
 
 
 def _of_score(
@@ -330,6 +343,7 @@ STATISTICS: Mapping[str, Statistic] = {
         symmetric=True,
         share=True,
         leads=True,
+        of_cells=_share_of_cells(at_most_apart(2, 0)),
     ),
     "accuracy": Statistic("Accuracy", share=True),
     "at_most_one_apart": Statistic(
@@ -343,7 +357,12 @@ STATISTICS: Mapping[str, Statistic] = {
     "changed_with_order": Statistic("Preference changed with the order", share=True, leads=True),
     "unusable_verdicts": Statistic("Unusable verdicts", share=True),
     "kappa": Statistic(
-        "Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True
+        "Cohen's kappa",
+        _categorical,
+        lambda pairs: pairs.table.kappa(),
+        symmetric=True,
+        leads=True,
+        of_cells=CellStatistic(kappa_of_cells, "Fisher's z"),
     ),
     "weighted_kappa": Statistic(
         "Weighted kappa",
@@ -358,18 +377,27 @@ STATISTICS: Mapping[str, Statistic] = {
     "alpha_ordinal": _alpha("Alpha, ordinal", _ranked, "ordinal"),
     "alpha_interval": _alpha("Alpha, interval", _ranked, "interval"),
     "ac1": Statistic(
-        "Gwet's AC1", _categorical, _coefficient(gwet_of_tables, "no pairs"), gwet, symmetric=True
+        "Gwet's AC1",
+        _categorical,
+        _coefficient(gwet_of_tables, "no pairs"),
+        gwet,
+        symmetric=True,
+        of_cells=table_of_cells(gwet_of_tables, "Fisher's z"),
     ),
     "missed": Statistic("Bad answers missed", share=True),
     "false_alarms": Statistic("False alarms on good answers", share=True),
-    "sensitivity": Statistic("Bad answers caught", _detects, _detection("sensitivity"), share=True),
-    "specificity": Statistic(
-        "Good answers recognised", _detects, _detection("specificity"), share=True
+    "sensitivity": _detection("Bad answers caught", "sensitivity"),
+    "specificity": _detection("Good answers recognised", "specificity"),
+    "precision": _detection("Precision on bad answers", "precision"),
+    "f1": Statistic(
+        "F1 on bad answers",
+        _detects,
+        lambda pairs: pairs.table.statistic(
+            partial(f1_of, category=pairs.scale.bad or 0), "neither side called an answer bad"
+        ),
+        share=True,
+        of_cells=ratio_of_cells((0, 0, 0, 2), (0, 1, 1, 2), counted=(0, 1, 1, 1)),
     ),
-    "precision": Statistic(
-        "Precision on bad answers", _detects, _detection("precision"), share=True
-    ),
-    "f1": Statistic("F1 on bad answers", _detects, _f1, share=True),
     "macro_precision": Statistic(
         "Macro precision", _categorical, _macro(macro_precision, f"the judge {_NEVER_GAVE}")
     ),
@@ -377,12 +405,14 @@ STATISTICS: Mapping[str, Statistic] = {
         "Macro recall (balanced accuracy)",
         _categorical,
         _macro(macro_recall, f"people {_NEVER_GAVE}"),
+        of_cells=table_of_cells(macro_recall, "the logit", of_classes=True),
     ),
     "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),
     "mcc": Statistic(
         "Matthews correlation",
         _categorical,
         _coefficient(matthews, "one side gave only one category"),
+        of_cells=table_of_cells(matthews, "Fisher's z"),
     ),
     "auroc": Statistic("AUROC of the score", _detects, lambda pairs: _of_score(pairs, auroc)),
     "expected_calibration_error": Statistic(
@@ -447,6 +477,11 @@ STATISTICS: Mapping[str, Statistic] = {
 Rows without a function are computed elsewhere (complements, repeats, pairs in both orders) and have
 their title here.
 """
+
+STATISTICS_OF_ALL: Mapping[str, CellStatistic] = {
+    name: row.of_cells for name, row in STATISTICS.items() if row.of_cells is not None
+}
+"""The statistics that have a figure of all answers (`judgeboard.stats.rates.weighted_agreement`)."""
 
 SYMMETRIC = tuple(name for name, row in STATISTICS.items() if row.symmetric)
 """The statistics of two raters, neither of whom counts as the truth."""

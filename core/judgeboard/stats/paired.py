@@ -11,9 +11,9 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray
 from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured, within_range
 from judgeboard.stats.intervals import influence_estimate, mean_estimate, standard_error, wilson
+from judgeboard.stats.pair_statistics import STATISTICS_OF_ALL
 from judgeboard.stats.rates import (
     FEWEST_OF_RARER,
-    STATISTICS_OF_ALL,
     Stratum,
     app_effect,
     rate,
@@ -320,7 +320,7 @@ def _change_of_cells(name: str, cube: FloatArray) -> tuple[float | None, FloatAr
     The axes are the first version's verdict, people's label and the second version's verdict. None
     if undefined.
     """
-    statistic = STATISTICS_OF_ALL[name][0]
+    statistic = STATISTICS_OF_ALL[name].of_shares
     before, of_before = statistic(cube.sum(axis=2).T.ravel())
     after, of_after = statistic(cube.sum(axis=0).ravel())
     slopes = of_after.reshape(1, 2, 2) - of_before.reshape(2, 2).T[:, :, None]

@@ -7,7 +7,7 @@ interval of Lang and Reiczigel (2014).
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,10 +15,10 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, same_length
-from judgeboard.stats.chance_corrected import gwet_of_tables
-from judgeboard.stats.confusion import macro_recall, matthews
+from judgeboard.stats.confusion import FEWEST_OF_CLASS, cells_of
 from judgeboard.stats.estimates import MIN_PAIRS, Z, measured, t_quantile, too_few, unmeasured
 from judgeboard.stats.intervals import TRANSFORMS, Transform, modified_wilson, wilson
+from judgeboard.stats.pair_statistics import STATISTICS_OF_ALL
 
 Target = Literal["app", "these"]
 """What a rate describes: the app, of which the answers are a sample, or these answers as they are."""
@@ -26,8 +26,6 @@ Target = Literal["app", "these"]
 UNLABELLED = "a part of the answers has no label that counts"
 FEWEST_OF_RARER = 5
 """With fewer labels of the rarer class, the interval of a predicted share held the truth in 61 to 75 of 100 draws."""
-FEWEST_OF_CLASS = 15
-"""With fewer rows of a class, intervals of macro averages held the truth in 60 to 91 of 100 simulations."""
 MODIFIED_UP_TO = 3
 """With as few labels of the rarer class, Wilson's interval of these answers held the truth in 90 to 93 of 100 draws."""
 FEWEST_OF_STRATUM = 10
@@ -39,6 +37,7 @@ FEW_GROUPS = 30
 """With fewer groups, the variance is uncertain too: Student's t replaces the normal quantile."""
 
 _FLAT = 1e-12
+_NO_CLASS = "no answer of the class that it divides by"
 OPEN = 0.99
 """The part of all possible values from which an interval says nothing."""
 OPEN_REASON = "no interval: these labels do not narrow it down"
@@ -489,12 +488,12 @@ def weighted_agreement(
     few_of_class = (
         f"a class has fewer than {FEWEST_OF_CLASS} labels" if rarer < FEWEST_OF_CLASS else None
     )
-    for name, (statistic, scale, counted) in STATISTICS_OF_ALL.items():
-        value, slopes = statistic(shares)
-        counting = int(found.sum(axis=0) @ counted)
+    for name, statistic in STATISTICS_OF_ALL.items():
+        value, slopes = statistic.of_shares(shares)
+        counting = int(found.sum(axis=0) @ statistic.counted)
         few = f"only {counting} labels count, and at least {FEWEST_OF_RARER} are needed"
         few_labels = (
-            few_of_class if name in _AVERAGES else few if counting < FEWEST_OF_RARER else None
+            few_of_class if statistic.of_classes else few if counting < FEWEST_OF_RARER else None
         )
         why_none = too_small if missing_of_strata(answers, labelled) else few_labels
         if value is None:
@@ -507,7 +506,9 @@ def weighted_agreement(
             without_error = _without_error(population, n, target)
             if name == "precision" and target == "these" and counting == judged_bad:
                 without_error = f"all {counting:,} answers that the judge calls bad are labelled, so the value is exact"
-            results[name] = _estimate(made, counting, scale, "weighted by stratum", without_error)
+            results[name] = _estimate(
+                made, counting, statistic.scale, "weighted by stratum", without_error
+            )
     if target == "these" and judged_bad == verdicts.sum():
         results["sensitivity"] = _recall(population, labels, verdicts) or results["sensitivity"]
     return results
@@ -576,75 +577,6 @@ def _recall(population: Population, labels: Labels, verdicts: FloatArray) -> Est
     return measured(
         value, len(verdicts), (low, high), method="Wilson's interval of the missed bad answers"
     )
-
-
-def cells_of(people_bad: AnyArray, judge_bad: AnyArray) -> IntArray:
-    """Return the cell of each label and its verdict, as in `STATISTICS_OF_ALL`; both are 1 or True if bad."""
-    return (2 * people_bad + judge_bad).astype(np.int64)
-
-
-def kappa_of_cells(shares: FloatArray) -> tuple[float | None, FloatArray]:
-    """Return Cohen's kappa of the shares of the four cells (None: undefined), and its slope for each of them."""
-    judged, bad = float(shares[1] + shares[3]), float(shares[2] + shares[3])
-    seen, chance = float(shares[0] + shares[3]), judged * bad + (1 - judged) * (1 - bad)
-    if chance >= 1 - _FLAT:
-        return None, np.zeros(4)
-    of_chance = np.array([0.0, 2 * bad - 1, 2 * judged - 1, 2 * (bad + judged) - 2])
-    slopes = np.array([1.0, 0, 0, 1]) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
-    return (seen - chance) / (1 - chance), slopes
-
-
-def _ratio(
-    upper: Sequence[float], lower: Sequence[float]
-) -> Callable[[FloatArray], tuple[float | None, FloatArray]]:
-    """Return the statistic that divides two sums of cells, with its slopes."""
-
-    def statistic(shares: FloatArray) -> tuple[float | None, FloatArray]:
-        whole = float(shares @ np.asarray(lower))
-        if whole < _FLAT:
-            return None, np.zeros(4)
-        value = float(shares @ np.asarray(upper)) / whole
-        return value, (np.asarray(upper, dtype=np.float64) - value * np.asarray(lower)) / whole
-
-    return statistic
-
-
-def _of_table(
-    compute: Callable[[FloatArray], FloatArray],
-) -> Callable[[FloatArray], tuple[float | None, FloatArray]]:
-    """Return a statistic of confusion tables as one of the shares of the four cells, with numeric slopes."""
-
-    def statistic(shares: FloatArray) -> tuple[float | None, FloatArray]:
-        # A step into the table: a share of 0 has no smaller one.
-        moved = np.vstack((shares, shares + _STEP * np.eye(4)))
-        values = compute(moved.reshape(-1, 2, 2))
-        if np.isnan(values).any():
-            return None, np.zeros(4)
-        return float(values[0]), (values[1:] - values[0]) / _STEP
-
-    return statistic
-
-
-_STEP = 1e-7
-_NO_CLASS = "no answer of the class that it divides by"
-_ALL_CELLS, _BAD, _GOOD, _JUDGED_BAD = (1, 1, 1, 1), (0, 0, 1, 1), (1, 1, 0, 0), (0, 1, 0, 1)
-# Cells: good and judged good, good and judged bad, bad and judged good, bad and judged bad.
-STATISTICS_OF_ALL: Mapping[
-    str, tuple[Callable[[FloatArray], tuple[float | None, FloatArray]], Transform, tuple[int, ...]]
-] = {
-    "agreement": (_ratio((1, 0, 0, 1), _ALL_CELLS), "the logit", _ALL_CELLS),
-    "kappa": (kappa_of_cells, "Fisher's z", _ALL_CELLS),
-    "sensitivity": (_ratio((0, 0, 0, 1), _BAD), "the logit", _BAD),
-    "specificity": (_ratio((1, 0, 0, 0), _GOOD), "the logit", _GOOD),
-    "precision": (_ratio((0, 0, 0, 1), _JUDGED_BAD), "the logit", _JUDGED_BAD),
-    "f1": (_ratio((0, 0, 0, 2), (0, 1, 1, 2)), "the logit", (0, 1, 1, 1)),
-    "ac1": (_of_table(gwet_of_tables), "Fisher's z", _ALL_CELLS),
-    "macro_recall": (_of_table(macro_recall), "the logit", _ALL_CELLS),
-    "mcc": (_of_table(matthews), "Fisher's z", _ALL_CELLS),
-}
-"""The statistics of `weighted_agreement`: how each follows from the shares of the cells, and whose labels count."""
-
-_AVERAGES = {"macro_recall"}  # of classes
 
 
 def _without_error(population: Population, n: int, target: Target) -> str:

@@ -11,8 +11,9 @@ from statistics import NormalDist
 import numpy as np
 
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
+from judgeboard.stats.confusion import cells_of, kappa_of_cells
 from judgeboard.stats.estimates import Z_80, Z
-from judgeboard.stats.rates import Target, cells_of, kappa_of_cells
+from judgeboard.stats.rates import Target
 
 UNKNOWN_SHARE = 0.5
 """The share with the largest variance, for a plan without labels."""

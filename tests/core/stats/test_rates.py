@@ -17,8 +17,8 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, t_quantile
 from judgeboard.stats.intervals import wilson
+from judgeboard.stats.pair_statistics import STATISTICS_OF_ALL
 from judgeboard.stats.rates import (
-    STATISTICS_OF_ALL,
     Labels,
     Population,
     Stratum,
@@ -431,7 +431,7 @@ def test_agreement_in_all_answers_is_inside_its_interval_and_its_scale(rows, tar
     for name, each in figures.items():
         if each.low is not None:
             assert (
-                (-1 if STATISTICS_OF_ALL[name][1] == "Fisher's z" else 0)
+                (-1 if STATISTICS_OF_ALL[name].scale == "Fisher's z" else 0)
                 <= each.low
                 <= each.value + 1e-9
             )
