@@ -6,6 +6,7 @@ from engines import on_sqlite
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment
 from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.leases import JUDGE, seen_since
 from judgeboard.store.own_reviews import OwnReview, own_reviews_page
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.tables import Reviewer
@@ -55,6 +56,16 @@ def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
     assert (line.review.id, line.final) == (blind.review_id, True)
     assert line.revealed is not None
     assert line.revealed.id == revealed
+
+
+@on_sqlite
+def test_what_was_seen_since_a_blind_review_is_that_of_its_own_queue(case: QueueCase) -> None:
+    case.queue_of(0.1, 0.2, blind_judge=True, order="oldest")
+    case.queue("other", blind_people=True)
+    blind, unseen = case.review(case.mara, CONFIRM), case.review(case.mara, CONFIRM)
+    case.reveal(blind, case.mara, DISMISS)
+    assert case.read(seen_since, blind.review_id) == (JUDGE,)
+    assert case.read(seen_since, unseen.review_id) is None
 
 
 def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case: QueueCase) -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import JSON, Boolean, Column, String, event, insert, select, text
+from sqlalchemy import JSON, Boolean, Column, String, event, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind, Role
@@ -14,7 +14,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.settings import set_setting
 from judgeboard.store.statements import count_rows
-from judgeboard.store.tables import METADATA, REVIEW, REVIEWER
+from judgeboard.store.tables import METADATA, RESPONSE, REVIEW, REVIEWER, TRACE
 from judgeboard.store.triggers import guarded_tables, install_guards
 from stored_rows import made_row, write_to
 
@@ -158,6 +158,23 @@ def test_another_response_is_not_forgotten_with_it(full) -> None:
     other = full.answer("b")
     write_to(full.store, record_event, "forget", "me", response_id=1)
     refused(full, f"UPDATE response SET answer = NULL WHERE id = {other}")
+
+
+def test_an_answer_of_a_trace_is_completed_until_a_judge_reads_it_and_keeps_its_identity(
+    case,
+) -> None:
+    response_id = case.answer()
+    trace = {"external_id": "t", "owner": "", "source": "log", "first_at": NOW, "last_at": NOW}
+    with case.store.writing() as connection:
+        connection.execute(insert(TRACE), trace | {"response_id": response_id})
+        connection.execute(text("UPDATE response SET answer = 'later', query_type = 'sql'"))
+    completed = columns_that("completed", RESPONSE)
+    for column in RESPONSE.columns:
+        if column.name not in completed:
+            refused(case, f'UPDATE response SET "{column.name}" = {other_value(column)}')
+    with case.store.writing() as connection:
+        connection.execute(update(TRACE).values(read_at=NOW))
+    refused(case, "UPDATE response SET answer = 'too late'")
 
 
 def test_laying_the_guards_again_changes_nothing(full) -> None:
