@@ -202,11 +202,7 @@ def test_annotators_of_imports_are_one_person_whatever_the_case(store: Store) ->
 
 
 def kinds(store: Store) -> list[tuple[str, str]]:
-    with store.reading() as connection:
-        return [
-            (event.kind, event.actor)
-            for event in latest_events(connection, EventFilter(), limit=100)
-        ][::-1]
+    return [(kind, actor) for kind, actor, _ in told(store)]
 
 
 @on_sqlite
@@ -228,11 +224,6 @@ def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store: Store
     assert kinds(store) == [("refused", "eve@example.org")]
     with store.reading() as connection:
         assert list_people(connection) == []
-
-
-def test_an_address_is_the_same_in_whatever_case(sqlite_store: Store) -> None:
-    added = add_person(sqlite_store, "ann@example.org", Role.LEAD, "cli:root")
-    assert admit(sqlite_store, "Ann@EXAMPLE.org") == added
 
 
 def test_what_is_no_address_does_not_come_in(sqlite_store: Store) -> None:

@@ -251,17 +251,6 @@ def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_s
 
 
 @on_sqlite
-def test_other_words_on_a_line_that_was_merged_are_a_conflict(case, tmp_path) -> None:
-    file = bundled(case, tmp_path, 0.1)
-    fill(file, {"decision": "confirm"})
-    merged(case, file)
-    fill(file, {"decision": "dismiss"})
-    (conflict,) = merged(case, file).refused
-    assert conflict.reason == OTHER_CONTENT
-    assert [row["decision"] for row in case.reviews()] == ["confirm"]
-
-
-@on_sqlite
 def test_in_a_closed_queue_a_note_is_kept_and_nothing_is_graded(case, tmp_path) -> None:
     file = bundled(case, tmp_path, 0.1)
     close_queue(case.store, "q", by=case.lead, now=case.now)

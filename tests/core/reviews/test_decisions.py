@@ -165,26 +165,6 @@ def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(
     assert team.reviews()[0]["judgment_seen_id"] == seen
 
 
-@on_sqlite
-def test_a_later_decision_replaces_being_unsure(team: ReviewCase, flag: int) -> None:
-    unsure = team.decide(flag, team.mara, Decision.UNSURE, grade=Grade(note="hm"))
-    again = team.decide(flag, team.mara, Decision.UNSURE)
-    sure = team.decide(flag, team.mara, Decision.DISMISS)
-    assert [review["replaces"] for review in team.reviews()] == [
-        None,
-        unsure.review_id,
-        again.review_id,
-    ]
-    assert [review["id"] for review in team.standing()] == [sure.review_id]
-
-
-@on_sqlite
-def test_somebody_elses_doubt_stands_beside_a_decision(team: ReviewCase, flag: int) -> None:
-    team.decide(flag, team.mara, Decision.UNSURE)
-    team.decide(flag, team.jon, Decision.CONFIRM)
-    assert [review["decision"] for review in team.standing()] == ["unsure", "confirm"]
-
-
 def test_blank_texts_are_nothing(team: ReviewCase, flag: int) -> None:
     team.decide(
         flag, team.mara, Decision.CONFIRM, grade=Grade(note="  \n", corrected_answer=" ", spans=())

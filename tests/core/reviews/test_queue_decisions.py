@@ -18,17 +18,6 @@ OPEN, SETTLED, SPLIT, ADJUDICATED = (
 
 
 @on_sqlite
-def test_a_flag_stays_open_until_its_item_has_its_reviews(case) -> None:
-    case.queue_of(0.1, needed=3)
-    assert case.review(case.mara).state is OPEN
-    assert case.review(case.jon).state is OPEN
-    assert case.flag_states() == ["open"]
-    assert case.review(case.ada).state is SETTLED
-    assert case.flag_states() == ["confirmed"]
-    assert case.take(case.lead) is None
-
-
-@on_sqlite
 @pytest.mark.parametrize("blind", [False, True])
 def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind: bool) -> None:
     case.queue_of(0.1, blind_judge=blind, order=QueueOrder.RANDOM)
@@ -44,18 +33,6 @@ def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind
         ("hallucinated", None),
         (None, "typed later"),
     ]
-
-
-@on_sqlite
-def test_a_review_elsewhere_is_stored_and_does_not_close_the_flag(case) -> None:
-    case.queue_of(0.1, needed=2)
-    flag_id = case.flags()[0]["id"]
-    case.decide(flag_id, case.lead, DISMISS)
-    assert (case.flag_states(), case.item_states()) == (["open"], ["open"])
-    assert len(case.reviews()) == 1
-    case.review(case.mara)
-    case.review(case.jon)
-    assert case.flag_states() == ["confirmed"]
 
 
 @on_sqlite
@@ -86,15 +63,6 @@ def test_a_flag_in_two_queues_waits_for_both(case) -> None:
     assert case.flag_states() == ["open"]
     case.review(case.jon, DISMISS, "two")
     assert case.flag_states() == ["dismissed"]  # the later word
-
-
-@on_sqlite
-def test_unsure_asks_another_and_counts_for_nothing(case) -> None:
-    case.queue_of(0.1, needed=2)
-    case.review(case.mara, UNSURE)
-    assert case.review(case.jon).state is OPEN
-    assert case.review(case.ada).state is SETTLED
-    assert case.flag_states() == ["confirmed"]
 
 
 @on_sqlite
@@ -173,28 +141,6 @@ def test_nothing_is_adjudicated_before_it_is_split(case) -> None:
     case.review(case.jon)
     with pytest.raises(DecisionRefused, match="agree"):
         case.adjudicate(item)
-
-
-@on_sqlite
-def test_an_undo_gives_the_item_back_to_its_author(case) -> None:
-    case.queue_of(0.1)
-    done = case.review(case.mara, CONFIRM)
-    case.undo(done.review_id, case.mara)
-    assert (case.flag_states(), case.item_states()) == (["open"], ["open"])
-    assert case.take(case.jon) is None  # it is Mara's, for a while
-    assert case.review(case.mara, DISMISS).state is SETTLED
-    assert case.flag_states() == ["dismissed"]
-
-
-@on_sqlite
-def test_undoing_one_of_a_split_opens_the_item_again(case) -> None:
-    case.queue_of(0.1, needed=2)
-    case.review(case.mara, CONFIRM)
-    done = case.review(case.jon, DISMISS)
-    assert done.state is SPLIT
-    case.undo(done.review_id, case.jon)
-    assert case.item_states() == ["open"]
-    assert case.review(case.jon, CONFIRM).state is SETTLED
 
 
 @on_sqlite

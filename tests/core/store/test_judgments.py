@@ -10,7 +10,6 @@ from judgeboard.domain import (
     ClaimStatus,
     JudgeVersion,
     Label,
-    Response,
     Status,
     Verdict,
 )
@@ -103,55 +102,6 @@ def test_what_neither_engine_can_hold_is_replaced(case) -> None:
     assert (row["claims"][0]["text"], row["attempts"][0]["raw"]) == (good, good)
 
 
-@on_sqlite
-def test_current_of_a_judge_is_its_latest_usable_judgment_over_its_versions(case) -> None:
-    response = case.answer(query_type="sql")
-    one, two, other = case.version(), case.version(t=1), case.version("nli")
-    case.say(one, response, groundedness=0.1)
-    case.say(other, response, groundedness=0.5)
-    case.say(two, response, groundedness=0.2)
-    case.say(two, response, Status.ERROR)
-    assert [
-        (row["judge_version_id"], row["groundedness"], row["is_current"])
-        for row in case.current(response)
-    ] == [
-        (one.id, 0.1, False),
-        (other.id, 0.5, True),
-        (two.id, 0.2, True),
-    ]
-    case.say(
-        one, response, groundedness=0.9
-    )  # the older version is asked again: its judgment is the latest
-    assert [
-        (row["judge_version_id"], row["groundedness"], row["is_current"])
-        for row in case.current(response)
-    ] == [
-        (other.id, 0.5, True),
-        (two.id, 0.2, False),
-        (one.id, 0.9, True),
-    ]
-    assert {row["query_type"] for row in case.current(response)} == {"sql"}
-
-
-@on_sqlite
-def test_repeats_are_not_current(case) -> None:
-    response, version = case.answer(), case.version()
-    case.say(version, response, groundedness=0.9)
-    case.say(version, response, repeat=1, groundedness=0.1)
-    assert [row["groundedness"] for row in case.current(response)] == [0.9]
-    assert case.flags(response) == []
-
-
-@on_sqlite
-def test_the_latest_feedback_stands_beside_the_current_judgment(case) -> None:
-    response, version = case.answer(), case.version()
-    case.say(version, response, quality=3)
-    assert [row["user_quality"] for row in case.current(response)] == [None]
-    case.thumbs("a", 0)
-    case.thumbs("a", 1)
-    assert [row["user_quality"] for row in case.current(response)] == [4.0]
-
-
 def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(case) -> None:
     response, other = case.answer(), case.answer("b")
     version = case.version()
@@ -172,12 +122,3 @@ def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(case) -> None:
         assert rebuild_current(connection, [response, other]) == 3
     assert case.current(response) == right
     assert [row["groundedness"] for row in case.current(other)] == [0.6]
-
-
-@on_sqlite
-def test_a_large_batch_is_stored_in_whole_statements(case) -> None:
-    ids = case.add(*(Response("log", f"a{number}", "q", "a") for number in range(1_200))).new
-    version = case.version()
-    items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.4)) for id_ in ids]
-    assert write_to(case.store, store_judgments, version, None, items) == 1_200
-    assert len(case.flags(ids[-1])) == 1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,9 @@ def hurry(store: Store) -> None:
 
 
 def logged(number: int, *feedback: Feedback) -> Response:
-    return Response("log", f"a{number}", "query", "answer", feedback=feedback)
+    return Response(
+        "log", f"a{number}", "query", "answer", query_type=f"type {number}", feedback=feedback
+    )
 
 
 def play(store: Store, history: list[list[Said] | Rated]) -> int:
@@ -165,31 +168,16 @@ def defined_current(store: Store) -> set[tuple[Any, ...]]:
             if of_version:
                 latest = max(of_version, key=lambda row: row.id)
                 is_current = latest is max(of_name, key=lambda row: row.id)
-                values = (
-                    latest.groundedness,
-                    latest.quality,
-                    latest.label,
-                    feedback.get(response.id),
-                )
+                scores = latest.groundedness, latest.quality, latest.label
+                values = *scores, feedback.get(response.id), response.query_type
                 current.add((version.id, response.id, latest.id, version.name, is_current, *values))
     return current
 
 
 def kept_current(store: Store) -> set[tuple[Any, ...]]:
-    return {
-        (
-            row.judge_version_id,
-            row.response_id,
-            row.judgment_id,
-            row.judge_name,
-            row.is_current,
-            row.groundedness,
-            row.quality,
-            row.label,
-            row.user_quality,
-        )
-        for row in table(store, CURRENT)
-    }
+    ids = "judge_version_id", "response_id", "judgment_id", "judge_name", "is_current"
+    values = "groundedness", "quality", "label", "user_quality", "query_type"
+    return {attrgetter(*ids, *values)(row) for row in table(store, CURRENT)}
 
 
 def open_flags(store: Store) -> set[tuple[int, str]]:

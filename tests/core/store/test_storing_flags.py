@@ -12,7 +12,6 @@ from judgeboard.domain import (
     FeedbackKind,
     FlagState,
     JudgeVersion,
-    Label,
     Response,
     ResponseKind,
     Status,
@@ -85,16 +84,6 @@ def test_a_decided_flag_stays_and_a_new_version_names_it(case, decided: FlagStat
     )
 
 
-@on_sqlite
-def test_feedback_raises_and_supersedes_its_gap(case) -> None:
-    response, version = case.answer(), case.version()
-    case.say(version, response, quality=4)
-    case.thumbs("a", 0)
-    assert case.flags(response) == [("feedback_gap", "open"), ("poor_rating", "open")]
-    case.thumbs("a", 1)
-    assert case.flags(response) == [("feedback_gap", "superseded"), ("poor_rating", "superseded")]
-
-
 def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case) -> None:
     response = case.answer()
     case.thumbs("a", 0)
@@ -165,15 +154,6 @@ def test_only_the_primary_judge_is_low_and_every_judge_disagrees(case) -> None:
             "delta": 0.8,
         }
     ]
-
-
-@on_sqlite
-def test_one_disagreement_per_primary_version_whoever_joins(case) -> None:
-    response = case.answer()
-    case.say(case.version(), response, label=Label.GROUNDED)
-    for name in ("nli", "zen", "lex"):
-        case.say(case.version(name), response, label=Label.HALLUCINATED)
-    assert case.flags(response) == [("judges_disagree", "open")]
 
 
 @on_sqlite
