@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -31,12 +31,7 @@ _STEPS_OF_A_REFERENCE = 20  # it takes so much longer than another step
 MOST_CHECKS = 50
 
 
-class CheckedTexts(NamedTuple):
-    """The texts that a check reads; ``passages`` is None if none were logged."""
-
-    answer: str
-    question: str = ""
-    passages: tuple[str, ...] | None = None
+Passages = tuple[str, ...] | None  # None if none were logged
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +45,15 @@ class Check:
         if self.kind not in CHECKS:
             raise BadInput(f"unknown check {self.kind!r}; the checks are {', '.join(CHECKS)}")
         try:
-            CHECKS[self.kind](self.wanted, CheckedTexts(""))
+            CHECKS[self.kind](self.wanted, "", None)
         except BadInput as error:
             raise BadInput(f"{self.kind}: {error}") from error
 
-    def failure(
-        self, answer: str, question: str | None = None, passages: tuple[str, ...] | None = None
-    ) -> str | None:
+    def failure(self, answer: str, passages: Passages = None) -> str | None:
         """Return why ``answer`` fails; None if it passes."""
         if len(answer) > LONGEST and self.kind not in _OF_ANY_LENGTH:
             return f"longer than {LONGEST:,} characters"
-        why = CHECKS[self.kind](self.wanted, CheckedTexts(answer, question or "", passages))
+        why = CHECKS[self.kind](self.wanted, answer, passages)
         return None if why is None else shortened(why)
 
     @property
@@ -94,17 +87,17 @@ def _text(wanted: Any, what: str) -> str:
     return wanted
 
 
-def _equals(wanted: Any, texts: CheckedTexts) -> str | None:
-    same = texts.answer.strip() == _text(wanted, "a text").strip()
+def _equals(wanted: Any, answer: str, _passages: Passages) -> str | None:
+    same = answer.strip() == _text(wanted, "a text").strip()
     return None if same else "the answer is a different text"
 
 
-def _regex(wanted: Any, texts: CheckedTexts) -> str | None:
-    return None if _matches(_text(wanted, "a pattern"), texts.answer) else "no match in the answer"
+def _regex(wanted: Any, answer: str, _passages: Passages) -> str | None:
+    return None if _matches(_text(wanted, "a pattern"), answer) else "no match in the answer"
 
 
-def _not_regex(wanted: Any, texts: CheckedTexts) -> str | None:
-    matches = _matches(_text(wanted, "a pattern"), texts.answer)
+def _not_regex(wanted: Any, answer: str, _passages: Passages) -> str | None:
+    matches = _matches(_text(wanted, "a pattern"), answer)
     return "a match in the answer" if matches else None
 
 
@@ -127,7 +120,7 @@ def _matches(pattern: str, text: str) -> bool:
 _LIMITS = {"min_words": True, "max_words": False, "min_characters": True, "max_characters": False}
 
 
-def _length(wanted: Any, texts: CheckedTexts) -> str | None:
+def _length(wanted: Any, answer: str, _passages: Passages) -> str | None:
     if not isinstance(wanted, dict) or not wanted or not wanted.keys() <= _LIMITS.keys():
         raise BadInput(f"must have one or more of {', '.join(_LIMITS)}")
     for name, limit in wanted.items():
@@ -135,36 +128,34 @@ def _length(wanted: Any, texts: CheckedTexts) -> str | None:
             raise BadInput(f"{name} must be a whole number from 0, not {limit!r}")
     for name, limit in wanted.items():
         unit = name.partition("_")[2]
-        size = len(texts.answer.split()) if unit == "words" else len(texts.answer)
+        size = len(answer.split()) if unit == "words" else len(answer)
         if size < limit if _LIMITS[name] else size > limit:
             return f"{size:,} {unit} ({name}: {limit:,})"
     return None
 
 
-def _refusal(wanted: Any, texts: CheckedTexts) -> str | None:
+def _refusal(wanted: Any, answer: str, _passages: Passages) -> str | None:
     if not isinstance(wanted, bool):
         raise BadInput(f"must be true or false, not {wanted!r}")
-    if only_declines(texts.answer) is wanted:
+    if only_declines(answer) is wanted:
         return None
     return "the answer is not a refusal" if wanted else "the answer is a refusal"
 
 
-def _cites_passage(wanted: Any, texts: CheckedTexts) -> str | None:
+def _cites_passage(wanted: Any, answer: str, passages: Passages) -> str | None:
     """Fail without a citation, or with one of a passage that there is not. A refusal needs no citation."""
     if wanted is not True:
         raise BadInput(f"must be true, not {wanted!r}")
-    cited = cited_numbers(texts.answer)
+    cited = cited_numbers(answer)
     if not cited:
-        return None if only_declines(texts.answer) else "the answer cites no passage"
+        return None if only_declines(answer) else "the answer cites no passage"
     absent = (
-        []
-        if texts.passages is None
-        else sorted(each for each in cited if not 1 <= each <= len(texts.passages))
+        [] if passages is None else sorted(each for each in cited if not 1 <= each <= len(passages))
     )
     return f"no passage {absent[0]}" if absent else None
 
 
-def _json_schema(wanted: Any, texts: CheckedTexts) -> str | None:
+def _json_schema(wanted: Any, answer: str, _passages: Passages) -> str | None:
     import jsonschema
     import referencing
 
@@ -174,7 +165,7 @@ def _json_schema(wanted: Any, texts: CheckedTexts) -> str | None:
     if validator is None:
         raise BadInput("must be a JSON schema")
     try:
-        content = json.loads(texts.answer)
+        content = json.loads(answer)
     except (ValueError, RecursionError) as error:
         return f"not JSON: {error}"
     try:
@@ -263,7 +254,7 @@ def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> 
             yield jsonschema.ValidationError("the list has non-unique elements")
 
 
-CHECKS: Mapping[str, Callable[[Any, CheckedTexts], str | None]] = MappingProxyType(
+CHECKS: Mapping[str, Callable[[Any, str, Passages], str | None]] = MappingProxyType(
     {
         "equals": _equals,
         "regex": _regex,

@@ -400,7 +400,7 @@ def failed_check(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]
         )
         for each in named_checks(thresholds.checks, stored=True)
         if not each.query_types or signals.query_type in each.query_types
-        if each.check.failure(texts.answer, texts.query, texts.passages) is not None
+        if each.check.failure(texts.answer, texts.passages) is not None
     )
 
 

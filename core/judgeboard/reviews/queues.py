@@ -62,7 +62,7 @@ from judgeboard.store.queues import (
 )
 from judgeboard.store.reviewers import reviewers_by_id
 from judgeboard.store.reviews import lock_flag
-from judgeboard.store.strata import DrawnAnswer, DrawPlan, draw_by_stratum
+from judgeboard.store.strata import Candidate, DrawPlan, draw_by_stratum
 from judgeboard.store.tables import Queue, Reviewer, SchemaVersion
 from judgeboard.text import some_of
 
@@ -161,7 +161,7 @@ def create_queue(
             new = new.changed(drawn_from=matching)
         if schema is not None:
             new = _with_schema(connection, new, schema)
-        drawn: list[DrawnAnswer] = []
+        drawn: list[Candidate] = []
         if plan is not None:
             new, drawn = _planned(connection, new, plan)
         queue = insert_queue(connection, new)
@@ -445,7 +445,7 @@ def _fill_training(
     return min(golds, queue.max_items or golds)
 
 
-def _planned(connection: Connection, new: Queue, plan: DrawPlan) -> tuple[Queue, list[DrawnAnswer]]:
+def _planned(connection: Connection, new: Queue, plan: DrawPlan) -> tuple[Queue, list[Candidate]]:
     """Return a queue with its plan, and its answers."""
     is_lot = new.sort is QueueOrder.RANDOM and not new.flagged_only and not new.training
     if new.subject == PAIRS or not is_lot or new.max_items is None:

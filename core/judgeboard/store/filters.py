@@ -75,6 +75,15 @@ _LONGEST_METADATA = 200  # characters of a path, and of a value that is compared
 Scalar = str | int | float | bool
 
 
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Values that occur in a list, sorted: of the `PARTS` by name, names of judges, and rules of flags."""
+
+    parts: Mapping[str, tuple[str, ...]]
+    judges: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+
+
 class FieldCondition(NamedTuple):
     """A condition on one field of metadata or of a label schema.
 

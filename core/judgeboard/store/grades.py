@@ -635,9 +635,22 @@ def review_of_grade(
 ) -> Review:
     """Return the review of an imported grade; ``reviewers`` has the ids of people by name."""
     record = grade.imported.review
+    # A hash of source, external id, annotator and content, so that the same grade has the same key
+    # in every file.
+    imported, own = grade.imported, grade.imported.grade
+    names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(own, name) is not None)}
+    values: dict[str, Any] = {
+        name: getattr(own, name) for name in names
+    }  # `asdict` copies all of it
+    values["scores"] = [asdict(score) for score in own.scores]
+    content: list[Any] = [grade.source, imported.response_id, imported.annotator, values]
+    content += [asdict(score) for score in imported.scores]
+    fields = {**own.choices, **own.texts}
+    content += [each for each in (fields, own.modes, own.label_implied) if each]
+    content += [imported.review.content] if imported.review else []
     return Review(
         reviewer_id=reviewers[grade.imported.annotator],
-        request_key=_request_key(grade),
+        request_key=import_key([*content, None if imported.at is None else iso_z(imported.at)]),
         at=grade.imported.at or now,
         response_id=grade.response_id,
         grade=replace(grade.imported.grade, scores=grade.imported.scores),
@@ -722,22 +735,6 @@ def author_spellings(connection: Connection) -> dict[str, set[str]]:
 def one_spelling(name: str) -> str:
     """Return the name of an author without blanks around it, with single blanks, in lower case."""
     return " ".join(name.split()).casefold()
-
-
-def _request_key(grade: GradeOf) -> str:
-    """A hash of source, external id, annotator and content, so that the same grade has the same key in every file."""
-    imported, own = grade.imported, grade.imported.grade
-    names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(own, name) is not None)}
-    values: dict[str, Any] = {
-        name: getattr(own, name) for name in names
-    }  # `asdict` copies all of it
-    values["scores"] = [asdict(score) for score in own.scores]
-    content: list[Any] = [grade.source, imported.response_id, imported.annotator, values]
-    content += [asdict(score) for score in imported.scores]
-    fields = {**own.choices, **own.texts}
-    content += [each for each in (fields, own.modes, own.label_implied) if each]
-    content += [imported.review.content] if imported.review else []
-    return import_key([*content, None if imported.at is None else iso_z(imported.at)])
 
 
 def import_key(content: list[Any]) -> str:

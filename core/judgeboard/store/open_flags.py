@@ -23,7 +23,7 @@ from judgeboard.domain import LISTED, FlagState, with_fields
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import why
 from judgeboard.store.filter_conditions import flag_conditions
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import Facets, RowFilter
 from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Neighbours, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import STATE_AFTER, each_judge_rules, is_current, is_worse
@@ -148,16 +148,6 @@ def answers_done_by(connection: Connection, reviewer_id: int) -> int:
     return count_rows(connection, FLAG, OPEN, FLAG.c.leads, FLAG.c.id.in_(done))
 
 
-@dataclass(frozen=True, slots=True)
-class QueueFacets:
-    """The values that occur among open flags, sorted."""
-
-    rules: tuple[str, ...]
-    query_types: tuple[str, ...]
-    judges: tuple[str, ...]
-    sources: tuple[str, ...]
-
-
 def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
     """Return (rule, query type, answers with an open flag of the rule) for every combination that occurs, sorted."""
     columns = FLAG.c.rule, FLAG.c.query_type
@@ -199,15 +189,17 @@ def flags_after(
     return list(connection.scalars(query))
 
 
-def queue_facets(connection: Connection) -> QueueFacets:
+def queue_facets(connection: Connection) -> Facets:
     """Return the values by which the queue can be filtered."""
     counts = open_counts(connection)
     rows = connection.execute(select(FLAG.c.source, FLAG.c.judge_name).where(OPEN).distinct()).all()
-    return QueueFacets(
+    return Facets(
         rules=tuple(sorted({rule for rule, _, _ in counts})),
-        query_types=tuple(sorted({query_type for _, query_type, _ in counts})),
+        parts={
+            "query_type": tuple(sorted({query_type for _, query_type, _ in counts})),
+            "source": tuple(sorted({source for source, _ in rows})),
+        },
         judges=tuple(sorted({judge for _, judge in rows if judge is not None})),
-        sources=tuple(sorted({source for source, _ in rows})),
     )
 
 

@@ -233,44 +233,36 @@ def store_pairs(
     now = now or utc_now()
     result = StoredPairs()
     for batch in batches(pairs):
-        _store_batch(connection, batch, batch_id, now, result)
+        start = len(result.ids)
+        for pair in batch:
+            check_storable(
+                f"pair {pair.external_id!r}", ((name, getattr(pair, name)) for name in _TEXTS)
+            )
+        hashes = [pair_hash(pair) for pair in batch]
+        first: dict[tuple[str, str], int] = {}
+        for index, pair in enumerate(batch):
+            first.setdefault(key_of(pair), index)
+        known = _find(connection, first.keys())
+        new = {key: index for key, index in first.items() if key not in known}
+        refused = _insert(connection, batch, hashes, new, batch_id, now)
+        inserted = {key for key in new if key not in refused}
+        known |= _find(connection, new.keys())
+        for index, pair in enumerate(batch):
+            key = key_of(pair)
+            stored = known.get(key)
+            clash = ("id", refused[key]) if stored is None else _clash(pair, hashes[index], stored)
+            if clash is not None or stored is None:
+                result.ids.append(None)
+                result.conflicts.append(
+                    DifferingPair(start + index, *(clash or ("id", "not stored")))
+                )
+                continue
+            result.ids.append(stored.id)
+            if key in inserted and index == new[key]:
+                result.new.append(stored.id)
+            else:
+                result.unchanged += 1
     return result
-
-
-def _store_batch(
-    connection: Connection,
-    pairs: Sequence[Pair],
-    batch_id: int | None,
-    now: datetime,
-    result: StoredPairs,
-) -> None:
-    start = len(result.ids)
-    for pair in pairs:
-        check_storable(
-            f"pair {pair.external_id!r}", ((name, getattr(pair, name)) for name in _TEXTS)
-        )
-    hashes = [pair_hash(pair) for pair in pairs]
-    first: dict[tuple[str, str], int] = {}
-    for index, pair in enumerate(pairs):
-        first.setdefault(key_of(pair), index)
-    known = _find(connection, first.keys())
-    new = {key: index for key, index in first.items() if key not in known}
-    refused = _insert(connection, pairs, hashes, new, batch_id, now)
-    inserted = {key for key in new if key not in refused}
-    known |= _find(connection, new.keys())
-    for index, pair in enumerate(pairs):
-        key = key_of(pair)
-        stored = known.get(key)
-        clash = ("id", refused[key]) if stored is None else _clash(pair, hashes[index], stored)
-        if clash is not None or stored is None:
-            result.ids.append(None)
-            result.conflicts.append(DifferingPair(start + index, *(clash or ("id", "not stored"))))
-            continue
-        result.ids.append(stored.id)
-        if key in inserted and index == new[key]:
-            result.new.append(stored.id)
-        else:
-            result.unchanged += 1
 
 
 def _insert(

@@ -39,7 +39,7 @@ from judgeboard.store.statements import (
     record_of,
     rows_with,
 )
-from judgeboard.store.strata import DrawnAnswer
+from judgeboard.store.strata import Candidate
 from judgeboard.store.tables import (
     CURRENT,
     FLAG,
@@ -60,18 +60,6 @@ UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
 PAIR_ORDERS = (QueueOrder.OLDEST, QueueOrder.RANDOM)
 READ_AT_ONCE = 10_000  # answers
 _OF_ANSWER = tuple(RESPONSE.c[name] for name in ("id", "source", "external_id", "asked_day"))
-
-
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """An answer with the open flags that put it into a queue; ``severity`` is the severity of its worst flag."""
-
-    response_id: int
-    source: str
-    external_id: str
-    asked_day: int | None
-    severity: float
-    flag_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,22 +117,17 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
     return CreatedQueue(queue, joined + sampled, sampled, short)
 
 
-def _place(answer: Matching, position_of: Mapping[int, float]) -> tuple[float, float, int]:
+def _place(answer: Candidate, position_of: Mapping[int, float]) -> tuple[float, float, int]:
     """Return by what a new queue orders its answers: by position, then by the day of the question, then by id."""
     day = UNDATED if answer.asked_day is None else answer.asked_day
     return position_of[answer.response_id], day, answer.response_id
 
 
 def add_drawn(
-    connection: Connection, queue: Queue, drawn: Sequence[DrawnAnswer], now: datetime
+    connection: Connection, queue: Queue, drawn: Sequence[Candidate], now: datetime
 ) -> CreatedQueue:
     """Add the answers of a planned draw to its new queue, flagged or not."""
-    answers = {
-        each.response_id: Matching(
-            each.response_id, each.source, each.external_id, each.asked_day, 0.0, ()
-        )
-        for each in drawn
-    }
+    answers = {each.response_id: each for each in drawn}
     _add_flags(connection, answers)
     new = [
         replace(
@@ -180,7 +163,7 @@ def add_answers(
     waiting = {id_: item for id_, item in items.items() if item.state is not ItemState.LEFT}
     wanted = RESPONSE.c.id.in_(set(response_ids) - waiting.keys()), RESPONSE.c.answer.is_not(None)
     rows = connection.execute(select(*_OF_ANSWER).where(*wanted))
-    answers = {id_: Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows}
+    answers = {row.id: Candidate(*row) for row in rows}
     _add_flags(connection, answers)
     position_of = positions(connection, queue, answers.values())
     new = [
@@ -191,7 +174,7 @@ def add_answers(
     return len(new) + sum(item.bulk == bulk for item in waiting.values())
 
 
-def _add_flags(connection: Connection, answers: dict[int, Matching]) -> None:
+def _add_flags(connection: Connection, answers: dict[int, Candidate]) -> None:
     """Replace the answers that have open flags by records with these flags."""
     flagged = _answers(
         connection, [OPEN, FLAG.c.response_id.in_(listed(connection, tuple(answers)))]
@@ -238,7 +221,7 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
 
 def matching_answers(
     connection: Connection, queue: Queue, response_ids: Collection[int] | None = None
-) -> list[Matching]:
+) -> list[Candidate]:
     """Return the answers (of these or all) whose open flags match a queue's filter, without its random sample."""
     own, elsewhere = flag_conditions(connection, queue.filter.without("response_ids"))
     conditions = [OPEN, *own, *elsewhere]
@@ -253,7 +236,7 @@ def matching_answers(
 
 
 def positions(
-    connection: Connection, queue: Queue, answers: Iterable[Matching]
+    connection: Connection, queue: Queue, answers: Iterable[Candidate]
 ) -> dict[int, float]:
     """Return the position of each answer in a queue: the lowest comes first."""
     answers = list(answers)
@@ -439,8 +422,8 @@ def _follow(
 
 
 def _not_done(
-    connection: Connection, queue: Queue, response_ids: Sequence[int], answers: Sequence[Matching]
-) -> list[Matching]:
+    connection: Connection, queue: Queue, response_ids: Sequence[int], answers: Sequence[Candidate]
+) -> list[Candidate]:
     """Leave out flags of finished items of the queue: they are open only because another queue keeps them open."""
     done = finished_flags(connection, queue.id, response_ids) if answers else set()
     left = [
@@ -453,7 +436,7 @@ def _not_done(
 def _leave(
     connection: Connection,
     items: Sequence[QueueItem],
-    known: dict[int, Matching],
+    known: dict[int, Candidate],
     flags: dict[int, set[int]],
     now: datetime,
 ) -> bool:
@@ -485,7 +468,7 @@ def _leave(
     return left
 
 
-def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now: datetime) -> int:
+def _join(connection: Connection, queue: Queue, answers: Sequence[Candidate], now: datetime) -> int:
     if not answers:
         return 0
     position_of = positions(connection, queue, answers)
@@ -496,11 +479,11 @@ def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now
 def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add the first answers in the queue's order, flagged or not; with random order they are a simple random sample."""
     query = select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.filter))
-    first: list[tuple[tuple[float, float, int], Matching]] = []
+    first: list[tuple[tuple[float, float, int], Candidate]] = []
     for rows in connection.execute(
         query, execution_options={"yield_per": READ_AT_ONCE}
     ).partitions():
-        answers = [Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows]
+        answers = [Candidate(*row) for row in rows]
         position_of = positions(connection, queue, answers)
         first += [(_place(answer, position_of), answer) for answer in answers]
         first = nsmallest(queue.max_items or 0, first, key=itemgetter(0))
@@ -527,7 +510,9 @@ def _pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
     ]
 
 
-def _new_item(queue: Queue, answer: Matching, position: float, *, sampled: bool = False) -> NewItem:
+def _new_item(
+    queue: Queue, answer: Candidate, position: float, *, sampled: bool = False
+) -> NewItem:
     return NewItem(
         response_id=answer.response_id,
         position=position,
@@ -537,16 +522,18 @@ def _new_item(queue: Queue, answer: Matching, position: float, *, sampled: bool 
     )
 
 
-def _answers(connection: Connection, conditions: Collection[ColumnElement[bool]]) -> list[Matching]:
+def _answers(
+    connection: Connection, conditions: Collection[ColumnElement[bool]]
+) -> list[Candidate]:
     query = (
-        select(FLAG.c.id, *columns_of(Matching, FLAG, RESPONSE))
+        select(FLAG.c.id, *columns_of(Candidate, FLAG, RESPONSE))
         .join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
         .where(*conditions, RESPONSE.c.answer.is_not(None))  # a forgotten answer cannot be reviewed
         .order_by(FLAG.c.id)
     )
-    by_response: dict[int, Matching] = {}
+    by_response: dict[int, Candidate] = {}
     for row in connection.execute(query):
-        known = by_response.get(row.response_id) or record_of(Matching, row, flag_ids=())
+        known = by_response.get(row.response_id) or record_of(Candidate, row, flag_ids=())
         severity = max(known.severity, row.severity)
         by_response[row.response_id] = replace(
             known, severity=severity, flag_ids=(*known.flag_ids, row.id)
@@ -556,7 +543,7 @@ def _answers(connection: Connection, conditions: Collection[ColumnElement[bool]]
 
 def _spread(
     connection: Connection,
-    answers: Sequence[Matching],
+    answers: Sequence[Candidate],
     table: Table,
     condition: ColumnElement[bool],
     by: Sequence[ColumnElement[Any]] = (),

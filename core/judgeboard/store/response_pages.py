@@ -1,6 +1,6 @@
 """Pages of logged answers with a filter and an order, the choices of the filter, and columns of facts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -26,6 +26,7 @@ from judgeboard.store.filters import (
     METADATA,
     PARTS,
     SCORE_FIELDS,
+    Facets,
     RowFilter,
     metadata_field,
     metadata_path,
@@ -170,17 +171,9 @@ def _by_score(connection: Connection, where: RowFilter, order: Order, *, narrow:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseFacets:
-    """Values that occur in the log, sorted, at most 200 of each: of the `PARTS` by name, and names of judges."""
-
-    parts: Mapping[str, tuple[str, ...]]
-    judges: tuple[str, ...]
-
-
-def response_facets(connection: Connection) -> ResponseFacets:
-    """Return the choices of the filter, with one index seek per value."""
-    return ResponseFacets(
+def response_facets(connection: Connection) -> Facets:
+    """Return the choices of the filter, at most 200 of each kind, with one index seek per value."""
+    return Facets(
         parts={each.name: logged_values(connection, column) for column, each in PARTS.items()},
         judges=tuple(sorted({version.name for version in list_versions(connection)})),
     )

@@ -441,15 +441,21 @@ class DrawnStratum:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnAnswer:
-    """An answer of a draw: the position of its stratum, and its own position in the random order (0 to 1)."""
+class Candidate:
+    """An answer for a queue, with the open flags that put it there; ``severity`` is the severity of its worst flag.
+
+    An answer of a planned draw has the position of its ``stratum``, and its own ``position`` in the
+    random order (0 to 1).
+    """
 
     response_id: int
     source: str
     external_id: str
     asked_day: int | None
-    stratum: int
-    position: float
+    severity: float = 0.0
+    flag_ids: tuple[int, ...] = ()
+    stratum: int | None = None
+    position: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -475,7 +481,7 @@ class DrawPlan:
 
 def draw_by_stratum(
     connection: Connection, where: RowFilter, plan: DrawPlan, n: int, seed: str
-) -> tuple[tuple[DrawnStratum, ...], list[DrawnAnswer]]:
+) -> tuple[tuple[DrawnStratum, ...], list[Candidate]]:
     """Draw ``n`` answers at random, with the same probability in each stratum; return the strata and these answers.
 
     The answers are in random order. With a judge version, answers that it was not asked about are
@@ -501,7 +507,9 @@ def draw_by_stratum(
         for code, drawn in zip(kept, counts, strict=True)
     )
     chosen = [
-        DrawnAnswer(id_, row.source, row.external_id, row.asked_day, stratum, position)
+        Candidate(
+            id_, row.source, row.external_id, row.asked_day, stratum=stratum, position=position
+        )
         for stratum, (code, drawn) in enumerate(zip(kept, counts, strict=True))
         for position, id_, row in first[code][:drawn]
     ]

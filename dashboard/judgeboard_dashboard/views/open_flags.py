@@ -89,8 +89,7 @@ def open_flags() -> None:
     with reading() as connection:
         facets = queue_facets(connection)
         known = metadata_fields(connection)
-        parts = {"query_type": facets.query_types, "source": facets.sources}
-        choices = Choices(facets.rules, parts, facets.judges, sorts=SORTS, metadata=known)
+        choices = Choices(facets.rules, facets.parts, facets.judges, sorts=SORTS, metadata=known)
         chosen = filter_row("open_flags", choices)
         turned = current_page("open_flags", chosen.query)
         flags = queue_page(

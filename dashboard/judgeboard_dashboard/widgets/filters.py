@@ -21,6 +21,7 @@ from judgeboard.store.filters import (
     OWN_LABEL,
     PARTS,
     WHERE_FIELDS,
+    Facets,
     RowFilter,
     describe,
     from_dict,
@@ -29,7 +30,7 @@ from judgeboard.store.filters import (
 )
 from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.metadata import MetadataField
-from judgeboard.store.response_pages import ResponseFacets, response_facets
+from judgeboard.store.response_pages import response_facets
 from judgeboard.store.responses import last_logged_id
 from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.evidence import as_label
@@ -158,7 +159,7 @@ class Choices:
     own_labels: Mapping[str, str] | None = None
 
     @classmethod
-    def of_answers(cls, facets: ResponseFacets, metadata: Sequence[MetadataField]) -> "Choices":
+    def of_answers(cls, facets: Facets, metadata: Sequence[MetadataField]) -> "Choices":
         """Return the choices of a page about all logged answers."""
         return cls(
             rules=tuple(RULES),

@@ -43,9 +43,7 @@ DECLINES = "The passages do not mention this."
     ],
 )
 def test_a_check_passes_or_says_why_not(kind: str, wanted: Any, answer: str, passes: bool) -> None:
-    why = Check(kind, wanted).failure(
-        answer, "At which temperature does the rope melt, and is it of nylon?", PASSAGES
-    )
+    why = Check(kind, wanted).failure(answer, PASSAGES)
     assert (why is None) is passes, why
 
 
@@ -85,7 +83,7 @@ def steps(check: Check, answer: str, passages: tuple[str, ...] = ()) -> int:
 
     sys.setprofile(count)
     try:
-        check.failure(answer, answer, passages)
+        check.failure(answer, passages)
     finally:
         sys.setprofile(None)
     return calls

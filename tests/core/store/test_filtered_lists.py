@@ -9,10 +9,10 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import JudgeVersion, Response, ResponseKind
 from judgeboard.store.engine import Store
-from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.filters import Facets, RowFilter, describe
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.open_flags import queue_page
-from judgeboard.store.response_pages import ResponseFacets, response_facets, response_page
+from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from reviewed_log import START, ReviewedLog, made_log
@@ -319,7 +319,7 @@ def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
             ensure_version(connection, JudgeVersion(name, name))
         ensure_version(connection, JudgeVersion("rag", "rag", params={"temperature": 1}))
         facets = response_facets(connection)
-    assert facets == ResponseFacets(
+    assert facets == Facets(
         {"query_type": ("QA", "Äpfel"), "source": ("app", "shop"), "model": ("m1", "m2")},
         ("lexical", "rag"),
     )
@@ -327,6 +327,4 @@ def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
 
 @on_sqlite
 def test_an_empty_log_offers_nothing(store: Store) -> None:
-    assert read(store, response_facets) == ResponseFacets(
-        {"query_type": (), "source": (), "model": ()}, ()
-    )
+    assert read(store, response_facets) == Facets({"query_type": (), "source": (), "model": ()}, ())

@@ -295,8 +295,8 @@ def test_counts_and_choices_are_those_of_open_flags(filled: ReviewedLog) -> None
     pairs = [(flag["rule"], flag["query_type"]) for flag in flags]
     assert counts == sorted((rule, kind, pairs.count((rule, kind))) for rule, kind in set(pairs))
     assert facets.rules == tuple(sorted({flag["rule"] for flag in flags}))
-    assert facets.query_types == tuple(sorted({flag["query_type"] for flag in flags}))
-    assert facets.sources == tuple(sorted({flag["source"] for flag in flags}))
+    assert facets.parts["query_type"] == tuple(sorted({flag["query_type"] for flag in flags}))
+    assert facets.parts["source"] == tuple(sorted({flag["source"] for flag in flags}))
     assert facets.judges == tuple(
         sorted({flag["judge_name"] for flag in flags if flag["judge_name"]})
     )

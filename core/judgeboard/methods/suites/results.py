@@ -272,7 +272,7 @@ def _check(check: queries.CheckOutcome, case: queries.StoredCase) -> CaseCheck:
     if check.passed or case.answer is None:
         return CaseCheck(check.kind, check.passed, None)
     try:
-        message = Check(check.kind, check.wanted).failure(case.answer, case.query, case.passages)
+        message = Check(check.kind, check.wanted).failure(case.answer, case.passages)
     except BadInput as error:  # an earlier release ran checks that are refused now
         message = str(error)
     return CaseCheck(check.kind, check.passed, message)

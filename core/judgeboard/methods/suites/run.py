@@ -417,7 +417,7 @@ def _scored_case(
     checks = [
         asdict(queries.CheckOutcome(check.kind, check.wanted, failure is None))
         for check in task.case.checks
-        for failure in [check.failure(scored.answer, task.case.query, task.passages)]
+        for failure in [check.failure(scored.answer, task.passages)]
     ]
     return SuiteCase(
         suite_run_id=suite_run_id,
