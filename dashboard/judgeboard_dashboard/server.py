@@ -34,6 +34,7 @@ from judgeboard.store.engine import database_url
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard import documentation
 from judgeboard_dashboard.return_page import ReturnPage
+from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.theme import streamlit_options
@@ -177,7 +178,7 @@ NEEDED = (
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
-    """Run jobs and receive traces while the server runs, then close the database.
+    """Run jobs and receive traces while the server runs, then store the last drafts and close the database.
 
     An interrupted job continues at the next start.
     """
@@ -190,9 +191,9 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         await asyncio.to_thread(receiver.stop)
         worker = await starting
         await asyncio.to_thread(worker.stop)
-        await asyncio.to_thread(
-            store().close
-        )  # here: after SIGTERM, uvicorn ends the process by that signal
+        # Here: after SIGTERM, uvicorn ends the process by that signal.
+        await asyncio.to_thread(draft_writer().flush)
+        await asyncio.to_thread(store().close)
 
 
 def _started_worker() -> "Worker":

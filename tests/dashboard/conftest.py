@@ -15,6 +15,7 @@ from app_pages import OpenPage, check_charts
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard_dashboard import session
+from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.widgets import texts
 from page_rows import PageRows, fill_pages
 
@@ -54,6 +55,8 @@ def page_store(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator
         texts, "DEFAULT_DATABASE", str(sqlite_store.engine.url.database)
     )  # commands need no --db
     yield sqlite_store
+    draft_writer().flush()
+    draft_writer.clear()
     session.store().close()
 
 

@@ -1,11 +1,10 @@
 """The state of a reviewer's browser session: drafts, request keys and the reviews that can be undone."""
 
 import secrets
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from threading import Lock, Thread
+from threading import Lock, Timer
 from typing import Any, Literal
 
 import streamlit as st
@@ -45,7 +44,7 @@ from judgeboard_dashboard.widgets.navigation import Rows, as_id
 EDIT = "edit"
 """The parameter of the address that names the review to change."""
 PACE = 1.0
-"""Seconds between two writes of drafts to the store."""
+"""Seconds until a changed draft is stored."""
 _ON_SCREEN = (
     *("dimensions", "at", "spans", "shown", "noted"),
     *(
@@ -507,14 +506,14 @@ class KeptDraft:
 
 @dataclass
 class DraftWriter:
-    """Stores the drafts of all sessions of this server every second, in a thread, so that key presses do not wait.
+    """Stores the drafts of all sessions of this server within a second, in a thread, so that key presses do not wait.
 
-    Drafts are kept by (database, reviewer, subject).
+    Drafts are kept by (database, reviewer, subject). The process ends after its last drafts are stored.
     """
 
     _waiting: dict[tuple[str, int, int], KeptDraft] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
-    _thread: Thread | None = None
+    _timer: Timer | None = None
 
     def put(self, store: Store, reviewer_id: int, subject: int, content: Mapping[str, Any]) -> None:
         """Store a draft soon."""
@@ -522,9 +521,9 @@ class DraftWriter:
             self._waiting[store.shown_url, reviewer_id, subject] = KeptDraft(
                 store, content, utc_now()
             )
-            if self._thread is None:
-                self._thread = Thread(target=self._run, name="drafts", daemon=True)
-                self._thread.start()
+            if self._timer is None:
+                self._timer = Timer(PACE, self.flush)
+                self._timer.start()
 
     def read(self, store: Store, reviewer_id: int, subject: int) -> Mapping[str, Any]:
         """Return the content of a draft; empty if there is none."""
@@ -538,6 +537,7 @@ class DraftWriter:
     def flush(self) -> None:
         """Store all drafts that are not stored yet."""
         with self._lock:
+            self._timer = None
             waiting = dict(self._waiting)
         for (url, reviewer_id, subject), kept in waiting.items():
             try:
@@ -548,11 +548,6 @@ class DraftWriter:
             with self._lock:
                 if self._waiting.get((url, reviewer_id, subject)) is kept:
                     del self._waiting[url, reviewer_id, subject]
-
-    def _run(self) -> None:
-        while True:
-            time.sleep(PACE)
-            self.flush()
 
 
 draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)
