@@ -4,27 +4,13 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-TRACED: dict[BrowserContext, bool] = {}
-"""The windows, and whether the trace of each is running."""
+_OPEN: list[BrowserContext] = []
 
 
-def begin_traces() -> None:
-    """Begin the part of a test in the trace of each window."""
-    for window, runs in TRACED.items():
-        if not runs:
-            window.tracing.start_chunk()
-            TRACED[window] = True
-
-
-def end_traces(folder: Path | None) -> None:
-    """End the part of a test in each trace. Keep it with a picture of each page in ``folder``, if there is one."""
-    for number, (window, runs) in enumerate(TRACED.items()):
-        if runs:
-            TRACED[window] = False
-            window.tracing.stop_chunk(
-                path=None if folder is None else folder / f"trace-{number}.zip"
-            )
-        for place, page in enumerate(window.pages[1:] if folder is not None else ()):
+def keep_pictures(folder: Path) -> None:
+    """Keep a picture of each page that is open in ``folder``."""
+    for number, window in enumerate(_OPEN):
+        for place, page in enumerate(window.pages[1:]):
             page.screenshot(path=f"{folder}/window-{number}-page-{place}.png")
 
 
@@ -45,8 +31,7 @@ class Windows:
         if self.free:
             return self.free.pop()
         window = self.browser.new_context(base_url=self.url)
-        window.tracing.start(snapshots=True)
-        TRACED[window] = True
+        _OPEN.append(window)
         self.kept[window] = window.new_page()
         self.kept[window].goto("/healthz")
         return window
@@ -67,7 +52,7 @@ class Windows:
     def close(self) -> None:
         """Close all windows."""
         for window in self.kept:
-            TRACED.pop(window, None)
+            _OPEN.remove(window)
             window.close()
 
 

@@ -69,9 +69,10 @@ def visit(page: Page, address: str) -> None:
     idle(page)
 
 
-def turn_to(page: Page, view: str) -> None:
-    """Open a view in a window that shows one already."""
-    visit(page, f"/{view}")
+def turn_to(page: Page, address: str) -> None:
+    """Open a view, maybe with parameters, in a window that shows one already."""
+    visit(page, f"/{address}")
+    view = address.partition("?")[0]
     if view == HEAD_LINE:
         expect(page.locator(".jb-head")).to_have_count(1)
     else:

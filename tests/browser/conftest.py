@@ -12,29 +12,28 @@ import pytest
 from pages_in_browser import launch
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from browser_windows import Reviewers, Windows, begin_traces, end_traces
+from browser_windows import Reviewers, Windows, keep_pictures
 from judgeboard.store.engine import Store
 from page_rows import PageRows, fill_pages
 from served import free_port, serving
 
-KEPT = Path(
-    ".browser-failures"
-)  # of a failed test, `playwright show-trace` shows what its browser did
+KEPT = Path(".browser-failures")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Keep the traces and a picture of each page of a test that fails; the report of the failure names their folder."""
-    begin_traces()
+    """Keep a picture of each page of a test that fails; the report of the failure names their folder.
+
+    Not what the browser did before: to record it takes a seventh of the time of all tests.
+    """
     try:
         yield
     except BaseException:
         folder = item.config.rootpath / KEPT / re.sub(r"[^\w.-]+", "-", item.nodeid)
         folder.mkdir(parents=True, exist_ok=True)
-        item.add_report_section("call", "browser", f"The trace and pictures are in {folder}")
-        end_traces(folder)
+        item.add_report_section("call", "browser", f"The pictures are in {folder}")
+        keep_pictures(folder)
         raise
-    end_traces(None)
 
 
 @dataclass(frozen=True)

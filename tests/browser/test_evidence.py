@@ -9,9 +9,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser_windows import Reviewers, Windows
-from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, Response, Status, Verdict
+from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, Pair, Response, Status, Verdict
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import store_judgments, store_responses
 from page_rows import HOSTILE, PASSAGES, as_read
 from page_state import idle, visit
@@ -205,6 +206,25 @@ def test_messages_and_log_fields_from_right_to_left_end_on_the_left(window, site
         assert texts.evaluate_all(f"nodes => nodes.map({ENDS_LEFT})") == [True], place
     english = page.locator(".jb-turn .jb-lines").filter(has_text="How much")
     assert english.evaluate(ENDS_LEFT) is False
+
+
+def test_texts_of_pairs_are_shown_exactly_and_never_acted_on(window, site) -> None:
+    together = "\n".join(text for name, text in HOSTILE.items() if name != "long")
+    hostile = [
+        Pair("evil", name, text, text, "fine", model_a=text[:60], query_type="odd")
+        for name, text in (("together", together), ("long", HOSTILE["long"]))
+    ]
+    with site.store.writing() as connection:
+        ids = store_pairs(connection, hostile).new
+    page, hosts = window
+    for pair_id, pair in zip(ids, hostile, strict=True):
+        visit(page, f"/pairs?pair={pair_id}")
+        expect(page.locator(".jb-answers").first).to_be_visible()
+        idle(page)
+        shown = page.locator(".jb-answers .jb-evidence").all_text_contents()
+        assert as_read(pair.answer_a) in map(as_read, shown)
+    assert page.evaluate("window.hacked") is None
+    assert hosts == {"localhost"}
 
 
 def test_the_list_of_hostile_texts_calls_nobody_either(window) -> None:

@@ -1,4 +1,4 @@
-"""Forms in a browser: a label schema is made, as YAML too, and filled in with keys; a file is tried and imported."""
+"""Forms in a browser: a label schema is made, as YAML too; a file is tried and imported."""
 
 import json
 import re
@@ -7,15 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.queues import create_queue
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.overview import count_log
-from judgeboard.store.queues import new_queue
-from judgeboard.store.tables import REVIEW, REVIEW_SCORE
-from page_state import DECIDE, idle, settled, visit
-from stored_rows import read, rows_of
+from page_state import idle, visit
+from stored_rows import read
 
 pytestmark = pytest.mark.browser
 
@@ -28,8 +23,7 @@ def press(page: Page, name: str | re.Pattern[str]) -> None:
     idle(page)
 
 
-def make_schema(page: Page) -> None:
-    """Make the schema "form" in the form for a new queue."""
+def test_a_schema_is_made_by_the_form(page: Page, site) -> None:
     visit(page, "/queues?new=1")
     page.get_by_role("button", name="New schema").click()
     form = page.get_by_role("dialog")
@@ -50,10 +44,6 @@ def make_schema(page: Page) -> None:
     press(page, "Save version")
     expect(form).to_have_count(0)
     expect(page.get_by_role("combobox", name="Label schema")).to_have_value("form v1")
-
-
-def test_a_schema_is_made_by_the_form_and_filled_in_with_keys(page: Page, site) -> None:
-    make_schema(page)
     (stored,) = [each for each in read(site.store, list_schemas) if each.title == "form v1"]
     assert [field.name for field in stored.content.fields] == [
         "label",
@@ -61,32 +51,6 @@ def test_a_schema_is_made_by_the_form_and_filled_in_with_keys(page: Page, site) 
         "tone",
         "yes or no",
     ]
-    rules = new_queue(
-        "forms", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1
-    )
-    create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="form")
-    visit(page, "/item?queue=forms")
-    settled(page, DECIDE)
-    for key in "132":
-        page.keyboard.press(key)
-    chosen = page.locator(".st-key-rubric_group_fields button[kind=primary]")
-    expect(chosen).to_contain_text(["publish", "friendly", "No"])
-    page.keyboard.press("n")
-    expect(page.get_by_text("Nothing is left for you")).to_be_visible()
-    (review,) = [each for each in rows_of(site.store, REVIEW) if each["label_schema_id"]]
-    assert review["choices"] == {"verdict": "publish", "yes or no": False}
-    scores = [
-        each for each in rows_of(site.store, REVIEW_SCORE) if each["review_id"] == review["id"]
-    ]
-    assert {each["dimension"]: each["value"] for each in scores} == {"tone": 3}
-
-
-TONE = """
-name: tone
-fields:
-  - {name: friendly, type: yes_no, required: true}
-  - {name: why, type: category, options: [rude, cold], shown_when: {friendly: false}}
-"""
 
 
 def write(path: Path, *lines: object) -> Path:
@@ -97,24 +61,12 @@ def write(path: Path, *lines: object) -> Path:
     return path
 
 
-def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -> None:
-    rows = [
-        {"id": f"up-{n}", "question": f"q{n}", "response": f"a{n}", "rating": n % 2}
-        for n in range(4)
-    ]
+def test_a_file_is_tried_and_imported(page: Page, site, tmp_path: Path) -> None:
+    rows = [{"id": f"up-{n}", "question": f"q{n}", "response": f"a{n}"} for n in range(4)]
     log = write(tmp_path / "may-log.jsonl", *rows, "{broken")
     visit(page, "/sources")
     page.locator("input[type=file]").set_input_files(log)
     card = page.locator(".st-key-import_card")
-    expect(card).to_contain_text("Not clear")
-    for box, choice in (("Column", "rating"), ("Is read as", "thumbs")):
-        page.get_by_role("combobox", name=box).fill(
-            choice
-        )  # a long list shows its first options alone
-        page.get_by_role("option", name=choice, exact=True).click()
-        idle(page)
-    page.get_by_role("button", name="Change").click()
-    expect(card).to_contain_text("4 with user feedback")
     expect(card).to_contain_text("4 of 5 rows can be imported.")
     with page.expect_download() as download:
         page.get_by_role("button", name="1 rejected row").click()

@@ -59,8 +59,10 @@ def test_answers_are_judged_from_the_page_after_a_trial(
     assert len(endpoint.server.requests) == 3
     assert KEY not in markup(page)
     assert "Judge 5 answers" in labels(page)
+    enter(page, "ask_claims", True)
     page = click(page, "rejudge_start")
     [job] = recent_jobs(page_store)
+    assert job.judge["claims"]
     assert held_key(job.id) == KEY
     assert KEY not in str(dict(page.query_params))
     assert read(page_store, last_response_id) == 5

@@ -5,7 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import bodies, labels, plain, press, shown, texts
+from app_pages import bodies, plain, press, shown, texts
 from judgeboard.methods.refining.attempts import attempt_sequences, select_attempt
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
@@ -64,15 +64,6 @@ def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(
     assert last_part(page).startswith("Attempt 2not rated")
 
 
-def test_a_key_goes_through_the_attempts(ids, open_page) -> None:
-    page = open_page("item", response=ids["refined"])
-    heads = []
-    for _ in range(4):
-        heads.append(re.findall(r"The original|Attempt \d", last_part(page))[-1])
-        page = press(page, "view_")
-    assert heads == ["Attempt 3", "The original", "Attempt 1", "Attempt 2"]
-
-
 def last_part(page: AppTest) -> str:
     [body] = [body for body in bodies(page) if 'class="jb-attempt-text' in body]
     return plain(body)
@@ -81,19 +72,6 @@ def last_part(page: AppTest) -> str:
 def selections(page: AppTest) -> list[tuple[str, str]]:
     """Return who selected which attempt, as the page lists it."""
     return re.findall(r"(Mara|Jon <b>) selected (attempt \d|the original)", shown(page))
-
-
-def test_a_person_selects_an_attempt_and_deselects_it(ids, open_page) -> None:
-    page = press(open_page("item", response=ids["refined"]), "select_")
-    assert "Saved: attempt 3" in shown(page)
-    assert "Deselect" in labels(page)
-    again = open_page("item", response=ids["refined"])
-    assert selections(again) == [("Mara", "attempt 3")]
-    other = press(press(again, "view_"), "select_")
-    assert selections(other) == [("Mara", "the original")]
-    back = press(other, "select_")
-    assert selections(back) == []
-    assert "Select the original" in labels(back)
 
 
 def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:

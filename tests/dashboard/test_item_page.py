@@ -98,40 +98,6 @@ def test_an_answer_opens_by_the_id_of_its_log_and_a_number_is_the_own_id_first(
     assert page.query_params["response"] not in {number, (number,)}
 
 
-def test_every_key_is_on_one_button(page_rows, open_page) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"])
-    keys = [button.proto.shortcut for button in page.button if button.proto.shortcut]
-    assert sorted(keys) == sorted(set(keys))
-    assert {key.upper() for key in keys} == {
-        *"1234",
-        *"ASDFG",
-        *"QW",
-        *"YNU",
-        *"ZJKLH",
-        *"VBXPI",
-        "F2",
-        "F6",
-        "F7",
-        "F9",
-    }
-
-
-def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"])
-    press(press(page, "quality3_"), "groundednessD_")
-    assert reviews_on(sqlite_store, page_rows.responses["claims"]) == ()
-    press(page, "confirm_")
-    assert head(page).startswith("Saved: confirmed claims")
-    [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
-    assert (review.reviewer, review.decision, review.grade.quality, review.grade.groundedness) == (
-        "Mara",
-        "confirm",
-        3,
-        0.5,
-    )
-    assert flag_of(page) != page_rows.flags["claims"]
-
-
 def labels(page, *starts: str) -> list[str]:
     return [button.label for button in page.button if f"{button.key}_".startswith(starts)]
 
@@ -276,23 +242,6 @@ def test_several_flags_are_decided_together_or_one_alone(
     ]
 
 
-def test_what_is_given_rarely_comes_with_the_decision(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
-    page = press(open_page("item", flag=page_rows.flags["claims"]), "correct_")
-    page.number_input[0].set_value(0.35)
-    page.text_area[0].set_value("Basalt is younger.")
-    note = field_of(page, "note_")
-    note.set_value("second sentence")
-    press(page.run(), "dismiss_")
-    [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
-    assert (review.grade.groundedness, review.grade.corrected_answer, review.grade.note) == (
-        0.35,
-        "Basalt is younger.",
-        "second sentence",
-    )
-
-
 def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_review(
     page_rows, open_page
 ) -> None:
@@ -319,19 +268,13 @@ def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
     answer = page.text_area[0].value
     page.text_area[0].set_value(f"{answer} It is younger.").run()
     assert "It is younger.</ins>" in markup(page)
+    page.number_input[0].set_value(0.35)
+    field_of(page, "note_").set_value("second sentence")
     press(press(page, "suite_"), "confirm_")
+    [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
+    assert (review.grade.groundedness, review.grade.note) == (0.35, "second sentence")
     (correction,) = read(sqlite_store, corrections).values()
     assert correction == (f"{answer} It is younger.", True)
-
-
-def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
-    flag = page_rows.flags["claims"]
-    page = open_page("item", flag=flag)
-    press(press(page, "quality1_"), "confirm_")
-    press(page, "undo")
-    assert head(page).startswith("Undone: claims")
-    assert flag_of(page) == flag
-    assert page.session_state["review_session"].draft(page_rows.responses["claims"]).quality == 1
 
 
 def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
@@ -366,12 +309,6 @@ def test_the_last_one_says_so(page_rows, open_page) -> None:
     assert re.search(r"\d+ other answers", shown(page))
     press(page, "undo")
     assert head(page).startswith("Undone: claims")
-
-
-def test_an_item_page_with_nothing_to_show_has_the_button_of_the_next_step(
-    page_store: Store, open_page
-) -> None:
-    assert "step_Import a log" in keys(open_page("item"))
 
 
 def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> None:
@@ -615,30 +552,6 @@ def test_a_long_context_opens_around_the_evidence(
     assert "jb-fold" not in "".join(bodies(page))
 
 
-def test_each_sentence_of_an_answer_says_which_words_the_passages_are_searched_for(
-    page_rows, open_page
-) -> None:
-    page = open_page("item", response=page_rows.responses["good"])
-    [text] = [body for body in bodies(page) if "jb-answer" in body]
-    assert [words.split() for words in re.findall(r'data-w="([^"]+)"', text)] == [
-        ["granite", "cools", "slowly", "surface"],
-        ["basalt", "older", "granite"],
-        ["basalt", "forms", "columns"],
-    ]
-
-
-def test_what_the_reader_of_a_served_answer_saw_is_said(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
-    bad = "Marble dunes sing about violet engines while nobody in the harbour listens."
-    serve_answer_blocking(
-        "How hot?", bad, ["Dyneema melts at 145 degrees."], store=sqlite_store, external_id="served"
-    )
-    page = open_page("item", response="served")
-    assert f"“{DISCLAIMER_LINE}” (groundedness 0.00" in shown(page)
-    assert "served.notice" not in shown(page)
-
-
 def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(
     page_rows, sqlite_store, open_page
 ) -> None:
@@ -662,13 +575,17 @@ def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(
     assert reasons(again) != before
 
 
-def test_what_the_reflection_of_a_served_answer_did_is_said_with_both_attempts(
+def test_what_the_reader_of_a_served_answer_saw_and_what_its_reflection_did_is_said(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
     bad, good = (
         "Marble dunes sing about violet engines while nobody listens.",
         "Dyneema melts at 145 degrees.",
     )
+    serve_answer_blocking("How hot?", bad, [good], store=sqlite_store, external_id="plain")
+    page = open_page("item", response="plain")
+    assert f"“{DISCLAIMER_LINE}” (groundedness 0.00" in shown(page)
+    assert "served.notice" not in shown(page)
     serve_answer_blocking(
         "How hot?",
         bad,

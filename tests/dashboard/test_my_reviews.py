@@ -87,11 +87,6 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(
     assert "dismissed (judge shown)" in item
 
 
-def test_nothing_reviewed_is_said_and_nobody_is_asked_who_they_are(page_rows, open_page) -> None:
-    assert not open_page("my_reviews").dataframe
-    assert open_page("my_reviews", reviewer="").text_input(key="who_name")
-
-
 def test_grades_of_a_file_are_those_of_the_person_with_that_name(
     page_rows, page_store: Store, open_page
 ) -> None:

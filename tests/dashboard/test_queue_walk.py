@@ -124,26 +124,6 @@ def test_the_next_item_is_held_and_read_before_it_is_asked_for(case) -> None:
 
 
 @on_sqlite
-def test_a_press_without_a_required_grade_says_which_is_missing_and_keeps_the_draft(case) -> None:
-    case.flagged(0.42)
-    work, session = started(case, **BLIND, grades=("label", "groundedness")), ReviewSession()
-    shown = actions_on(work, session)
-    shown.give("groundedness", 0.5)
-    press(work, session, Decision.DISMISS)
-    assert session.refused
-    assert "label (Q W)" in session.message
-    assert "groundedness" not in session.message
-    assert (work.reveal, case.reviews(), session.draft(shown.subject).groundedness) == (
-        None,
-        [],
-        0.5,
-    )
-    shown.give("label", Label.GROUNDED)
-    press(work, session, Decision.DISMISS)
-    assert work.reveal is not None
-
-
-@on_sqlite
 def test_where_the_label_is_required_it_makes_the_decision_unless_the_quality_is_low(case) -> None:
     case.flagged(0.1, 0.2, 0.3)
     work, session = started(case, **BLIND, grades=("label",), reveal=False), ReviewSession()
@@ -198,23 +178,16 @@ def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grad
 
 
 @on_sqlite
-def test_where_another_queue_keeps_the_judge_hidden_the_next_item_comes_and_nothing_is_asked_about_the_judge(
-    case,
+@pytest.mark.parametrize("is_judged", [True, False])
+def test_where_another_queue_hides_the_judge_or_no_judge_has_a_verdict_the_next_item_comes(
+    case, is_judged: bool
 ) -> None:
-    ids = case.flagged(0.42, 0.4)
-    case.queue("other", assigned=(case.mara,), **BLIND)
-    work, session = started(case, **BLIND), ReviewSession()
-    press(work, session)
-    assert (work.reveal, work.current.item.response_id) == (None, ids[1])
-    assert session.message.startswith("Saved")
-
-
-@on_sqlite
-def test_where_no_judge_has_a_verdict_the_next_item_comes_and_nothing_is_asked_about_the_judge(
-    case,
-) -> None:
-    ids = case.add("not judged", "not judged either")
-    work, session = started(case, **BLIND, flagged_only=False, max_items=2), ReviewSession()
+    if is_judged:
+        ids = case.flagged(0.42, 0.4)
+        case.queue("other", assigned=(case.mara,), **BLIND)
+    else:
+        ids = case.add("not judged", "not judged either")
+    work, session = started(case, **BLIND, flagged_only=is_judged, max_items=2), ReviewSession()
     press(work, session)
     assert (work.reveal, work.current.item.response_id) == (None, ids[1])
     assert session.message.startswith("Saved")
@@ -232,23 +205,6 @@ def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch
     assert len(case.reviews()) == 1
     assert (work.reveal, work.current.item.response_id, work.done) == (None, ids[1], 1)
     assert (session.message.partition(":")[0], session.refused) == ("Saved", False)
-
-
-@on_sqlite
-def test_a_changed_grade_is_stored_beside_the_blind_one(case) -> None:
-    case.flagged(0.42)
-    work, session = started(case, **BLIND), ReviewSession()
-    actions_on(work, session).give("groundedness", 0.5)
-    press(work, session, Decision.CONFIRM)
-    bound = actions_on(work, session)
-    bound.give("groundedness", 1.0)
-    assert work.reveal.differs(session.draft(bound.subject))
-    press(work, session, Decision.DISMISS)
-    assert [(row["stage"], row["groundedness"], row["decision"]) for row in case.reviews()] == [
-        ("blind", 0.5, "confirm"),
-        ("revealed", 1.0, "dismiss"),
-    ]
-    assert work.current is None
 
 
 @on_sqlite
@@ -293,24 +249,6 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case) ->
     assert [row["response_id"] for row in decided] == ids
     [kept] = [row for row in case.reviews() if not row["decision"]]
     assert (kept["response_id"], kept["note"]) == (ids[0], "typed in vain?")
-
-
-@on_sqlite
-def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
-    ids = case.flagged(0.1, 0.2, 0.3)
-    work, session = started(case), ReviewSession()
-    bound = actions_on(work, session)
-    bound.give("quality", 2)
-    session.draft(ids[0]).notes["note"] = "too short"
-    press(work, session)
-    undo_in_queue(case.store, session, work, work.undoable[-1])
-    assert work.current.item.response_id == ids[0]
-    draft = session.draft(ids[0])
-    assert (draft.quality, draft.notes["note"]) == (2, "too short")
-    assert work.position == "1 of 3"
-    press(work, session, Decision.DISMISS)
-    assert [row["decision"] for row in case.reviews()] == ["confirm", "withdrawn", "dismiss"]
-    assert work.current.item.response_id == ids[1]
 
 
 @on_sqlite

@@ -1,13 +1,11 @@
 """The fields of a label schema beside an answer: drawn by type, filled in with keys, required, conditional."""
 
-import csv
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app_pages import OpenPage, enter, labels, press, shown, texts
-from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.formats.label_schema import BUILT_IN, FieldType, read_schema, schema_in
 from judgeboard.people.roster import ensure_reviewer
@@ -30,7 +28,7 @@ SCHEMA = read_schema(Path("examples/schema.yaml"))
 
 
 def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
-    open_page: OpenPage, page_rows, page_store: Store, tmp_path: Path
+    open_page: OpenPage, page_rows, page_store: Store
 ) -> None:
     lead = ensure_reviewer(page_store, "page", "Mara")
     add_schema(page_store, SCHEMA, by=lead)
@@ -68,26 +66,6 @@ def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
     field = next(each for each in app.multiselect if each.label == "Own labels")
     app = field.select("tone: 4 friendly").run()
     assert texts(app, "jb-say")[0].split(" · ")[:2] == ["1 answer", "tone 4"]
-    exported = tmp_path / "answers.csv"
-    where = ["--where", "own_label=verdict=fix", "--where", "own_label=tone=4"]
-    assert (
-        run(
-            [
-                "export",
-                "responses",
-                *where,
-                "-o",
-                str(exported),
-                "--db",
-                str(page_store.engine.url.database),
-            ]
-        )
-        == 0
-    )
-    with exported.open(encoding="utf-8", newline="") as lines:
-        assert len(list(csv.DictReader(lines))) == 1
-    drawn = open_page("trends", reviewer="Jon", show="Own label", own_label="tone", tables="true")
-    assert drawn.dataframe[0].value["tone"].tolist() == [4]
 
 
 PASSES = "type: category, required: true, options: [pass, not passed]}"

@@ -175,10 +175,18 @@ def test_pages_of_other_servers_send_upload_and_open_nothing(
     assert opens_session(port, headers) == own
 
 
-def opens_session(port: int, headers: dict[str, str]) -> bool:
+def test_a_page_that_renames_itself_to_this_server_gets_no_data_and_no_page_goes_elsewhere(
+    port: int,
+) -> None:
+    assert not opens_session(port, {"origin": f"http://evil.example:{port}"}, "evil.example")
+    answer = httpx.get(f"http://localhost:{port}/healthz")
+    assert answer.headers["content-security-policy"].startswith("default-src 'self'")
+
+
+def opens_session(port: int, headers: dict[str, str], host: str = "localhost") -> bool:
     lines = (
         "GET /_stcore/stream HTTP/1.1",
-        f"Host: localhost:{port}",
+        f"Host: {host}:{port}",
         *(f"{name}: {value}" for name, value in headers.items()),
         "Connection: Upgrade",
         "Upgrade: websocket",

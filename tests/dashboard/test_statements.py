@@ -3,12 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app_pages import plain, press
+from app_pages import plain
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, Grade
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
-from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.marks import MarkActions
@@ -130,27 +128,6 @@ def test_marking_changes_no_character_of_the_text(answer: str, keys: list[str]) 
     shown = shown_claims((), bound.statements, bound.shown, bound.at)
     markup = marked(answer, answer_spans(shown, answer), here="a", there="q")
     assert plain(markup) == as_read(answer)
-
-
-def test_marks_are_saved_with_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"])
-    for start in ("statement_", "statement_", "mark_supported", "statement_", "mark_contradicted"):
-        press(page, start)
-    with sqlite_store.reading() as connection:
-        assert load_item(connection, page_rows.responses["claims"]).reviews == ()
-    press(page, "dismiss_")
-    with sqlite_store.reading() as connection:
-        item = load_item(connection, page_rows.responses["claims"])
-    [review] = item.reviews
-    judgment = item.currents[0].id
-    assert [(mark.number, mark.status, mark.judgment_id) for mark in review.grade.claim_marks] == [
-        (2, SUPPORTED, judgment),
-        (3, CONTRADICTED, judgment),
-    ]
-    texts_of_marks = [
-        item.response.answer[mark.start : mark.end] for mark in review.grade.claim_marks
-    ]
-    assert texts_of_marks == [claim.text for claim in item.currents[0].claims[1:3]]
 
 
 def test_saved_marks_are_shown_to_their_author_and_wait_for_the_review_of_others(

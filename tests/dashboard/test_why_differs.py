@@ -1,14 +1,12 @@
 """Why a person and the judge differ: one key on the item, pills on the page Agreement, counted per judge version."""
 
 import pytest
-from sqlalchemy import select
 from streamlit.testing.v1 import AppTest
 
 from app_pages import press, shown
 from judgeboard.domain import WhyDiffers
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
-from judgeboard.store.tables import REVIEW
 from judgeboard.store.verdict_pairs import why_counts
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS
 from queue_case import queue_case
@@ -32,20 +30,6 @@ def test_the_key_is_there_only_where_one_differs(page_rows, open_page) -> None:
     assert why(press(page, "why_")) == [WHY_DIFFERS["missed_support"]]
     assert why(press(page, "why_")) == [WHY_DIFFERS["fluent_text"]]
     assert why(press(page, "quality3_")) == []
-
-
-def test_the_reason_is_saved_with_the_verdict_that_was_seen(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"])
-    press(press(press(page, "groundednessG_"), "why_"), "confirm_")
-    [review] = reviews(sqlite_store, page_rows.responses["claims"])
-    assert review.grade.why_differs == "missed_support"
-    with sqlite_store.reading() as connection:
-        seen = connection.execute(select(REVIEW.c.judgment_seen_id)).scalar_one()
-        assert seen == load_item(connection, page_rows.responses["claims"]).currents[0].id
-    page = open_page("item", response=page_rows.responses["claims"])
-    assert f": {WHY_DIFFERS['missed_support']}" in shown(page)
 
 
 def test_a_reason_without_a_difference_is_not_saved(

@@ -72,7 +72,15 @@ def judges() -> None:
         for section in sections:
             if not section.below:
                 load_object(section.show)(version)
-        _answers(health)
+        if health.answers:
+            heading("Answers with these faults")
+            table(
+                Table.of(health.answers, COLUMNS),
+                [item(answer.response_id) for _, answer in health.answers],
+                key="judge_answers",
+                under=("Click a row to open the answer.",),
+                most=10,
+            )
     for section in sections:
         if section.below:
             load_object(section.show)(version)
@@ -155,19 +163,6 @@ def _scores(health: HealthPage) -> None:
         drawn=("Click a level to list its answers.",)
         if name in {"groundedness", "quality"}
         else (),
-    )
-
-
-def _answers(health: HealthPage) -> None:
-    if not health.answers:
-        return
-    heading("Answers with these faults")
-    table(
-        Table.of(health.answers, COLUMNS),
-        [item(answer.response_id) for _, answer in health.answers],
-        key="judge_answers",
-        under=("Click a row to open the answer.",),
-        most=10,
     )
 
 

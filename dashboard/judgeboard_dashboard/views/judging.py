@@ -40,11 +40,6 @@ from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence, when
 
-
-def _age(line: RuleProgress) -> str | None:
-    return None if line.oldest is None else duration((utc_now() - line.oldest).total_seconds())
-
-
 # The columns up to the cost fit into 800 px.
 COLUMNS: Columns[RuleProgress] = {
     Column("Rule", width=110): lambda line: line.rule.name,
@@ -60,7 +55,9 @@ COLUMNS: Columns[RuleProgress] = {
     Column(
         "Cost today", width=125, right=True, help="Cost since midnight UTC, of the maximum per day"
     ): (lambda line: line.cost_words),
-    Column("Oldest waits", width=105, help="Time since the first waiting answer was stored"): _age,
+    Column("Oldest waits", width=105, help="Time since the first waiting answer was stored"): (
+        lambda line: line.oldest and duration((utc_now() - line.oldest).total_seconds())
+    ),
     Column("Sampling rate", width=115): lambda line: line.rate_words,
     Column("Answers", width=200, help="The filter of the rule"): lambda line: describe(
         line.rule.filter

@@ -1,7 +1,7 @@
 """The page Responses: all answers under any filter. Charts and tables of other pages link to it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
@@ -37,7 +37,6 @@ from judgeboard_dashboard.widgets.filters import (
     MORE_PARTS,
     Choices,
     Chosen,
-    Query,
     chip,
     filter_row,
     without_index,
@@ -110,17 +109,6 @@ _COLUMNS_WRITTEN = "responses_columns_written"
 HEADERS = {"Groundedness": ("lowest", "highest"), "Asked": ("newest", "oldest")}
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The selected answers: filter (with a cell of agreement), order, words, address and metadata columns."""
-
-    where: RowFilter
-    sort: str
-    words: str
-    query: Query
-    columns: tuple[str, ...]
-
-
 def responses() -> None:
     """Show the matching answers, 50 at a time."""
     follow("responses", own=(*FIELDS, *CELL_FIELDS, "sort", SHOWN))
@@ -143,34 +131,38 @@ def responses() -> None:
         )
         choices = replace(choices, sorts=sorts, own_labels=own_label_choices(connection))
         chosen = filter_row("responses", choices, more=MORE, all_chips=True, titles=titles)
-        filters = _filters(chosen, cell, titles, columns)
-        turned = current_page("responses", filters.query)
+        words = [
+            *([] if chosen.where == RowFilter() else [describe(chosen.where, titles)]),
+            *([] if cell is None else [cell.words]),
+        ]
+        chosen = _with_cell(chosen, cell, columns)
+        turned = current_page("responses", chosen.query)
         answers = response_page(
             connection,
-            filters.where,
-            filters.sort,
+            chosen.where,
+            chosen.sort,
             after=turned.after,
             before=turned.before,
             limit=PAGE_SIZE,
         )
-        order = order_of(connection, filters.where, filters.sort)
+        order = order_of(connection, chosen.where, chosen.sort)
         values = metadata_of(connection, [line.response_id for line in answers.lines], columns)
     if cell is not None:
-        rest = {name: values for name, values in filters.query.items() if name not in cell.query}
+        rest = {name: values for name, values in chosen.query.items() if name not in cell.query}
         with in_row("chips_cell", gap="xsmall"):
             label = f"{as_label(cell.words)}: {count(len(cell.response_ids), 'answer')}"
             chip(label, st.query_params.from_dict, rest, key="responses_cell")
-    write_address("responses", filters.query)
+    write_address("responses", chosen.query)
     if not answers.total:
-        if filters.where == RowFilter():
+        if chosen.where == RowFilter():
             empty_page()
         else:
             empty("No answer matches.")
         return
-    words = f" · {filters.words}" if filters.words else ""
-    words += f" · {order.words}{', only answers that have one' if order.name in HEADERS['Groundedness'] else ''}"
+    only = ", only answers that have one" if order.name in HEADERS["Groundedness"] else ""
+    which = "".join(f" · {part}" for part in (", ".join(words), f"{order.words}{only}") if part)
     with in_row("responses_start"):
-        show_div("jb-say jb-line", tag("b", count(answers.total, "answer")), words)
+        show_div("jb-say jb-line", tag("b", count(answers.total, "answer")), which)
         if known:
             with st.popover("Columns", icon=":material/view_column:"):
                 shown = [each.field for each in known]
@@ -178,24 +170,24 @@ def responses() -> None:
                     "Metadata columns", shown, key=_COLUMNS, placeholder="None", width=300
                 )
         selecting = select_button("responses")
-    _table(answers, filters, values, selecting=selecting)
+    _table(answers, chosen, columns, values, selecting=selecting)
     limit = f" · the CSV file has the first {MAX_EXPORTED:,}; judgeboard export writes all"
     turning_foot(
         "responses",
         answers,
         "answer",
-        lambda: _export(filters),
-        query=filters.query,
+        lambda: _export(chosen, columns),
+        query=chosen.query,
         more=limit if answers.total > MAX_EXPORTED else "",
         # A cell of agreement is a list of answers, and the filter of a job cannot contain such a
         # list.
         beside=None
-        if filters.where.response_ids is not None
-        else lambda: filter_buttons("responses", "match", filters.query, answers.total),
+        if chosen.where.response_ids is not None
+        else lambda: filter_buttons("responses", "match", chosen.query, answers.total),
     )
-    used = {metadata_condition(each).field for each in filters.where.metadata}
-    if filters.sort.removeprefix(DESCENDING).startswith(METADATA):
-        used.add(filters.sort.removeprefix(DESCENDING).removeprefix(METADATA))
+    used = {metadata_condition(each).field for each in chosen.where.metadata}
+    if chosen.sort.removeprefix(DESCENDING).startswith(METADATA):
+        used.add(chosen.sort.removeprefix(DESCENDING).removeprefix(METADATA))
     without_index(used, known)
 
 
@@ -218,34 +210,27 @@ def _cell() -> Drilled | None:
         return None
 
 
-def _filters(
-    chosen: Chosen, cell: Drilled | None, titles: dict[int, str], columns: tuple[str, ...]
-) -> Filters:
-    where = chosen.where
-    words = [
-        *([] if where == RowFilter() else [describe(where, titles)]),
-        *([cell.words] if cell else []),
-    ]
-    where = where if cell is None else replace(where, response_ids=cell.response_ids)
-    query = {
-        **chosen.query,
-        **(cell.query if cell else {}),
-        **({SHOWN: list(columns)} if columns else {}),
-    }
-    return Filters(where, chosen.sort, ", ".join(words), query, columns)
+def _with_cell(chosen: Chosen, cell: Drilled | None, columns: Sequence[str]) -> Chosen:
+    """Return the filter with a cell of agreement; its address also names the metadata columns."""
+    query = {**chosen.query, **({SHOWN: list(columns)} if columns else {})}
+    if cell is None:
+        return replace(chosen, query=query)
+    where = replace(chosen.where, response_ids=cell.response_ids)
+    return replace(chosen, where=where, query={**query, **cell.query})
 
 
 def _table(
     answers: LinePage[ResponseLine],
-    filters: Filters,
+    chosen: Chosen,
+    columns: Sequence[str],
     values: Mapping[int, tuple[Any, ...]],
     *,
     selecting: bool,
 ) -> None:
     titles = [column.title for column in COLUMNS]
     # If a column of the page has the same title, the metadata field is shown with its full name.
-    names = [METADATA + field if field in titles else field for field in filters.columns]
-    orders = [(METADATA + field, f"{DESCENDING}{METADATA}{field}") for field in filters.columns]
+    names = [METADATA + field if field in titles else field for field in columns]
+    orders = [(METADATA + field, f"{DESCENDING}{METADATA}{field}") for field in columns]
 
     def value_of(place: int) -> Callable[[ResponseLine], str | None]:
         return lambda line: one_line(shown_value(values[line.response_id][place]))
@@ -253,28 +238,28 @@ def _table(
     metadata = {Column(name, width=120): value_of(place) for place, name in enumerate(names)}
     rows = Table.of(answers.lines, {**COLUMNS, **metadata})
     if selecting:
-        rejudged = None if filters.where.response_ids is not None else "match"
-        all_of = (lambda: _all_ids(filters), lambda: _export(filters))
-        selecting_rows(rows, Selectable("responses", answers, *all_of, filters.query, rejudged))
+        rejudged = None if chosen.where.response_ids is not None else "match"
+        all_of = (lambda: _all_ids(chosen), lambda: _export(chosen, columns))
+        selecting_rows(rows, Selectable("responses", answers, *all_of, chosen.query, rejudged))
         return
     show_rows(
         rows,
-        key=f"responses_table_{answers.lines[0].response_id}_{answers.first}_{filters.sort}",
+        key=f"responses_table_{answers.lines[0].response_id}_{answers.first}_{chosen.sort}",
         targets=[item(line.response_id) for line in answers.lines],
         sort=sorts_by_header("responses", {**HEADERS, **dict(zip(names, orders, strict=True))}),
     )
 
 
-def _all_ids(filters: Filters) -> tuple[int, ...]:
+def _all_ids(chosen: Chosen) -> tuple[int, ...]:
     with reading() as connection:
         return (
-            response_list(connection, filters.where, filters.sort)
+            response_list(connection, chosen.where, chosen.sort)
             .page(None, None, MOST_ANSWERS, tuple)
             .lines
         )
 
 
-def _export(filters: Filters) -> Table:
+def _export(chosen: Chosen, columns: Sequence[str]) -> Table:
     """Return the answers of the filter with ids and plain numbers; texts are cut after 300 characters."""
     names = [
         column.name
@@ -285,9 +270,9 @@ def _export(filters: Filters) -> Table:
     formats: dict[str, Format] = {"groundedness": "number", "asked_at": "time"}
     formats |= dict.fromkeys(("quality", "judges", "reviews"), "count")
     with reading() as connection:
-        read = partial(response_page, connection, filters.where, filters.sort)
+        read = partial(response_page, connection, chosen.where, chosen.sort)
         lines = all_lines(lambda key, size: read(after=key, limit=size), MAX_EXPORTED)
-        values = metadata_of(connection, [line.response_id for line in lines], filters.columns)
+        values = metadata_of(connection, [line.response_id for line in lines], columns)
     rows = (
         (
             *(getattr(line, name) for name in names),
@@ -296,7 +281,7 @@ def _export(filters: Filters) -> Table:
         )
         for line in lines
     )
-    metadata = (METADATA + field for field in filters.columns)
+    metadata = (METADATA + field for field in columns)
     return Table(
         tuple(Column(name, formats.get(name, "text")) for name in (*names, *verdict, *metadata)),
         tuple(rows),

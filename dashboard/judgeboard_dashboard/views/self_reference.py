@@ -162,11 +162,11 @@ def _verdicts(orders: Sequence[LatestComparison], condition: str) -> list[Html]:
         if condition == "plain"
         else f"Shown to the judge as the correct answer: {reference}"
     )
-    return [_label(shortened(title, LONGEST_SAMPLE)), *map(_verdict, verdicts)]
-
-
-def _verdict(verdict: LatestComparison) -> Html:
-    return _line(comparison_words(verdict), shortened(verdict.reasoning or "", LONGEST_SAMPLE))
+    lines = (
+        _line(comparison_words(each), shortened(each.reasoning or "", LONGEST_SAMPLE))
+        for each in verdicts
+    )
+    return [_label(shortened(title, LONGEST_SAMPLE)), *lines]
 
 
 MOST_LINES = 500

@@ -141,7 +141,12 @@ def import_form() -> None:
             if summary.mapping is not None and summary.names:
                 _ask_columns(choice, summary.kind, list(dict.fromkeys(summary.names)))
             ask_labels(choice.file_id, choice.kind, summary.labels)
-            _first_rejected(summary.first_rejected, summary.rejected)
+            if rejected := summary.first_rejected:
+                total = summary.rejected
+                first = f"First {len(rejected)} of {total:,} rejected"
+                heading(f"Rejected: {total:,}" if total <= len(rejected) else first)
+                rows = Table.of(rejected, REJECTED_COLUMNS)
+                table(rows, key="import_rejected_rows", name="rejected", most=6)
 
 
 def _latest() -> None:
@@ -362,17 +367,6 @@ def _progress(place: DeltaGenerator, done: str) -> OnProgress:
         place.text(f"{rows:,} rows {done}{'' if share is None else f', {share:.0%} of the file'}")
 
     return report
-
-
-def _first_rejected(rejected: list[Rejected], total: int) -> None:
-    if not rejected:
-        return
-    heading(
-        f"Rejected: {total:,}"
-        if total <= len(rejected)
-        else f"First {len(rejected)} of {total:,} rejected"
-    )
-    table(Table.of(rejected, REJECTED_COLUMNS), key="import_rejected_rows", name="rejected", most=6)
 
 
 def _trial_card(trial: Imported) -> Reviewer | None:

@@ -1,9 +1,6 @@
-"""Items with keys alone, also on PostgreSQL; prints keystrokes and seconds of each (``pytest -s``)."""
+"""Items of a queue with keys alone, on PostgreSQL, and a sentence that is typed where keys decide."""
 
-import sys
-import time
 from contextlib import closing
-from statistics import median
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -17,35 +14,17 @@ from served_queues import served_queues
 pytestmark = pytest.mark.browser
 
 
-def through(page: Page, name: str) -> tuple[int, list[float]]:
-    """Grade and decide two items of a queue with keys alone; return the keystrokes and the seconds of each."""
+def decide_two(page: Page, name: str) -> None:
+    """Grade and decide two items of a queue with keys alone."""
     opened(page, name)
-    strokes, seconds = 0, []
-    for place in range(2):
-        begun = time.monotonic()
+    for decision in "yn":
         for key in "3d":
             page.keyboard.press(key)
         before = row(page)
         page.wait_for_timeout(GUARD)  # somebody read it
-        page.keyboard.press("yn"[place % 2])
-        strokes += 3
+        page.keyboard.press(decision)
         expect(page.locator(f".jb-head[data-row='{before}']")).to_have_count(0)
         idle(page)
-        seconds.append(time.monotonic() - begun)
-    return strokes, seconds
-
-
-def report(engine: str, strokes: int, seconds: list[float]) -> None:
-    each = f"{strokes / len(seconds):.1f} keystrokes, {median(seconds):.2f} s an item, {max(seconds):.2f} s at most"
-    reading = f"{GUARD / 1000:.2f} s of each are reading"
-    sys.stdout.write(f"\n{engine}: {len(seconds)} items with keys alone: {each}; {reading}\n")
-
-
-def test_two_items_with_keys_alone(mara, site) -> None:
-    report("SQLite", *through(mara, site.queue(2)))
-    expect(mara.locator(".jb-empty")).to_contain_text("Nothing is left for you")
-    made = [review[1:4] for review in site.reviews()[-2:]]
-    assert made == [("confirm", None, 0.5), ("dismiss", None, 0.5)]
 
 
 def test_a_comment_is_written_in_a_queue_and_a_sentence_typed_beside_it_decides_nothing(
@@ -75,5 +54,6 @@ def test_two_items_with_keys_alone_on_postgresql(browser: Browser, postgres_stor
     with served_queues(postgres_store) as started:
         name = started.queue(2)
         with closing(Windows(browser, started.url)) as windows:
-            report("PostgreSQL", *through(Reviewers(windows)("Mara"), name))
-        assert [decision for _, decision, *_ in started.reviews()] == ["confirm", "dismiss"]
+            decide_two(Reviewers(windows)("Mara"), name)
+        made = [review[1:4] for review in started.reviews()]
+    assert made == [("confirm", None, 0.5), ("dismiss", None, 0.5)]

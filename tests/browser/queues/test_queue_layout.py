@@ -43,13 +43,10 @@ def test_every_page_of_queues_fits_and_the_names_of_your_queues_begin_below_each
     found = {}
     for address in (
         "/open_flags",
-        "/queues",
         "/queues?new=1",
-        "/conflicts",
         f"/conflicts?conflict={item_id}",
         "/my_reviews",
         "/my_reviews?on=pairs",
-        "/people",
         f"/item?queue={seen}",
         f"/item?queue={wide}",
     ):

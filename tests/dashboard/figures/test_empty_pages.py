@@ -19,7 +19,7 @@ COMMANDS = {
     "verdicts": "judgeboard judge --judge NAME",
 }
 STARTED = (
-    *("open_flags", "people", "trends", "agreement", "problems"),
+    *("open_flags", "item", "people", "trends", "agreement", "problems"),
     *("judges", "pairs", "suites", "responses", "runs"),
     *("self_reference", "conflicts", "rejudge", "my_reviews"),
 )

@@ -99,11 +99,7 @@ DRAWN = [name for name in MEASURES if name != "failed_check_share"]  # which nee
 
 @pytest.mark.parametrize(
     ("name", "log", "period"),
-    [
-        (name, log, ("week", "day")[(place + number) % 2])
-        for place, name in enumerate(DRAWN)
-        for number, log in enumerate(LOGS)
-    ],
+    [(name, LOGS[place % 2], ("week", "day")[place // 2 % 2]) for place, name in enumerate(DRAWN)],
     indirect=["log"],
 )
 def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: OpenPage) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app_pages import OpenPage, click, enter, labels, texts
-from figures_log import FELL, HOSTILE, STILL, FiguresLog
+from figures_log import HOSTILE, FiguresLog
 from judgeboard.domain import Response
 from judgeboard.measure.cells import Cell, answers_in
 from judgeboard.measure.choice import CountedGrades
@@ -62,19 +62,6 @@ def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
     assert any("without implied labels" in label for label in labels(page_of_cell))
 
 
-def test_a_cell_can_be_narrowed_by_query_type(open_page: OpenPage, figures: FiguresLog) -> None:
-    every = count_in(open_page("responses", **cell_rows(Cell("quality", figures.rag.id)).query))
-    parts = [
-        count_in(
-            open_page(
-                "responses", **cell_rows(Cell("quality", figures.rag.id), query_type=name).query
-            )
-        )
-        for name in (FELL, STILL, HOSTILE)
-    ]
-    assert sum(parts) == every
-
-
 @pytest.mark.parametrize(
     "address",
     [
@@ -103,22 +90,6 @@ def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(
     narrowed = count_in(app)
     click(app, "responses_chip_user")
     assert count_in(app) > narrowed
-
-
-def test_a_judge_version_is_named_by_its_title(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("responses", judge_version=str(figures.second.id))
-    [chip] = [label for label in labels(app) if label.endswith("✕")]
-    assert figures.second.title in chip
-    assert figures.second.title in texts(app, "jb-say")[0]
-    assert set(app.dataframe[0].value["Judged by"]) == {figures.second.title}
-
-
-def test_graded_and_scores_filter(open_page: OpenPage, figures: FiguresLog) -> None:
-    graded = open_page("responses", graded="yes")
-    assert (graded.dataframe[0].value["Reviews"] > 0).all()
-    low = open_page("responses", judge="rag", max_score="0.35")
-    assert (low.dataframe[0].value["Groundedness"] <= 0.35).all()
-    assert count_in(low) == 12
 
 
 def test_nothing_matches_and_nothing_is_there(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -84,17 +84,6 @@ def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store: Store, endpoi
     assert markup(page).index("Old · rag v1") < markup(page).index("New · rag v2")
 
 
-def test_each_claim_is_judged_if_the_toggle_is_on(
-    page_rows, open_page, sqlite_store: Store, endpoint
-) -> None:
-    page = open_page("rejudge", text="plain-0")
-    enter(page, f"ask_model_{CHAT}", "gpt-4o-mini")
-    enter(page, f"ask_base_url_{CHAT}", endpoint.url)
-    enter(page, "ask_claims", True)
-    click(page, "rejudge_start")
-    assert recent_jobs(sqlite_store)[0].judge == rag(endpoint, claims=True)
-
-
 def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store: Store) -> None:
     answer = page_rows.responses["claims"]
     page = open_page("rejudge", response=answer)
@@ -126,16 +115,6 @@ def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store: Store) -> No
     assert job_progress(sqlite_store, job_id).state == "cancelled"
     assert "job_cancel" not in [button.key for button in page.button]
     assert text_with(page, "Cancelled", "0 of", cls="jb-note")
-
-
-def test_a_refused_key_is_said_with_the_fix(
-    page_rows, open_page, sqlite_store: Store, endpoint
-) -> None:
-    endpoint.reply = failure(401, "bad key")
-    job_id = ask(sqlite_store, rag(endpoint))
-    with working(sqlite_store):
-        ended(sqlite_store, job_id)
-    assert text_with(open_page("rejudge", job=job_id), "HTTP 401", "OPENAI_API_KEY", cls="jb-note")
 
 
 def test_a_job_that_is_none_is_said(page_rows, open_page) -> None:

@@ -79,18 +79,6 @@ def test_the_failed_are_asked_again(
     assert [button.label for button in page.button if button.key == "run_judge"] == []
 
 
-def test_a_job_that_goes_on_is_said_with_the_way_to_it(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
-    with working(sqlite_store):
-        ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
-    waiting = ask(sqlite_store, {"kind": "lexical"})
-    page = open_page("runs")
-    (note,) = texts(page, "jb-note")
-    assert "Waiting" in note
-    assert page.button(key=f"watch_{waiting}").label == "Open job"
-
-
 def test_the_whole_reason_of_a_stopped_run_stands_below_the_table(
     page_rows, open_page, sqlite_store: Store, endpoint
 ) -> None:

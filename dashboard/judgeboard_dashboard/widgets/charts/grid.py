@@ -36,17 +36,6 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Axes:
-    """Titles and order of rows (from the top) and columns (from the left)."""
-
-    row_title: str
-    rows: tuple[str, ...]
-    column_title: str
-    columns: tuple[str, ...]
-    on_top: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Sizes:
     """Font sizes of count and word, and their offsets from the middle; ``centred`` centres counts without a word."""
 
@@ -62,35 +51,46 @@ MEDIUM = Sizes(14, 12, -8, 13)
 SMALL = Sizes(12, 10, -5, 7, centred=True)
 
 
-def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: float = 0.02) -> Any:
-    """Return the grid. A click on a mark gives its position in ``cells``."""
+def grid(
+    cells: Sequence[Cell],
+    *,
+    row_title: str,
+    rows: Sequence[str],
+    column_title: str,
+    columns: Sequence[str],
+    columns_on_top: bool = True,
+    sizes: Sizes = LARGE,
+    padding: float = 0.02,
+) -> Any:
+    """Return the grid, ``rows`` from the top. A click on a mark gives its position in ``cells``."""
     colours = palette()
     names = ("row", "column", "count", "word", "ground", "tip")
-    rows = pd.DataFrame({name: [getattr(cell, name) for cell in cells] for name in names})
-    rows["at"] = range(len(cells))
-    rows["outline"] = [cell.outline or cell.ground for cell in cells]
+    frame = pd.DataFrame({name: [getattr(cell, name) for cell in cells] for name in names})
+    frame["at"] = range(len(cells))
+    frame["outline"] = [cell.outline or cell.ground for cell in cells]
     # On a faded background only the theme's own text colour is readable.
-    rows["ink"] = [colours.ink if cell.faded else cell.ink for cell in cells]
-    rows["opacity"] = [_FADED if cell.faded else 1.0 for cell in cells]
-    rows["width"] = [2.0 if cell.outline else 0.0 for cell in cells]
-    base = alt.Chart(rows).encode(
+    frame["ink"] = [colours.ink if cell.faded else cell.ink for cell in cells]
+    frame["opacity"] = [_FADED if cell.faded else 1.0 for cell in cells]
+    frame["width"] = [2.0 if cell.outline else 0.0 for cell in cells]
+    base = alt.Chart(frame).encode(
         x=alt.X(
             "column:N",
-            title=axes.column_title or None,
-            sort=list(axes.columns),
-            scale=alt.Scale(
-                domain=list(axes.columns), paddingInner=padding, paddingOuter=padding / 2
-            ),
+            title=column_title,
+            sort=list(columns),
+            scale=alt.Scale(domain=list(columns), paddingInner=padding, paddingOuter=padding / 2),
             axis=alt.Axis(
-                orient="top" if axes.on_top else "bottom", labelAngle=0, grid=False, labelLimit=110
+                orient="top" if columns_on_top else "bottom",
+                labelAngle=0,
+                grid=False,
+                labelLimit=110,
             ),
         ),
         y=alt.Y(
             "row:N",
-            title=axes.row_title or None,
-            sort=list(axes.rows),
+            title=row_title,
+            sort=list(rows),
             scale=alt.Scale(
-                domain=list(axes.rows), paddingInner=padding * 1.8, paddingOuter=padding / 2
+                domain=list(rows), paddingInner=padding * 1.8, paddingOuter=padding / 2
             ),
             axis=alt.Axis(grid=False, labelLimit=110),
         ),
@@ -208,10 +208,16 @@ def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None =
                 faded=chosen not in {None, (people, judge)},
             )
         )
-    axes = Axes(
-        "Judge: groundedness", tuple(reversed(axis)), "People: groundedness", axis, on_top=False
+    return grid(
+        cells,
+        row_title="Judge: groundedness",
+        rows=axis[::-1],
+        column_title="People: groundedness",
+        columns=axis,
+        columns_on_top=False,
+        sizes=SMALL,
+        padding=0.05,
     )
-    return grid(cells, axes, sizes=SMALL, padding=0.05)
 
 
 def _answers(count: int, far: int, gap: float) -> str:
@@ -255,7 +261,9 @@ def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
     sides = quadrant_sides(counts)
     cells = [_cell(judge, user, counts.get((judge, user), 0), colours) for judge, user in sides]
     rows = tuple(dict.fromkeys(JUDGE[judge] for judge, _ in sides))
-    return grid(cells, Axes("Judge", rows, "User", tuple(USER.values())))
+    return grid(
+        cells, row_title="Judge", rows=rows, column_title="User", columns=tuple(USER.values())
+    )
 
 
 def _cell(judge: str, user: str, count: int, colours: Palette) -> Cell:
@@ -311,5 +319,10 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
                 )
             )
     return grid(
-        cells, Axes("People", categories, "Judge", categories), sizes=MEDIUM if many else LARGE
+        cells,
+        row_title="People",
+        rows=categories,
+        column_title="Judge",
+        columns=categories,
+        sizes=MEDIUM if many else LARGE,
     )
