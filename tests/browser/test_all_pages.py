@@ -152,6 +152,6 @@ def test_every_page_fits_and_has_no_serious_finding_light_or_dark(page: Page, si
                 colours = DARK if scheme == "dark" else LIGHT
                 expect(line).to_have_attribute("stroke", colours.series[0])
         tables += page.locator("[data-testid=stDataFrame] canvas").count() > 0
-    assert problems == []
+    assert not problems, "\n".join(map(str, problems))
     assert tables >= len(TABLES)
     assert [url for url in asked if not url.startswith((site.url, "data:", "blob:"))] == []
