@@ -5,7 +5,6 @@ from pathlib import Path
 import equal_figures
 import numpy as np
 import plan_widths
-import pytest
 from simulated_logs import NOT_SIMULATED, WORLDS, world_estimates
 
 from judgeboard.measure.label_plans import PlanGoal, plan_number
@@ -83,20 +82,6 @@ def test_a_value_that_is_gone_or_appears_where_none_was_is_a_difference() -> Non
     assert comparison.moved == {("stats", "low"): (None, 0.5)}
     assert comparison.gone == {("stats", "high"): 1.0}
     assert len(list(comparison.unknown())) == 2
-
-
-def test_a_row_with_a_figure_stands_under_the_older_path_that_the_table_renames(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    renamed = (("labels rate", r"^slices\[(.*?)\]\.judge_share\.", r"judge_share[\1]."),)
-    monkeypatch.setattr(equal_figures, "RENAMED", renamed)
-    older = {"slices": [{"name": "simple", "judge_share": {"value": 0.2, "n": 9}}]}
-    rows = {"rows": [{"figure": "judge_share", "slice": "simple", "value": 0.2, "n": 9}]}
-    comparison = equal_figures.Comparison()
-    comparison.add(
-        "labels rate", dict(equal_figures.leaves(older)), dict(equal_figures.leaves(rows))
-    )
-    assert (comparison.equal, comparison.moved) == (2, {})
 
 
 def test_each_combination_of_alternatives_is_a_command_of_its_database() -> None:

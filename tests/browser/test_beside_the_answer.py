@@ -27,8 +27,8 @@ def filled(store: Store) -> dict[str, int]:
 
 
 def open_item(page: Page, response_id: int) -> None:
-    """Open an answer in a new session, in which no other attempt was chosen yet. Its hostile texts run no script."""
-    page.goto(f"/item?response={response_id}")
+    """Open an answer. Its hostile texts run no script."""
+    visit(page, f"/item?response={response_id}")
     expect(page.locator(".jb-attempts")).to_be_visible()
     idle(page)
     assert page.evaluate("window.hacked === undefined")

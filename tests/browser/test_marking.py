@@ -18,16 +18,16 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW
 from page_fit import looks, overflowing
 from page_rows import ANSWER, PASSAGES
-from page_state import DECIDE, GUARD, PAUSE, at_rest, idle, in_the_end, settled
+from page_state import DECIDE, GUARD, PAUSE, at_rest, idle, in_the_end, settled, visit
 from stored_rows import rows_of
 
 pytestmark = pytest.mark.browser
 
 
 def opened(page: Page, address: str, *, width: int = 1440, height: int = 900) -> None:
-    """Open an item in a new session, whose texts are shown as nobody has changed them yet."""
+    """Open an item."""
     page.set_viewport_size({"width": width, "height": height})
-    page.goto(address)
+    visit(page, address)
     settled(page, DECIDE)
 
 
@@ -243,6 +243,7 @@ def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> 
         bar = before[look][".st-key-bar"]
         assert in_the_end(page.locator(".st-key-bar").bounding_box, bar) == bar, look
         assert overflowing(page) == [], look
+    press(page, "i")  # the next test begins with the texts
 
 
 def test_v_goes_to_the_passage_that_fits_best_r_to_the_next_match_and_c_searches(

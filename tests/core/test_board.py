@@ -124,17 +124,6 @@ def test_rejected_rows_are_named_by_their_place_and_what_was_read_is_shown(
     assert "<table>" in added._repr_html_()
 
 
-def test_a_rejected_row_of_a_file_is_named_by_its_line(sqlite_board: Board, tmp_path: Path) -> None:
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in (*ROWS, *ROWS, {"query": "Who?"})))
-    assert list(sqlite_board.add(file).rejected.row) == [5]
-
-
-def test_a_dry_run_stores_nothing(sqlite_board: Board) -> None:
-    assert sqlite_board.add(ROWS, dry_run=True).new == 2
-    assert sqlite_board.answers().empty
-
-
 def test_verdicts_and_grades_beside_the_answers_are_added_too(sqlite_board: Board) -> None:
     rows = [row | {"label": "grounded", "annotator": "mara"} for row in ROWS]
     columns = {"label": "grades.label", "annotator": "grades.annotator"}
@@ -230,7 +219,7 @@ def test_a_frame_is_judged_without_a_database() -> None:
         judgeboard.judge(judged)
 
 
-def test_a_model_judges_a_frame_until_its_cost_limit() -> None:
+def test_a_model_judges_a_frame_until_its_cost_limit_or_a_refusal() -> None:
     with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
         judged = judgeboard.judge(ROWS, "rag", model="gpt-4o-mini", base_url=endpoint.base_url)
         with pytest.raises(judgeboard.JudgeboardError):
@@ -238,9 +227,6 @@ def test_a_model_judges_a_frame_until_its_cost_limit() -> None:
                 ROWS, "rag", model="unpriced", base_url="https://models.example.com/v1", max_cost=1
             )
     assert list(judged.judge_quality) == [3, 3]
-
-
-def test_an_endpoint_that_refuses_at_once_is_an_error() -> None:
     with (
         RecordingEndpoint(always(failure(401, "no such key"))) as endpoint,
         pytest.raises(judgeboard.JudgeboardError),

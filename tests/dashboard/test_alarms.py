@@ -82,15 +82,6 @@ def test_the_corrected_share_is_drawn_with_its_change(open_page: OpenPage, alarm
     assert list(table(page, "Labels")["Labels"])[:9] == [40] * 9
 
 
-def test_without_a_name_a_page_asks_for_it_before_an_acknowledgement(
-    open_page: OpenPage, alarmed: Store
-) -> None:
-    page = open_page("trends", reviewer="")
-    page = press(page, "alarm_1_save")
-    assert text_with(page, "your name", cls="jb-note")
-    assert texts(page, "jb-note")[0].startswith(ROSE)
-
-
 def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(
     alarmed: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

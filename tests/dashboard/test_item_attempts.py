@@ -90,12 +90,6 @@ def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
     assert "by Jon <b>" in shown(page)
 
 
-def test_without_a_name_nothing_is_selected(ids, open_page) -> None:
-    page = press(open_page("item", reviewer="", response=ids["refined"]), "select_")
-    assert "Not saved: " in shown(page)
-    assert selections(page) == []
-
-
 def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
     made = next(id_ for name, id_ in ids.items() if name.startswith("reflected~"))
     page_text = shown(open_page("item", response=made))

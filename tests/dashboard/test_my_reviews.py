@@ -49,24 +49,19 @@ def lines(store: Store):
     return read(store, own_reviews_page, ensure_reviewer(store, "page", "Mara").id).lines
 
 
-def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> None:
-    page = open_page("my_reviews")
-    assert "2 reviews, " in shown(page)
-    rows = table(page, "Review")
-    assert list(rows["Id"]) == ["good", "claims"]
-    assert list(rows["Review"]) == ["Graded", "Confirmed"]
-    assert list(rows["Note"])[1] == "no"
-    assert rows["Seconds"][1] == 8
-
-
-def test_every_text_of_a_review_is_listed_and_only_the_author_sees_it(
-    page_rows, sqlite_store: Store, open_page
+def test_they_are_listed_newest_first_with_every_text_and_only_the_author_sees_them(
+    mine, page_rows, sqlite_store: Store, open_page
 ) -> None:
     case = queue_case(sqlite_store)
     texts = {"note": "wrong rock", "corrected_answer": "It is\ngranite."}
-    case.grade(page_rows.responses["good"], case.mara, **texts)
-    rows = table(open_page("my_reviews"), "Review")
+    case.grade(page_rows.responses["two-judges"], case.mara, **texts)
+    page = open_page("my_reviews")
+    assert "3 reviews, " in shown(page)
+    rows = table(page, "Review")
+    assert list(rows["Id"]) == ["two-judges", "good", "claims"]
+    assert list(rows["Review"])[1:] == ["Graded", "Confirmed"]
     assert (rows["Note"][0], rows["Corrected answer"][0]) == ("wrong rock", "It is granite.")
+    assert (rows["Note"][2], rows["Seconds"][2]) == ("no", 8)
     assert "granite" not in shown(open_page("my_reviews", reviewer="Jon"))
 
 

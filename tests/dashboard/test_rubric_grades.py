@@ -1,6 +1,5 @@
 """People's grades on a rubric: given on the item page, beside the judge's, only where a rubric judge judged."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +8,7 @@ from sqlalchemy import select
 from app_pages import OpenPage, texts
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.formats.label_schema import BUILT_IN, FieldType, LabelSchema, Option, SchemaField
+from judgeboard.formats.label_schema import FieldType, LabelSchema, Option, SchemaField
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.submissions import Submission, submit
@@ -231,15 +230,6 @@ def test_a_level_has_its_own_digit(
 ) -> None:
     field = SchemaField("tone", FieldType.SCALE, levels=tuple((level, None) for level in levels))
     assert actions.digits(field) == digits
-
-
-def test_digits_go_to_the_quality_first_and_then_to_the_other_fields(
-    actions: SchemaActions,
-) -> None:
-    actions = replace(actions, quality=BUILT_IN["quality"])
-    for digit in "443":
-        actions.pick(digit)
-    assert (actions.draft.quality, actions.draft.values) == (4, {"accuracy": 4, "tone": 3})
 
 
 def test_the_queue_says_what_is_required_and_the_judge_what_a_level_means(

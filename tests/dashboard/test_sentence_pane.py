@@ -55,12 +55,6 @@ def test_what_stands_nowhere_is_said(pane) -> None:
     assert "has no passages" in plain(pane("no-passages"))
 
 
-def test_many_passages_stay_navigable(pane) -> None:
-    markup = pane("many-passages")
-    assert 'class="jb-jumps"' in markup
-    assert all(f'id="p{number}"' in markup for number in range(1, 31))
-
-
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name != "long"])
 def test_hostile_texts_are_text(pane, name: str) -> None:
     markup = pane(f"hostile-{name}")

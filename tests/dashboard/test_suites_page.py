@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from app_pages import OpenPage, table_rows, text_with, texts
-from judgeboard.methods.suites.results import suite_result
 from judgeboard.store.engine import Store
 from page_rows import PageRows
 from suite_log import HOSTILE, fill_suites
@@ -50,14 +49,3 @@ def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(
     (failed,) = table_rows(app, "Weakest")
     assert failed[:3] == [2.5, HOSTILE, "accuracy 2"]
     assert not any(part.startswith("Against") for part in texts(app, "jb-part"))
-
-
-def test_a_failed_answer_opens_as_an_item_and_says_what_the_rubric_gave(
-    open_page: OpenPage, runs: list[int], sqlite_store: Store
-) -> None:
-    (failed,) = suite_result(sqlite_store, runs[0]).failures
-    app = open_page("item", response=failed.response)
-    (pane,) = texts(app, "jb-pane jb-signals")
-    assert "rubric v1" in pane
-    assert "2.50 overall" in pane
-    assert "2 / 5" in pane

@@ -27,18 +27,9 @@ def decide_two(page: Page, name: str) -> None:
         idle(page)
 
 
-def test_a_comment_is_written_in_a_queue_and_a_sentence_typed_beside_it_decides_nothing(
-    mara, site
-) -> None:
+def test_a_sentence_typed_in_a_queue_outside_a_field_decides_nothing(mara, site) -> None:
     opened(mara, site.queue(2))
     before, first = len(site.reviews()), row(mara)
-    mara.keyboard.press("t")
-    field = mara.locator('[class*="st-key-comment_"] input')
-    expect(field).to_be_focused()
-    mara.keyboard.type("what do you think")
-    expect(field).to_have_value("what do you think")
-    mara.keyboard.press("Escape")
-    expect(field).not_to_be_focused()
     idle(mara)
     press_at_times(
         mara, "could you think about it", 0.06

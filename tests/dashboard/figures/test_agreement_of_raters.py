@@ -72,13 +72,6 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
         assert f"no {other}, only quality" in words
 
 
-def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store) -> None:
-    log = GradedLog(sqlite_store)
-    log.review_all(log.answers(3), label=GOOD)
-    app = open_page("agreement", compare=PEOPLE)
-    assert texts(app, "jb-say")[0].startswith("0 items")
-
-
 def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
     open_page: OpenPage, sqlite_store: Store
 ) -> None:

@@ -12,7 +12,7 @@ from app_pages import OpenPage, shown, table, texts
 from figures_log import FELL, FiguresLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate
-from judgeboard.formats.output import UNKNOWN, Table, text_lines, to_csv, to_plain
+from judgeboard.formats.output import UNKNOWN, Table, to_csv, to_plain
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import headline_name, shown_statistics
@@ -25,13 +25,10 @@ from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.measure.words import FIGURES
 from judgeboard.reports.lead_questions import now_note
-from judgeboard.reports.stats import agreement_tables, measure_log
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
-from judgeboard.store.filters import RowFilter
-from judgeboard.store.open_flags import queue_page
 from judgeboard_dashboard.widgets import agreement_figures, tables
 from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of
@@ -58,19 +55,6 @@ def command(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     capsys.readouterr()
     assert run([*words, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
-
-
-def test_the_figures_of_stats(
-    log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    figures = measure_log(log)
-    assert command(capsys, "stats") == to_plain(figures)
-    assert run(["stats"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert figures.agreement
-    assert all(line in lines for table in agreement_tables(figures) for line in text_lines(table))
-    answers = read(log, queue_page, RowFilter()).total
-    assert f"Open flags on {answers:,} answers." in shown(open_page("overview"))
 
 
 def test_the_figures_of_overview(log: Store, open_page: OpenPage) -> None:

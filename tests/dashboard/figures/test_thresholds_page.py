@@ -46,13 +46,6 @@ def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) ->
     assert "cheaper" in texts(app, "jb-say")[0]
 
 
-@pytest.mark.usefixtures("labelled")
-def test_a_goal_of_false_omission_has_its_number_and_its_column(open_page: OpenPage) -> None:
-    app = open_page("thresholds", goal="False omission rate")
-    assert app.number_input(key="goal_false_omission").value
-    assert "False omission rate" in table(app, "Threshold").columns
-
-
 def test_the_page_offers_each_goal_of_the_command() -> None:
     assert set(AIMS) == set(NUMBERS) == set(get_args(Aim))
 

@@ -205,22 +205,6 @@ def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> No
     assert roles(sqlite_store) == {ANN: "admin"}
 
 
-def test_the_list_names_everybody_with_role_and_when_they_were_here(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
-    add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
-    page = open_page("people", part="Accounts")
-    rows = {row["Name"]: row for row in page.dataframe[0].value.to_dict("records")}
-    assert (rows[ANN]["Role"], rows[ANN]["Origin"], rows[ANN]["Last seen"]) == (
-        "lead",
-        "sign-in",
-        "–",
-    )
-    assert rows["Mara"]["Role"] == "–"  # people sign in now
-    assert rows["Mara"]["Origin"] != rows[ANN]["Origin"]
-    assert rows["Mara"]["Last seen"] != "–"
-
-
 def test_events_are_listed_newest_first_with_details_in_words(
     page_rows, open_page, sqlite_store: Store
 ) -> None:

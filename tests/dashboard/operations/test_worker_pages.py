@@ -32,7 +32,6 @@ from judgeboard.store.tables import AlertRule, PushTarget
 from judgeboard.tools import push
 from judgeboard.tools.push import add_target, push_due
 from judgeboard_dashboard.evidence import as_label
-from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 from stored_rows import read
 
 CHAT = {
@@ -42,23 +41,6 @@ CHAT = {
     "provider": "openai",
     "base_url": "http://gpu:8000/v1",
 }
-
-
-def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: OpenPage) -> None:
-    assert not open_page("sources", part="Receive").dataframe
-    with receiving(page_store) as http:
-        http.post("/v1/traces", content=request([*trace(1), Sent(2, 1)]), headers=PROTOBUF)
-    gathered(page_store, after=100)
-    page = open_page("sources", part="Receive")
-    [[source, traces, answers, without, waiting, _]] = table_rows(page, "Source")
-    assert (source, traces, answers, without, waiting) == ("shop", 2, 1, 1, 0)
-    rows = {row[-1]: row for row in table_rows(page, "Result")}
-    assert rows[Sent(1).trace_id][1] == "answer"
-    assert f"answer from span {Sent(1).span_id}" in rows[Sent(1).trace_id][3]
-    assert rows[Sent(2).trace_id][1] == "no answer"
-    assert rows[Sent(2).trace_id][3]
-    enter(page, "unused", True)
-    assert [row[-1] for row in table_rows(page, "Result")] == [Sent(2).trace_id]
 
 
 def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
@@ -259,11 +241,7 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     app = open_page("alerts")
     [event] = table_rows(app, "Since")
     assert event[1:] == ["`flags`", event[2], 1]
-    press(app, "alert_paused")
-    [[_, state, *_]] = table_rows(open_page("alerts"), "Condition")
-    assert state == "paused"
-    press(open_page("alerts"), "alert_active")
-    press(open_page("alerts"), "alert_removed")
+    press(app, "alert_removed")
     assert not [each for each in open_page("alerts").dataframe if "Condition" in each.value]
 
 
