@@ -667,8 +667,6 @@ WORDS: dict[str, str] = {
     "judge_failed_again": "To judge the answers without a usable verdict again, add --rejudge failed to the command.",
     "continue": "To continue, run the same command again.",
     "continue_costlier": "To continue, run the same command again with a higher --max-cost.",
-    "trial": "{usable:,} of {verdicts:verdict} usable. Nothing is stored.",
-    "trial_cost": "Cost: {cost}. All {calls:,} would cost about {all}.",
     "controls_made": "Made: {new:control answer}; {known:,} stored before.",
     "controls_unsuitable": "No logged answer is suitable for {kinds:list}.",
     # Charts

@@ -1,31 +1,22 @@
-"""Raw calls of judgments and of judge trials: the prompt as sent, each reply, tokens, cost and time."""
+"""Raw calls of judgments: the prompt as sent, each reply, tokens, cost and time."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, JudgeInput, Verdict
+from judgeboard.domain import JudgeInput
 from judgeboard.errors import JudgeboardError
-from judgeboard.judges.judge import Judge, JudgeOptions, judge_with_requests
-from judgeboard.llm.chat import ChatRequest, Message, RecordedChat
+from judgeboard.judges.judge import JudgeOptions, judge_with_requests
+from judgeboard.llm.chat import Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.people.permissions import Actor, check_allowed
 from judgeboard.registry.judge_kinds import JUDGES, asks_model, kind_of
-from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
-from judgeboard.runs.judging import make_judge, options_of_version
-from judgeboard.runs.method import shared_rate_limits
+from judgeboard.runs.judging import options_of_version
 from judgeboard.runs.runner import run_blocking
-from judgeboard.store.filters import RowFilter
-from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment, load_calls
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.responses import judge_inputs
-from judgeboard.store.runs import matching
 from judgeboard.store.tables import StoredVersion
-from judgeboard.text import counted
 
 NO_CALL = "This verdict needed no model call."
 NOT_REBUILT = (
@@ -92,53 +83,3 @@ def sent_messages(
     except (JudgeboardError, LookupError, TypeError, ValueError):  # parameters of another release
         return ()
     return tuple(requests[0].messages)
-
-
-ANSWERS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One answer of a trial: the input of the judge, the requests as sent, and the verdict."""
-
-    item: JudgeInput
-    requests: tuple[ChatRequest, ...]
-    verdict: Verdict
-
-
-def try_judge(
-    seen: Seen,
-    *,
-    judge: dict[str, Any],
-    where: RowFilter | None = None,
-    api_key: str | None = None,
-    confirmed_host: str | None = None,
-    actor: Actor,
-) -> list[Trial]:
-    """Judge the first three answers of a filter that the viewer may see, and store nothing.
-
-    ``judge`` has the fields of a job; the key is used for these calls only. ``confirmed_host`` is
-    as for `request_rejudge`. Raises NotAllowed if the actor may not choose a judge, BadInput if the
-    judge is invalid, OtherHost if another host is not confirmed, EndpointRefused if the endpoint
-    refuses key, model or address.
-    """
-    check_allowed(seen.store, actor, Action.CHOOSE_JUDGE)
-    with seen.reading() as connection:
-        inputs = judge_inputs(connection, matching(connection, where or RowFilter(), limit=ANSWERS))
-        judge = with_last_address(connection, judge)
-        check_address(connection, judge, lambda: counted(len(inputs), "answer"), confirmed_host)
-    # A person waits for the result, so a fault is shown at the first try.
-    made = make_judge(**judge_with_key(judge, api_key), tries=1)
-    with shared_rate_limits(seen.store):
-        return run_blocking(_try, made, list(inputs.values()))
-
-
-async def _try(judge: Judge, items: list[JudgeInput]) -> list[Trial]:
-    async def tried(item: JudgeInput) -> Trial:
-        verdict, requests = await judge_with_requests(judge, item)
-        return Trial(item, tuple(requests), verdict)
-
-    try:
-        return list(await asyncio.gather(*(asyncio.create_task(tried(item)) for item in items)))
-    finally:
-        await judge.aclose()

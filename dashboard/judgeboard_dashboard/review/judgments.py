@@ -1,9 +1,8 @@
 """The two views that can replace the texts: the judgments of all judges side by side, and their raw calls."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from judgeboard.domain import Attempt, Claim, StepRecord
-from judgeboard.llm.chat import Message
 from judgeboard.runs.raw_calls import RawCall, raw_calls
 from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.verdicts import RUBRIC
@@ -146,24 +145,6 @@ def raw_calls_pane(item: Item) -> Html:
     )
 
 
-def message_texts(messages: Iterable[Message]) -> list[Html]:
-    """Return the messages of a request, each under its role."""
-    return [labelled_text(message["role"].capitalize(), message["content"]) for message in messages]
-
-
-def attempt_texts(attempts: Iterable[Attempt]) -> list[Html]:
-    """Return the replies to the requests of one call, each under its status, tokens, time and fault."""
-    return [
-        labelled_text(
-            _line(
-                f"Call {number}: {attempt.why}", attempt.status, *_spent(attempt), attempt.detail
-            ),
-            attempt.raw,
-        )
-        for number, attempt in enumerate(attempts, start=1)
-    ]
-
-
 def _account(raw: RawCall) -> str:
     call = raw.judgment
     cost = f"cost {'unknown' if call.cost_micro is None else money(call.cost_micro)}"
@@ -187,7 +168,18 @@ def _spent(call: StepRecord | Attempt) -> list[str]:
 
 def _texts(raw: RawCall) -> list[Html | None]:
     call = raw.judgment
-    sent, attempts = message_texts(raw.messages), attempt_texts(call.attempts)
+    sent = [
+        labelled_text(message["role"].capitalize(), message["content"]) for message in raw.messages
+    ]
+    attempts = [
+        labelled_text(
+            _line(
+                f"Call {number}: {attempt.why}", attempt.status, *_spent(attempt), attempt.detail
+            ),
+            attempt.raw,
+        )
+        for number, attempt in enumerate(call.attempts, start=1)
+    ]
     return [
         tag("div", f"Error: {call.error}", cls="jb-why") if call.error else None,
         tag("div", REBUILT, cls="jb-cap")

@@ -34,8 +34,7 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
-from judgeboard_dashboard.widgets.judge_trial import ChosenJudge
-from judgeboard_dashboard.widgets.rejudge_form import judge_specs, with_destination
+from judgeboard_dashboard.widgets.rejudge_form import ChosenJudge, judge_specs, with_destination
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence, when

@@ -29,7 +29,6 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
 from judgeboard_dashboard.widgets.first_steps import before_import
-from judgeboard_dashboard.widgets.judge_trial import show_trial
 from judgeboard_dashboard.widgets.long_work import first_seen, left_words
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.rejudge_form import (
@@ -69,7 +68,6 @@ def rejudge() -> None:
             ask_reviewer(to=needed)
     write_address(PAGE, {**query, **address.query()})
     with right:
-        show_trial()
         try:
             job = _shown_job(address)
         except NotFound:

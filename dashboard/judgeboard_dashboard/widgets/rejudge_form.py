@@ -1,6 +1,6 @@
 """The form of the page Judge answers: which answers, which judge, and the estimated cost and time."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import streamlit as st
@@ -38,11 +38,20 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
-from judgeboard_dashboard.widgets.judge_trial import ChosenJudge, end_trial, try_button
 from judgeboard_dashboard.widgets.navigation import Rows, as_id, item, open_button, pick_rows
 from judgeboard_dashboard.widgets.texts import caption, count, duration
 
 RowsName = Literal["open", "match", "failed", "plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenJudge:
+    """The fields of a judge, the host to which answers may be sent if ``agreed``, and a key that is stored nowhere."""
+
+    spec: dict[str, Any]
+    host: str | None = None
+    agreed: bool = False
+    api_key: str | None = field(default=None, repr=False)
 
 
 class JobRows(NamedTuple):
@@ -313,15 +322,11 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         selected = selected._replace(mode=AskMode.KEEP_FLAGS.value if keeps else selected.mode)
     answers = count(estimate.calls, "answer")
     judge = with_destination(judge, answers) if estimate.calls else judge
-    try_button(judge, selected.where, estimate)
     verb = "Judge" if selected.mode == AskMode.PLAIN else "Rejudge"
     job_id = start_button(
         f"{verb} {answers}", judge, selected, estimate, key="rejudge_start", max_cost=limit
     )
-    if job_id is None:
-        return place
-    end_trial()
-    return place._replace(job=job_id)
+    return place if job_id is None else place._replace(job=job_id)
 
 
 def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAddress]:

@@ -11,8 +11,8 @@ from endpoint_scripts import in_turn
 from engines import on_sqlite
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, ended, rag, working
-from judgeboard.domain import Response, Status
-from judgeboard.errors import BadInput, EndpointRefused
+from judgeboard.domain import Response
+from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     always,
@@ -23,11 +23,9 @@ from judgeboard.llm.recording_endpoint import (
 from judgeboard.runs import jobs, rejudge_jobs
 from judgeboard.runs.jobs import forget_key, held_key
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.runs.raw_calls import NO_CALL, NOT_REBUILT, raw_calls, sent_messages, try_judge
+from judgeboard.runs.raw_calls import NO_CALL, NOT_REBUILT, raw_calls, sent_messages
 from judgeboard.store.engine import Store
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.responses import judge_inputs
@@ -159,34 +157,3 @@ def test_a_refused_job_keeps_no_key(sqlite_log: Store, endpoint: HeldEndpoint) -
     with pytest.raises(BadInput):
         ask(sqlite_log, rag(endpoint), api_key=KEY)
     assert KEY not in jobs._held_keys.values()
-
-
-def test_a_trial_shows_three_answers_with_their_calls_and_stores_nothing(
-    log: Store, endpoint: HeldEndpoint
-) -> None:
-    trials = try_judge(
-        Seen(log, None), judge=rag(endpoint), where=RowFilter(), api_key=KEY, actor="Mara"
-    )
-    assert [trial.verdict.status for trial in trials] == [Status.OK] * 3
-    assert len(endpoint.server.requests) == 3
-    assert endpoint.server.requests[0].headers["authorization"] == f"Bearer {KEY}"
-    for trial in trials:
-        [request] = trial.requests
-        assert trial.item.answer in request.messages[-1]["content"]
-        assert trial.verdict.raw
-    with log.reading() as connection:
-        assert not connection.execute(select(VERSION)).all()
-        assert not connection.execute(select(JUDGMENT)).all()
-
-
-def test_a_trial_with_a_refused_key_says_so_at_once(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
-    endpoint.reply = failure(401, "bad key")
-    with pytest.raises(EndpointRefused, match="401"):
-        try_judge(Seen(sqlite_log, None), judge=rag(endpoint), api_key=KEY, actor="Mara")
-
-
-def test_a_trial_of_the_offline_judge_makes_no_call(sqlite_log: Store) -> None:
-    trials = try_judge(Seen(sqlite_log, None), judge={"kind": "lexical"}, actor="Mara")
-    assert [trial.requests for trial in trials] == [()] * 3
