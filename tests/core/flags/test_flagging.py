@@ -91,6 +91,7 @@ def test_raising_again_adds_nothing(judged) -> None:
     assert states(judged) == before == {"open": 550}
 
 
+@on_sqlite
 def test_a_threshold_is_applied_to_what_is_stored_and_decisions_stay(judged) -> None:
     with judged.writing() as connection:
         decided = FLAG.c.id.in_(select(FLAG.c.id).where(FLAG.c.groundedness == 0.45))

@@ -40,6 +40,7 @@ def labels(case: QueueCase) -> int:
         return int(AnswerRatings(PairSource(connection), "label").people().ratings.rated.sum())
 
 
+@on_sqlite
 def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_alone(
     case: QueueCase, gold
 ) -> None:
