@@ -129,6 +129,12 @@ class QueueCase:
     ) -> int:
         """Look at the judge after a blind review, and say what one thinks now."""
         reveal(self.store, decided.review_id, reviewer=who, now=self.now)
+        return self.after_reveal(decided, who, decision, **fields)
+
+    def after_reveal(
+        self, decided: Submitted, who: Reviewer, decision: Decision | None = None, **fields: Any
+    ) -> int:
+        """Say what one thinks now, as if the judge had been shown."""
         return self._submit(who, decision, fields, blind_review_id=decided.review_id).review_id
 
     def adjudicate(

@@ -55,6 +55,9 @@ class ReviewCase:
         )
 
     def grade(self, by: Reviewer, **given: Any) -> int:
+        return self._review(by, given, response_id=self.response_id)
+
+    def _review(self, by: Reviewer, given: dict[str, Any], **subject: Any) -> int:
         options = {
             name: given.pop(name)
             for name in ("request_key", "judgment_seen_id", "seconds")
@@ -62,9 +65,14 @@ class ReviewCase:
         }
         options = {"request_key": f"key {next(self.keys)}", "at": NOW} | options
         return submit(
-            self.store,
-            Submission(response_id=self.response_id, reviewer=by, grade=Grade(**given), **options),
+            self.store, Submission(reviewer=by, grade=Grade(**given), **subject, **options)
         ).review_id
+
+    def change(
+        self, review_id: int, by: Reviewer, decision: Decision | None = None, **given: Any
+    ) -> int:
+        """Replace a review by another one, or a grade by another one."""
+        return self._review(by, given, changes=review_id, decision=decision)
 
     def undo(self, review_id: int, by: Reviewer, **given: Any) -> str:
         given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given

@@ -1,39 +1,15 @@
 """Changes of one's own review: another row, or undone; the flag follows."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.items import load_item
-from judgeboard.store.tables import Reviewer
 from review_case import NOW, ReviewCase
 from stored_rows import read
-
-
-def change(
-    team: ReviewCase, review_id: int, by: Reviewer, decision: Decision | None = None, **given: Any
-) -> int:
-    options = {"request_key": f"edit {next(team.keys)}"} | {
-        name: given.pop(name)
-        for name in ("request_key", "judgment_seen_id", "seconds")
-        if name in given
-    }
-    return submit(
-        team.store,
-        Submission(
-            changes=review_id,
-            reviewer=by,
-            decision=decision,
-            grade=Grade(**given),
-            at=NOW,
-            **options,
-        ),
-    ).review_id
 
 
 @on_sqlite
@@ -51,7 +27,7 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(
     team: ReviewCase, flag: int, first: Decision, then: Decision, state: str
 ) -> None:
     before = team.decide(flag, team.mara, first, grade=Grade(quality=1, note="no")).review_id
-    change(team, before, team.mara, then, quality=3)
+    team.change(before, team.mara, then, quality=3)
     assert team.state(flag) == state
     old, new = team.reviews()
     # What was said first stays.
@@ -68,7 +44,7 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(
 @on_sqlite
 def test_a_grade_is_changed_without_a_flag(team: ReviewCase) -> None:
     before = team.grade(team.mara, quality=1)
-    change(team, before, team.mara, groundedness=0.5)
+    team.change(before, team.mara, groundedness=0.5)
     assert [(row["quality"], row["groundedness"]) for row in team.standing()] == [(None, 0.5)]
 
 
@@ -77,7 +53,7 @@ def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(
 ) -> None:
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
     newer = team.judge(0.2, version=2)
-    change(team, before, team.mara, Decision.UNSURE)
+    team.change(before, team.mara, Decision.UNSURE)
     assert (team.state(flag), team.state(newer)) == ("superseded", "open")
 
 
@@ -85,15 +61,15 @@ def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(
 def test_only_ones_own_that_stands_is_changed(team: ReviewCase, flag: int) -> None:
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
     with pytest.raises(DecisionRefused, match="Mara"):
-        change(team, before, team.jon, Decision.DISMISS)
-    second = change(team, before, team.mara, Decision.DISMISS)
+        team.change(before, team.jon, Decision.DISMISS)
+    second = team.change(before, team.mara, Decision.DISMISS)
     with pytest.raises(DecisionRefused, match="newer review"):
-        change(team, before, team.mara, Decision.CONFIRM)
+        team.change(before, team.mara, Decision.CONFIRM)
     team.undo(second, team.mara)
     with pytest.raises(DecisionRefused, match="undone already"):
-        change(team, second, team.mara, Decision.CONFIRM)
+        team.change(second, team.mara, Decision.CONFIRM)
     with pytest.raises(NotFound, match="no review 99"):
-        change(team, 99, team.mara, Decision.CONFIRM)
+        team.change(99, team.mara, Decision.CONFIRM)
     assert team.state(flag) == "open"
 
 
@@ -109,16 +85,16 @@ def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team: ReviewCase,
         (grade, Decision.CONFIRM),
     ):
         with pytest.raises(BadInput):
-            change(team, review_id, team.mara, word, quality=2)
+            team.change(review_id, team.mara, word, quality=2)
     with pytest.raises(BadInput, match="nothing to save"):
-        change(team, grade, team.mara)
+        team.change(grade, team.mara)
 
 
 @on_sqlite
 def test_the_same_press_twice_is_one_change(team: ReviewCase, flag: int) -> None:
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
     one, again = (
-        change(team, before, team.mara, Decision.DISMISS, request_key="pressed") for _ in range(2)
+        team.change(before, team.mara, Decision.DISMISS, request_key="pressed") for _ in range(2)
     )
     assert one == again
     assert len(team.reviews()) == 2

@@ -10,7 +10,6 @@ from judgeboard.domain import Decision, Grade, Label
 from judgeboard.errors import BadInput, Contradiction, DecisionRefused, NotFound
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import labelled_decision
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.own_reviews import read_draft, save_draft
 from review_case import ANSWER, NOW, ReviewCase
 
@@ -125,13 +124,7 @@ def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(
 ) -> None:
     team.decide(flag, team.jon, Decision.DISMISS)
     subject = team.reviews()[0]["response_id"]
-    accepted = {
-        "response_id": subject,
-        "reviewer": team.mara,
-        "grade": Grade(quality=1),
-        "request_key": "accepted",
-    }
-    submit(team.store, Submission(**accepted, at=NOW))
+    team.grade(team.mara, quality=1)
     with team.store.writing() as connection:
         save_draft(connection, team.mara.id, subject, {"quality": 4}, NOW + timedelta(minutes=1))
     late = Grade(quality=4, note="Too long.")
@@ -249,14 +242,5 @@ def test_a_label_that_contradicts_its_decision_is_refused(
     other = Label.GROUNDED if label is Label.HALLUCINATED else Label.HALLUCINATED
     review_id = team.decide(flag, team.mara, decision, grade=Grade(label=other)).review_id
     with pytest.raises(Contradiction, match=label):
-        submit(
-            team.store,
-            Submission(
-                changes=review_id,
-                reviewer=team.mara,
-                decision=decision,
-                grade=Grade(label=label),
-                request_key="changed",
-            ),
-        )
+        team.change(review_id, team.mara, decision, label=label)
     assert [review["label"] for review in team.reviews()] == [other]

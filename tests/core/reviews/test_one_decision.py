@@ -18,7 +18,6 @@ from judgeboard.domain import (
     JudgeVersion,
     Label,
     QueueOrder,
-    Response,
     Status,
     Verdict,
 )
@@ -31,7 +30,6 @@ from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.notes import note
 from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import change_settings, ensure_reviewer
-from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import implying_rules, remember_implied
 from judgeboard.reviews.queues import create_queue
 from judgeboard.reviews.submissions import Submission, submit
@@ -47,13 +45,12 @@ from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviews import find_review
-from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import FLAG, JUDGMENT, REVIEW, Reviewer
+from judgeboard.store.storing import store_judgments
+from judgeboard.store.tables import JUDGMENT, Reviewer
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 from review_case import NOW, ReviewCase, flagged_case
-from stored_rows import read, rows_of
+from stored_rows import read
 
 RULES = ("low_groundedness", "low_quality")
 
@@ -319,33 +316,19 @@ REVIEWERS, FLAGS = 8, 15
 
 
 def test_each_flag_is_decided_once(store: Store) -> None:
-    with store.writing() as connection:
-        set_setting(connection, "random_share", 0, "test")
-        ids = store_responses(
-            connection, [Response("log", f"a{n}", "q", "a") for n in range(FLAGS)]
-        ).new
-        low = Verdict(Status.OK, groundedness=0.1)
-        version = ensure_version(connection, JudgeVersion("rag", "rag"))
-        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, low) for id_ in ids])
-    flags = [flag["id"] for flag in rows_of(store, FLAG)]
+    case = queue_case(store)
+    case.flagged(*[0.1] * FLAGS)
+    flags = [flag["id"] for flag in case.flags()]
     people = [ensure_reviewer(store, "page", f"reviewer {n}") for n in range(REVIEWERS)]
     ready = Barrier(REVIEWERS)
 
     def work(reviewer: Reviewer) -> tuple[list[int], list[int]]:
         decided, refused = [], []
+        decision = CONFIRM if reviewer.id % 2 else DISMISS
         ready.wait()
         for flag in flags:
             try:
-                submit(
-                    store,
-                    Submission(
-                        flag_id=flag,
-                        reviewer=reviewer,
-                        decision=Decision.CONFIRM if reviewer.id % 2 else Decision.DISMISS,
-                        grade=Grade(note=f"by {reviewer.name}"),
-                        request_key=f"{reviewer.id} on {flag}",
-                    ),
-                )
+                case.decide(flag, reviewer, decision, note=f"by {reviewer.name}")
                 decided.append(flag)
             except DecisionRefused:
                 refused.append(flag)
@@ -356,65 +339,38 @@ def test_each_flag_is_decided_once(store: Store) -> None:
 
     assert sorted(flag for decided, _ in outcomes for flag in decided) == flags
     assert all(sorted(decided + refused) == flags for decided, refused in outcomes)
-    reviews = rows_of(store, REVIEW)
+    reviews = case.reviews()
     # Every note is there, decided or refused.
     assert len(reviews) == REVIEWERS * FLAGS
-    for flag in rows_of(store, FLAG):
+    for flag in case.flags():
         of_answer = [row for row in reviews if row["response_id"] == flag["response_id"]]
         (decision,) = [row["decision"] for row in of_answer if row["decision"]]
         assert flag["state"] == {"confirm": "confirmed", "dismiss": "dismissed"}[decision]
 
 
 def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(store: Store) -> None:
-    with store.writing() as connection:
-        set_setting(connection, "random_share", 0, "test")
-        ids = store_responses(
-            connection, [Response("log", f"a{n}", "q", "a") for n in range(10)]
-        ).new
-        version = ensure_version(connection, JudgeVersion("rag", "rag"))
-        low = Verdict(Status.OK, groundedness=0.1)
-        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, low) for id_ in ids])
-    flags = [flag["id"] for flag in rows_of(store, FLAG)]
-    people = [ensure_reviewer(store, "page", name) for name in ("Mara", "Jon")]
+    case = queue_case(store)
+    ids = case.flagged(*[0.1] * 10)
+    flags = [flag["id"] for flag in case.flags()]
 
-    def judge(first_ask: int) -> None:
-        for ask in range(first_ask, first_ask + 8):
-            again = Verdict(Status.OK, groundedness=0.9 if ask % 2 else 0.2)
-            with store.writing() as connection:
-                store_judgments(
-                    connection, version, None, [NewJudgment(id_, ask, 0, again) for id_ in ids]
-                )
+    def judge() -> None:
+        for turn in range(8):
+            case.judge_all(dict.fromkeys(ids, 0.2 if turn % 2 else 0.9))
 
     def press(reviewer: Reviewer) -> None:
-        for turn in range(4):
+        for _ in range(4):
             for flag in reversed(flags):
-                key = f"{reviewer.id} {flag} {turn}"
                 with suppress(DecisionRefused):
-                    done = submit(
-                        store,
-                        Submission(
-                            flag_id=flag,
-                            reviewer=reviewer,
-                            decision=Decision.CONFIRM,
-                            request_key=key,
-                        ),
-                    )
-                    undo(
-                        store,
-                        review_id=done.review_id,
-                        reviewer=reviewer,
-                        request_key=f"undo {key}",
-                    )
+                    case.undo(case.decide(flag, reviewer).review_id, reviewer)
 
     with ThreadPoolExecutor(4) as pool:
         jobs = [
-            pool.submit(judge, 1),
-            pool.submit(judge, 100),
-            *(pool.submit(press, one) for one in people),
+            *(pool.submit(judge) for _ in range(2)),
+            *(pool.submit(press, person) for person in (case.mara, case.jon)),
         ]
     for job in jobs:
         job.result()
-    assert len(rows_of(store, JUDGMENT)) == 10 * 17
+    assert len(case.rows(JUDGMENT)) == 10 * 17
 
 
 def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_are_refused(

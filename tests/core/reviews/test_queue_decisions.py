@@ -3,10 +3,10 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Grade, ItemState, Label, QueueOrder
+from judgeboard.domain import ItemState, Label, QueueOrder
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.reviews.queues import close_queue
-from judgeboard.reviews.submissions import DECIDED, Submission, reveal, submit
+from judgeboard.reviews.submissions import DECIDED, reveal
 from queue_case import CONFIRM, DISMISS, UNSURE
 
 OPEN, SETTLED, SPLIT, ADJUDICATED = (
@@ -178,15 +178,7 @@ def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
     case.queue_of(0.1, blind_judge=True, order="random")
     done = case.review(case.mara, groundedness=0.9)
     with pytest.raises(DecisionRefused):
-        submit(
-            case.store,
-            Submission(
-                blind_review_id=done.review_id,
-                reviewer=case.mara,
-                grade=Grade(groundedness=0.2),
-                request_key="early",
-            ),
-        )
+        case.after_reveal(done, case.mara, groundedness=0.2)
 
 
 @on_sqlite
@@ -253,15 +245,7 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
     with pytest.raises(DecisionRefused):
         reveal(case.store, first.review_id, reviewer=case.mara, now=case.now)
     with pytest.raises(DecisionRefused):
-        submit(
-            case.store,
-            Submission(
-                blind_review_id=first.review_id,
-                reviewer=case.mara,
-                grade=Grade(groundedness=0.2),
-                request_key="early",
-            ),
-        )
+        case.after_reveal(first, case.mara, groundedness=0.2)
     second = case.review(case.mara, DISMISS, "second", groundedness=0.9)
     assert second.reveal
     case.reveal(second, case.mara, groundedness=0.2)

@@ -11,20 +11,14 @@ from engines import on_sqlite
 from judgeboard.domain import (
     Claim,
     ClaimStatus,
-    Decision,
     Feedback,
     FeedbackKind,
-    Grade,
     Label,
     QueueOrder,
     Status,
 )
 from judgeboard.errors import NotFound
-from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.changes import undo
 from judgeboard.reviews.leases import skip
-from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item, response_of_flag
@@ -96,36 +90,20 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(case) -> None:
     }
     assert item.flag is not None
     assert item.flag.rule == "feedback_gap"
-    mara = ensure_reviewer(case.store, "page", "Mara")
-    submit(
-        case.store,
-        Submission(
-            flag_id=item.flag.id, reviewer=mara, decision=Decision.CONFIRM, request_key="decide"
-        ),
-    )
+    people = queue_case(case.store)
+    people.decide(item.flag.id, people.mara)
     decided = loaded(case, response_id)
     assert decided.flag is None
     assert {flag.state for flag in decided.flags} == {"confirmed"}
 
 
 @on_sqlite
-def test_reviews_name_their_reviewer_and_say_whether_they_stand(case) -> None:
-    response_id = case.answer()
-    mara, jon = (ensure_reviewer(case.store, "page", name) for name in ("Mara", "Jon"))
-    first = submit(
-        case.store,
-        Submission(response_id=response_id, reviewer=mara, grade=Grade(quality=1), request_key="1"),
-    ).review_id
-    second = submit(
-        case.store,
-        Submission(response_id=response_id, reviewer=mara, grade=Grade(quality=2), request_key="2"),
-    ).review_id
-    third = submit(
-        case.store,
-        Submission(response_id=response_id, reviewer=jon, grade=Grade(note="n"), request_key="3"),
-    ).review_id
-    undo(case.store, review_id=third, reviewer=jon, request_key="4")
-    reviews = loaded(case, response_id).reviews
+def test_reviews_name_their_reviewer_and_say_whether_they_stand(queues) -> None:
+    (response_id,) = queues.add("a")
+    first, second = (queues.grade(response_id, queues.mara, quality=value) for value in (1, 2))
+    third = queues.grade(response_id, queues.jon, note="n")
+    queues.undo(third, queues.jon)
+    reviews = loaded(queues, response_id).reviews
     assert [(one.reviewer, one.id, one.stands) for one in reviews] == [
         ("Jon", third + 1, False),
         ("Jon", third, False),
@@ -180,11 +158,6 @@ def test_what_is_not_there_is_said(case) -> None:
             load_item(connection, 99)
         with pytest.raises(NotFound, match="99"):
             response_of_flag(connection, 99)
-
-
-@pytest.fixture
-def queues(store: Store) -> QueueCase:
-    return queue_case(store)
 
 
 def read_by(queues: QueueCase, who, response_id: int):

@@ -15,9 +15,6 @@ from judgeboard.domain import (
     ResponseKind,
     Status,
 )
-from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.changes import undo
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
 from judgeboard.store.judge_versions import ensure_version
@@ -25,6 +22,7 @@ from judgeboard.store.open_flags import queue_page
 from judgeboard.store.overview import count_log, overview, quadrant, signal_counts
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
+from queue_case import queue_case
 from reviewed_log import made_log
 from stored_rows import made_row, read, write_to
 
@@ -47,7 +45,8 @@ def flag(case, days_ago: int, state: str = "open", rule: str = "low_quality") ->
 
 
 def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
-    mara, jon = (ensure_reviewer(case.store, "page", name) for name in ("Mara", "Jon"))
+    people = queue_case(case.store)
+    mara, jon = people.mara, people.jon
     old, early, late = flag(case, 30), flag(case, 5), flag(case, 1)
     flag(case, 30)
     flag(case, 2, "superseded")
@@ -60,13 +59,8 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
         (early, jon, Decision.DISMISS, at(3)),
         (late, mara, Decision.CONFIRM, at(0)),
     ]
-    done = [
-        submit(
-            case.store,
-            Submission(flag_id=id_, reviewer=by, decision=decision, request_key=f"{id_}", at=when),
-        )
-        for id_, by, decision, when in presses
-    ]
+    for id_, by, decision, people.now in presses:
+        done = people.decide(id_, by, decision)
     result = read(case.store, overview, mara.id, TODAY)
     assert [day.day for day in result.days] == [
         TODAY - timedelta(days=back) for back in range(6, -1, -1)
@@ -81,7 +75,8 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
         1,
     )
 
-    undo(case.store, review_id=done[2].review_id, reviewer=mara, request_key="undo", now=at(0, 13))
+    people.now = at(0, 13)
+    people.undo(done.review_id, mara)
     result = read(case.store, overview, mara.id, TODAY)
     assert (result.today.open_answers, result.today.decided, result.days[-1].open_answers) == (
         2,
@@ -92,17 +87,9 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
 
 @on_sqlite
 def test_nobody_has_no_decisions_of_their_own(case) -> None:
-    mara = ensure_reviewer(case.store, "page", "Mara")
-    submit(
-        case.store,
-        Submission(
-            flag_id=flag(case, 1),
-            reviewer=mara,
-            decision=Decision.CONFIRM,
-            request_key="k",
-            at=at(0),
-        ),
-    )
+    people = queue_case(case.store)
+    people.now = at(0)
+    people.decide(flag(case, 1), people.mara)
     result = read(case.store, overview, None, TODAY)
     assert (result.today.decided, result.today.decided_by_me) == (1, 0)
 

@@ -13,9 +13,7 @@ from judgeboard.domain import (
     Preference,
     QueueOrder,
 )
-from judgeboard.reviews.changes import undo
 from judgeboard.reviews.leases import next_item
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
@@ -55,48 +53,30 @@ def test_each_line_says_what_was_said_and_what_became_of_it(case: ReviewCase) ->
 def test_only_what_stands_is_listed(case: ReviewCase) -> None:
     flag = case.judge(0.3)
     first = case.decide(flag, case.mara, Decision.CONFIRM).review_id
-    second = submit(
-        case.store,
-        Submission(
-            changes=first,
-            reviewer=case.mara,
-            decision=Decision.DISMISS,
-            grade=Grade(),
-            request_key="e",
-        ),
-    ).review_id
+    second = case.change(first, case.mara, Decision.DISMISS)
     assert [line.review.id for line in page(case).lines] == [second]
-    undo(case.store, review_id=second, reviewer=case.mara, request_key="u")
+    case.undo(second, case.mara)
     assert page(case).lines == ()
     assert (page(case).total, page(case).first) == (0, 0)
 
 
 @on_sqlite
 def test_a_review_comes_back_whole(case: ReviewCase) -> None:
-    given_grade = Grade(
-        label=Label.GROUNDED,
-        groundedness=0.5,
-        quality=3,
-        note="so",
-        corrected_answer="60 m",
-        scores=(DimensionScore("clarity", 4, "1-5"),),
-    )
-    review_id = submit(
-        case.store,
-        Submission(
-            response_id=case.response_id,
-            reviewer=case.mara,
-            grade=given_grade,
-            seconds=3.0,
-            request_key="g",
-        ),
-    ).review_id
+    fields = {
+        "label": Label.GROUNDED,
+        "groundedness": 0.5,
+        "quality": 3,
+        "note": "so",
+        "corrected_answer": "60 m",
+        "scores": (DimensionScore("clarity", 4, "1-5"),),
+    }
+    review_id = case.grade(case.mara, seconds=3.0, **fields)
     with case.store.reading() as connection:
         whole = find_review(connection, review_id)
         assert find_review(connection, 99) is None
     assert whole is not None
     assert (whole.grade, whole.decision, whole.seconds, whole.stands) == (
-        given_grade,
+        Grade(**fields),
         None,
         3.0,
         True,
@@ -112,18 +92,7 @@ def test_a_page_is_read_the_index_of_reviewers(sqlite_store: Store) -> None:
 
 
 def say(case: QueueCase, who: Reviewer, preference: Preference, key: str) -> int:
-    leased = case.lease(who, "pairs")
-    return submit(
-        case.store,
-        Submission(
-            token=leased.token,
-            reviewer=who,
-            decision=preference,
-            grade=Grade(note=key),
-            request_key=key,
-            at=case.now,
-        ),
-    ).review_id
+    return case.review(who, preference, "pairs", note=key).review_id
 
 
 def page_of_pairs(
@@ -150,7 +119,7 @@ def test_ones_own_stand_newest_first_and_by_page(store: Store) -> None:
     case = asked_case(store)
     ids = [say(case, case.mara, Preference.A, f"m{n}") for n in range(5)]
     say(case, case.jon, Preference.B, "j")
-    undo(store, review_id=ids[1], reviewer=case.mara, request_key="undo", now=case.now)
+    case.undo(ids[1], case.mara)
     first = page_of_pairs(store, case.mara, limit=3)
     second = page_of_pairs(store, case.mara, limit=3, after=first.next_key)
     assert [line.review.id for one in (first, second) for line in one.lines] == [

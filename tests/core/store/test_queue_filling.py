@@ -11,12 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines import on_sqlite
-from judgeboard.domain import Grade, ItemState
+from judgeboard.domain import ItemState
 from judgeboard.errors import DecisionRefused
 from judgeboard.measure.ratings import AnswerRatings, PairSource
 from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.outcome import update_item_state
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
 from judgeboard.store.settings import set_setting
@@ -69,17 +68,7 @@ def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues
     queues.flagged(0.1)
     queues.queue(where=RowFilter(graded=False))
     flag_id = queues.flags()[0]["id"]
-    graded = Grade(quality=1)
-    submit(
-        queues.store,
-        Submission(
-            flag_id=flag_id,
-            reviewer=queues.mara,
-            decision=CONFIRM,
-            grade=graded,
-            request_key="elsewhere",
-        ),
-    )
+    queues.decide(flag_id, queues.mara, quality=1)
     assert (queues.item_states(), queues.flag_states()) == (["left"], ["confirmed"])
 
 
