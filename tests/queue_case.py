@@ -10,8 +10,8 @@ from sqlalchemy import Table
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.leases import LeasedItem, next_item
-from judgeboard.reviews.queues import QueueProgress, create_queue, queue_progress
+from judgeboard.reviews.leases import LeasedItem, next_item, release, skip, take_item
+from judgeboard.reviews.queues import QueueProgress, close_queue, create_queue, queue_progress
 from judgeboard.reviews.submissions import Submission, Submitted, reveal, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -112,6 +112,18 @@ class QueueCase:
         leased = self.take(who, name, *holding)
         assert leased is not None
         return leased
+
+    def take_item(self, item_id: int, who: Reviewer) -> LeasedItem | None:
+        return take_item(self.store, item_id, who, now=self.now)
+
+    def skip(self, leased: LeasedItem, who: Reviewer, reason: str | None = None) -> bool:
+        return skip(self.store, leased.token, who, reason=reason, now=self.now)
+
+    def release(self, leased: LeasedItem, who: Reviewer) -> bool:
+        return release(self.store, leased.token, who, now=self.now)
+
+    def close(self, name: str = "q") -> None:
+        close_queue(self.store, name, by=self.lead, now=self.now)
 
     def say(
         self, leased: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **fields: Any

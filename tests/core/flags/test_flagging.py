@@ -1,6 +1,7 @@
 """`judgeboard flags apply` applies the rules by the settings in force; flags are reconciled, and say why."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +24,6 @@ from judgeboard.domain import (
 from judgeboard.flags.rule import (
     FailedSignal,
     JudgeSignal,
-    Raise,
     RaisedFlag,
     Reason,
     Reconciled,
@@ -199,7 +199,7 @@ UNKNOWN = flag(2, OPEN, "house_rule:-", "house_rule")
 @pytest.mark.parametrize(
     ("reasons", "flags", "result"),
     [
-        ([LOW_V1], [], Reconciled((Raise(LOW_V1),))),
+        ([LOW_V1], [], Reconciled((LOW_V1,))),
         ([LOW_V1], [flag(1, OPEN)], Reconciled()),
         *(
             (reasons, [flag(1, state)], Reconciled())
@@ -207,7 +207,7 @@ UNKNOWN = flag(2, OPEN, "house_rule:-", "house_rule")
             for state in (CONFIRMED, DISMISSED)
         ),
         ([], [flag(1, OPEN)], Reconciled((), (1,))),
-        ([LOW_V2], [flag(1, OPEN)], Reconciled((Raise(LOW_V2),), (1,))),
+        ([LOW_V2], [flag(1, OPEN)], Reconciled((LOW_V2,), (1,))),
         # A new version names the latest decided flag of its rule.
         (
             [LOW_V2],
@@ -216,7 +216,7 @@ UNKNOWN = flag(2, OPEN, "house_rule:-", "house_rule")
                 flag(2, CONFIRMED),
                 flag(5, CONFIRMED, "judge_failed:v1", "judge_failed"),
             ],
-            Reconciled((Raise(LOW_V2, decided_before_id=4),)),
+            Reconciled((replace(LOW_V2, decided_before_id=4),)),
         ),
         # The flag of a rule that is not known here stays.
         ([], [DRAWN, UNKNOWN], Reconciled((), (1,))),

@@ -37,7 +37,6 @@ from judgeboard.methods.audits.queries import audited_judgments
 from judgeboard.methods.audits.report import audit_report, done_audits
 from judgeboard.methods.refining.attempts import attempt_sequences
 from judgeboard.reports.stats import measure_log, stats
-from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.queues import close_queue
 from judgeboard.reviews.shown import item_texts
 from judgeboard.runs.raw_calls import raw_calls
@@ -446,7 +445,7 @@ def test_an_answer_is_hidden_from_all_who_may_still_review_it(
     if to_everybody:
         case.unassign()
     leased = case.lease(case.mara)
-    release(case.store, leased.token, case.mara)
+    case.release(leased, case.mara)
     assert [marked.is_hidden_from(who) for who in people] == [True, True, to_everybody]
     case.review(case.mara)
     case.queue("other", where=RowFilter(ids=("marked",)), needed=2, order=QueueOrder.OLDEST)
@@ -472,7 +471,7 @@ def test_a_closed_queue_hides_nothing(marked: Marked) -> None:
 def test_what_is_given_stays_hidden_though_it_was_skipped(marked: Marked) -> None:
     case = marked.case
     marked.give()
-    skip(case.store, case.lease(case.mara).token, case.mara, reason="later", now=case.now)
+    case.skip(case.lease(case.mara), case.mara, "later")
     assert marked.is_hidden_from(case.mara)
 
 

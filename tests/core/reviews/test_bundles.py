@@ -24,8 +24,7 @@ from judgeboard.reviews.bundles import (
     export_bundle,
     merge_bundle,
 )
-from judgeboard.reviews.leases import take_item
-from judgeboard.reviews.queues import add_schema, close_queue, create_queue
+from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.reviews.submissions import LOST
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.queues import new_queue
@@ -172,7 +171,7 @@ def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(
     case.queue_of(0.1)
     file = tmp_path / "b.jsonl"
     (line,) = exported(case, file)
-    assert take_item(case.store, line["item"], case.mara, now=case.now) is not None
+    assert case.take_item(line["item"], case.mara) is not None
     fill(file, {"decision": "confirm"})
     (conflict,) = merged(case, file).refused
     assert conflict.reason == TAKEN
@@ -253,7 +252,7 @@ def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_s
 @on_sqlite
 def test_in_a_closed_queue_a_note_is_kept_and_nothing_is_graded(case, tmp_path) -> None:
     file = bundled(case, tmp_path, 0.1)
-    close_queue(case.store, "q", by=case.lead, now=case.now)
+    case.close()
     fill(file, {"decision": "confirm", "quality": 2, "note": "made up"})
     (conflict,) = merged(case, file).refused
     assert conflict.kept
@@ -460,7 +459,7 @@ def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path) -> None
     again = merged(case, file)
     assert counts(again) == (0, len(wanted), came.unfilled, 0)
     assert len(case.reviews()) == before + len(wanted)
-    close_queue(case.store, name, by=case.lead, now=case.now)
+    case.close(name)
     for flag in case.flags():
         if flag["state"] == "open":
             case.decide(flag["id"], case.lead, CONFIRM)

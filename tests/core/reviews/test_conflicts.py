@@ -20,9 +20,7 @@ from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.ratings import PairSource
 from judgeboard.reviews.changes import differs, explain_difference
-from judgeboard.reviews.leases import skip
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
-from judgeboard.reviews.queues import close_queue
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import JUDGMENT, Reviewer
@@ -60,7 +58,7 @@ def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case) -> No
 def test_those_of_a_closed_queue_are_listed_where_it_is_named(case) -> None:
     case.queue_of(0.1, needed=2)
     item = split(case)
-    close_queue(case.store, "q", by=case.lead, now=case.now)
+    case.close()
     with case.store.reading() as connection:
         assert open_conflicts(connection).lines == ()
         assert [line.item.item_id for line in open_conflicts(connection, "q").lines] == [item]
@@ -71,7 +69,7 @@ def test_those_of_a_closed_queue_are_listed_where_it_is_named(case) -> None:
 @on_sqlite
 def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) -> None:
     case.queue_of(0.1, needed=2, blind_judge=True, order=QueueOrder.OLDEST)
-    skip(case.store, case.lease(case.ada).token, case.ada, reason="too long", now=case.now)
+    case.skip(case.lease(case.ada), case.ada, "too long")
     item = split(case)
     shown = case.read(load_conflict, item, case.lead)
     assert [(word.reviewer, word.decision, word.grade.note) for word in shown.reviews] == [

@@ -18,8 +18,7 @@ from engines import on_sqlite
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.bundles import export_bundle
-from judgeboard.reviews.leases import is_leased, release, renew, skip, take_item, undo_skip
-from judgeboard.reviews.queues import close_queue
+from judgeboard.reviews.leases import is_leased, release, renew, skip, undo_skip
 from judgeboard.reviews.submissions import DECIDED, FREE, LOST, NEWER_LEASE, NO_LEASE
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import EVENT, FLAG, LEASE, QUEUE_ITEM, REVIEW
@@ -92,7 +91,7 @@ def test_a_skip_because_it_cannot_be_judged_ends_the_item_and_is_counted_on_its_
     case.queue("two", needed=2)
     leased = case.lease(case.mara, "two")
     assert leased.response_id == first
-    assert skip(case.store, leased.token, case.mara, reason=" Cannot be judged ", now=case.now)
+    assert case.skip(leased, case.mara, " Cannot be judged ")
     # Nobody waits for a second review.
     assert case.lease(case.jon, "two").response_id == second
     case.say(case.lease(case.mara, "two"), case.mara, label="hallucinated")
@@ -112,7 +111,7 @@ def test_an_undone_decline_leaves_the_item_as_before_for_its_reviewer_and_the_ne
     case.flagged(0.1)
     case.queue("two", needed=2)
     leased = case.lease(case.mara, "two")
-    assert skip(case.store, leased.token, case.mara, reason="cannot be judged", now=case.now)
+    assert case.skip(leased, case.mara, "cannot be judged")
     again = undo_skip(case.store, leased.item_id, case.mara, now=case.now)
     assert (again.item_id, case.item_states()) == (leased.item_id, ["open"])
     progress = case.progress("two")
@@ -130,23 +129,23 @@ def test_an_undone_decline_after_a_review_needs_the_second_review_again(case) ->
     case.queue("two", needed=2)
     case.review(case.jon, CONFIRM, "two", label="hallucinated")
     leased = case.lease(case.mara, "two")
-    assert skip(case.store, leased.token, case.mara, reason="cannot be judged", now=case.now)
+    assert case.skip(leased, case.mara, "cannot be judged")
     # The review before the decline counts alone.
     assert (case.item_states(), case.flag_states()) == (["agreed"], ["confirmed"])
     assert case.take(case.ada, "two") is None
     again = undo_skip(case.store, leased.item_id, case.mara, now=case.now)
     assert [flag["state"] for flag in case.flags()] == ["open"]
-    assert release(case.store, again.token, case.mara, now=case.now)
+    assert case.release(again, case.mara)
     assert case.lease(case.ada, "two").item_id == leased.item_id
 
 
 def test_an_undone_skip_is_nobodys_if_another_has_the_item_by_now(case) -> None:
     case.queue_of(0.1)
     leased = case.lease(case.mara)
-    assert skip(case.store, leased.token, case.mara, reason="in French", now=case.now)
+    assert case.skip(leased, case.mara, "in French")
     taken = case.lease(case.jon)
     assert undo_skip(case.store, leased.item_id, case.mara, now=case.now) is None
-    assert release(case.store, taken.token, case.jon, now=case.now)
+    assert case.release(taken, case.jon)
     # The skip does not count any more.
     assert case.lease(case.mara).item_id == leased.item_id
 
@@ -155,15 +154,15 @@ def test_what_is_given_back_is_free_at_once_and_what_is_skipped_goes_to_others(c
     ids = case.flagged(0.1, 0.2)
     case.queue()
     leased = case.lease(case.mara)
-    assert release(case.store, leased.token, case.mara)
-    assert not release(case.store, leased.token, case.mara)
+    assert case.release(leased, case.mara)
+    assert not case.release(leased, case.mara)
     again = case.lease(case.mara)
     assert again.item_id == leased.item_id
-    assert skip(case.store, again.token, case.mara, reason="in French", now=case.now)
+    assert case.skip(again, case.mara, "in French")
     assert case.lease(case.mara).response_id == ids[1]
     assert case.lease(case.jon).response_id == ids[0]
-    assert release(case.store, case.lease(case.jon).token, case.jon)
-    asked_for = take_item(case.store, leased.item_id, case.mara, now=case.now)
+    assert case.release(case.lease(case.jon), case.jon)
+    asked_for = case.take_item(leased.item_id, case.mara)
     assert asked_for is not None
     assert asked_for.response_id == ids[0]
 
@@ -174,7 +173,7 @@ def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(c
     with pytest.raises(BadInput):
         case.take(case.jon)
     leased = case.lease(case.mara)
-    close_queue(case.store, "q", by=case.lead, now=case.now)
+    case.close()
     with pytest.raises(DecisionRefused):
         case.say(leased, case.mara)
     with pytest.raises(BadInput, match="'q'"):
@@ -200,10 +199,10 @@ def test_a_token_is_good_once_and_for_its_holder_alone(case) -> None:
 def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
     case.queue_of(0.1)
     skipped = case.lease(case.mara)
-    skip(case.store, skipped.token, case.mara, now=case.now)
+    case.skip(skipped, case.mara)
     with pytest.raises(DecisionRefused, match=FREE):
         case.say(skipped, case.mara)
-    asked_for = take_item(case.store, skipped.item_id, case.mara, now=case.now)
+    asked_for = case.take_item(skipped.item_id, case.mara)
     with pytest.raises(DecisionRefused, match=NEWER_LEASE):
         case.say(skipped, case.mara)
     case.say(asked_for, case.mara)
@@ -290,8 +289,8 @@ def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(cas
     case.queue_of(0.1, needed=2)
     first = case.lease(case.jon)
     leased = case.lease(case.mara)
-    release(case.store, first.token, case.jon, now=case.now)
-    again = take_item(case.store, leased.item_id, case.mara, now=case.now)
+    case.release(first, case.jon)
+    again = case.take_item(leased.item_id, case.mara)
     assert again is not None
     assert again.item_id == leased.item_id
     assert case.take(case.jon) is not None
@@ -331,11 +330,7 @@ def test_several_sessions_of_one_person_at_one_item_hold_it_once(case, by_name) 
 
         def take(_session: int, name: str = name, item_id: int = item_id, start: Barrier = start):
             start.wait()
-            return (
-                take_item(case.store, item_id, case.mara, now=case.now)
-                if by_name
-                else case.take(case.mara, name)
-            )
+            return case.take_item(item_id, case.mara) if by_name else case.take(case.mara, name)
 
         with ThreadPoolExecutor(4) as sessions:
             assert {leased.item_id for leased in sessions.map(take, range(4))} == {item_id}
@@ -370,7 +365,7 @@ def test_what_stopped_matching_is_not_taken_by_its_id_nor_into_a_bundle(case, tm
         case.judge(gone, 0.9)
         case.later(minutes=20)
         if name == "page":
-            assert take_item(case.store, leased.item_id, case.jon, now=case.now) is None
+            assert case.take_item(leased.item_id, case.jon) is None
             continue
         with pytest.raises(BadInput, match="Jon"):
             export_bundle(
@@ -392,8 +387,8 @@ def test_what_still_matches_goes_to_the_next_with_what_was_reviewed_of_it(case) 
 def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(case) -> None:
     case.queue_of(0.1, needed=2)
     done = case.review(case.mara)
-    assert take_item(case.store, done.item_id, case.mara, now=case.now) is None
-    assert take_item(case.store, done.item_id, case.jon, now=case.now) is not None
+    assert case.take_item(done.item_id, case.mara) is None
+    assert case.take_item(done.item_id, case.jon) is not None
 
 
 @on_sqlite
@@ -402,9 +397,9 @@ def test_what_is_served_again_to_one_person_is_not_taken_by_another(case) -> Non
     case.review(case.mara)
     case.later(days=8)
     again = case.lease(case.mara)
-    assert release(case.store, again.token, case.mara, now=case.now)
-    assert take_item(case.store, again.item_id, case.jon, now=case.now) is None
-    assert take_item(case.store, again.item_id, case.mara, now=case.now) is not None
+    assert case.release(again, case.mara)
+    assert case.take_item(again.item_id, case.jon) is None
+    assert case.take_item(again.item_id, case.mara) is not None
 
 
 ITEMS, WORKERS, SHARE = 75, 20, 3

@@ -6,7 +6,7 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Decision, ItemState, QueueOrder
-from judgeboard.reviews.leases import LeasedItem, release, skip, undo_skips
+from judgeboard.reviews.leases import LeasedItem, undo_skips
 from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.person_work import everybodys_work
 from judgeboard.reviews.queue_work import own_queues
@@ -47,7 +47,7 @@ def test_the_reason_counts_what_others_have_only_if_it_may_come_to_this_person(
     case.later(days=1)
     # The leases ended.
     assert reason(case, case.lead) is None
-    skip(case.store, case.lease(case.lead).token, case.lead, now=case.now)
+    case.skip(case.lease(case.lead), case.lead)
     case.review(case.lead)
     assert reason(case, case.lead) == (2, 1, 0, 1)
     case.review(case.jon)
@@ -62,7 +62,7 @@ def test_a_skipped_item_that_still_needs_a_review_is_counted_and_can_be_had_back
     skipped, _ = case.flagged(0.1, 0.2)
     for _ in range(2):
         case.review(case.jon)
-    skip(case.store, case.lease(case.mara).token, case.mara, now=case.now)
+    case.skip(case.lease(case.mara), case.mara)
     case.review(case.mara)
     assert reason(case, case.mara) == (2, 1, 0, 1)
     with case.store.reading() as connection:
@@ -107,11 +107,11 @@ def act(case: QueueCase, leased: LeasedItem, who: Reviewer, chance: random.Rando
     """Decide the item, skip or decline it, release it or keep it."""
     match chance.randrange(8):
         case 0:
-            skip(case.store, leased.token, who, now=case.now)
+            case.skip(leased, who)
         case 1:
-            skip(case.store, leased.token, who, reason=CANNOT_BE_JUDGED, now=case.now)
+            case.skip(leased, who, CANNOT_BE_JUDGED)
         case 2:
-            release(case.store, leased.token, who, now=case.now)
+            case.release(leased, who)
         case 3:
             pass  # the person keeps the item
         case _:

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from engines import on_sqlite
 from judgeboard.domain import Decision, QueueOrder
-from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.queues import PersonProgress, describe_rules
 from judgeboard.reviews.submissions import Submission, Submitted, submit
 from judgeboard.store.filters import RowFilter
@@ -69,9 +68,9 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
     leased = case.lease(case.mara)
     assert leased.item_id == decided.item_id
     for _ in range(2):
-        again = take_item(case.store, leased.item_id, case.mara, now=case.now)
+        again = case.take_item(leased.item_id, case.mara)
         assert again is not None
-        skip(case.store, again.token, case.mara, now=case.now)
+        case.skip(again, case.mara)
     case.lease(case.mara)
     mara, ada = of_person(case, "Mara"), of_person(case, "Ada")
     assert (mara.done, mara.unsure, mara.skipped, mara.leases, mara.median_seconds) == (

@@ -5,7 +5,6 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import ItemState, Label, QueueOrder
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.reviews.queues import close_queue
 from judgeboard.reviews.submissions import DECIDED, reveal
 from queue_case import CONFIRM, DISMISS, UNSURE
 
@@ -51,7 +50,7 @@ def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case
 def test_closing_a_queue_lets_what_was_decided_elsewhere_count(case) -> None:
     case.queue_of(0.1, 0.2, needed=2)
     case.decide(case.flags()[0]["id"], case.lead, DISMISS)
-    close_queue(case.store, "q", by=case.lead, now=case.now)
+    case.close()
     assert case.flag_states() == ["dismissed", "open"]
 
 

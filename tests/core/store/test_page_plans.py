@@ -8,7 +8,6 @@ from million_data import make
 from sqlalchemy import insert
 
 from judgeboard.domain import QueueOrder
-from judgeboard.reviews.leases import skip
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.queues import queue_progress
 from judgeboard.store.comparisons import latest_comparisons
@@ -290,7 +289,7 @@ def case(sqlite_store: Store) -> QueueCase:
     case.queue(needed=2, sampling_rate=0.2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon))
     case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
-    skip(case.store, case.lease(case.mara).token, case.mara, now=case.now)
+    case.skip(case.lease(case.mara), case.mara)
     return case
 
 

@@ -14,7 +14,6 @@ from engines import on_sqlite
 from judgeboard.domain import ItemState
 from judgeboard.errors import DecisionRefused
 from judgeboard.measure.ratings import AnswerRatings, PairSource
-from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
@@ -60,7 +59,7 @@ def test_what_is_held_stays_until_it_is_given_back(queues) -> None:
     leased = queues.lease(queues.mara)
     queues.judge(answer, 0.9)
     assert queues.item_states() == ["open"]
-    release(queues.store, leased.token, queues.mara, now=queues.now)
+    queues.release(leased, queues.mara)
     assert queues.item_states() == ["left"]
 
 
@@ -212,7 +211,7 @@ def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn
     with statements_of(queues.store) as sent:
         for _ in range(3):
             queues.review(queues.mara)
-        skip(queues.store, queues.lease(queues.mara).token, queues.mara, now=queues.now)
+        queues.skip(queues.lease(queues.mara), queues.mara)
     assert sent
     assert [one for one in sent if "count(" in one] == []
 
@@ -328,12 +327,12 @@ def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_
     first = queues.lease(queues.mara)
     ahead = queues.lease(queues.mara, "q", first.token)
     assert served_again(queues) == 1
-    release(queues.store, first.token, queues.mara, now=queues.now)
-    release(queues.store, ahead.token, queues.mara, now=queues.now)
+    queues.release(first, queues.mara)
+    queues.release(ahead, queues.mara)
     first = queues.lease(queues.mara)
     assert served_again(queues) == 1
     queues.later(seconds=1)
-    skip(queues.store, first.token, queues.mara, now=queues.now)
+    queues.skip(first, queues.mara)
     assert queues.lease(queues.mara).item_id == ahead.item_id
     assert served_again(queues) == 1
     queues.later(seconds=1)
@@ -411,7 +410,7 @@ def test_whatever_happens_every_open_flag_waits_once(
         elif what == "review" and (leased := queues.take(who)) is not None:
             done.append((queues.say(leased, who, CONFIRM).review_id, who))
         elif what == "skip" and (leased := queues.take(who)) is not None:
-            skip(store, leased.token, who, now=queues.now)
+            queues.skip(leased, who)
         elif what == "decide":
             flags = [flag["id"] for flag in queues.flags() if flag["state"] == "open"]
             with suppress(DecisionRefused):  # their review in the queue counts already
