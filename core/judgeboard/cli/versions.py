@@ -35,8 +35,8 @@ def versions_list() -> None:
     rows, lines = [], []
     for version in versions:
         fact = retirements.get(version.id)
-        by, at = (None, None) if fact is None else (fact.by, fact.at)
-        state = "" if fact is None else f"  retired by {fact.by} on {fact.at:%d %b %Y}"
+        by, at = (None, None) if fact is None else (fact.actor, fact.at)
+        state = "" if fact is None else f"  retired by {fact.actor} on {fact.at:%d %b %Y}"
         names = ("name", "number", "kind", "model", "fingerprint")
         rows.append(
             {name: getattr(version, name) for name in names} | {"retired_by": by, "retired_at": at}

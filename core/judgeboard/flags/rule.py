@@ -1,7 +1,7 @@
 """The interface of flag rules: signals, thresholds and reasons, and the flags that follow from them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
@@ -91,7 +91,8 @@ class Reason:
     audited judge), or the check that failed. It is None for other rules. ``severity`` (0 to 1)
     orders the queue. ``details`` has numbers and titles of judges or checks, never texts of the
     answer; ``params`` has the settings that were applied. ``inclusion_probability`` is below 1 only
-    for random samples.
+    for random samples. ``decided_before_id`` is the rule's latest decided flag, for another judge
+    version; `reconcile` sets it.
     """
 
     rule: str
@@ -102,6 +103,7 @@ class Reason:
     judgment_id: int | None = None
     auto_score: float | None = None
     inclusion_probability: float = 1.0
+    decided_before_id: int | None = None
 
     @property
     def raise_key(self) -> str:
@@ -153,18 +155,10 @@ class RaisedFlag:
 
 
 @dataclass(frozen=True, slots=True)
-class Raise:
-    """A flag to raise; ``decided_before_id`` is the rule's latest decided flag, for another judge version."""
-
-    reason: Reason
-    decided_before_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Reconciled:
-    """The changes to the flags of one response: flags to raise, ids of open flags to supersede."""
+    """The changes to the flags of one response: reasons to raise flags for, ids of open flags to supersede."""
 
-    to_raise: tuple[Raise, ...] = ()
+    to_raise: tuple[Reason, ...] = ()
     to_supersede: tuple[int, ...] = ()
 
 
@@ -209,7 +203,7 @@ def reconcile(
     }
     return Reconciled(
         tuple(
-            Raise(reason, decided.get(reason.rule))
+            replace(reason, decided_before_id=decided.get(reason.rule))
             for reason in reasons
             if reason.raise_key not in known
         ),

@@ -428,15 +428,11 @@ def update_flags(
         of_response = _of_response(
             each.state.response.id, each.state.response, each.state.response.asked_day
         )
-        new += [
-            _row(of_response, each.signals, raised.reason, now)
-            | {"decided_before_id": raised.decided_before_id}
-            for raised in to_raise
-        ]
+        new += [_row(of_response, each.signals, reason, now) for reason in to_raise]
         superseded += each.result.to_supersede
         if (to_raise or each.result.to_supersede) and len(each.flags) + len(to_raise) > 1:
             several.append(each.state.response.id)
-        changes.raised.update(raised.reason.rule for raised in to_raise)
+        changes.raised.update(reason.rule for reason in to_raise)
         changes.superseded.update(flag.rule for flag in each.superseded)
     if superseded:
         connection.execute(
@@ -514,6 +510,7 @@ _OF_REASON = (
     "details",
     "severity",
     "inclusion_probability",
+    "decided_before_id",
 )
 
 

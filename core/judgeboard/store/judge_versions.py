@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 
 from sqlalchemy import Connection, Select, func, select
@@ -18,6 +18,7 @@ from judgeboard.store.tables import (
     RUN,
     SETTING,
     VERSION,
+    Event,
     StoredVersion,
     version_title,
 )
@@ -178,25 +179,11 @@ def versions_asked_again(connection: Connection) -> list[StoredVersion]:
 RETIRED, RESTORED = "retire_version", "restore_version"
 
 
-@dataclass(frozen=True, slots=True)
-class Retired:
-    """A retired judge version: who retired it, and when."""
-
-    version_id: int
-    by: str
-    at: datetime
-
-
-def retired_versions(connection: Connection) -> dict[int, Retired]:
-    """Return the retired versions by id."""
-    query = select(EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
-    changes = connection.execute(
-        query.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id)
-    )
-    latest = {row.details["version"]: row for row in changes}
-    return {
-        id_: Retired(id_, row.actor, row.at) for id_, row in latest.items() if row.kind == RETIRED
-    }
+def retired_versions(connection: Connection) -> dict[int, Event]:
+    """Return the retired versions by id, each with the event of its retirement."""
+    query = select(Event).where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id)
+    latest = {event.details["version"]: event for event in rows_of(connection, query)}
+    return {id_: event for id_, event in latest.items() if event.kind == RETIRED}
 
 
 def setup_mark(connection: Connection) -> tuple[str, ...]:
@@ -216,8 +203,8 @@ def refuse_retired(connection: Connection, version: StoredVersion) -> None:
     retirement = retired_versions(connection).get(version.id)
     if retirement is not None:
         raise BadInput(
-            f"{version.title} was retired by {retirement.by} on {retirement.at:%d %b %Y} and makes no new judgments. "
-            f'An admin can restore it with `judgeboard versions restore "{version.title}"`'
+            f"{version.title} was retired by {retirement.actor} on {retirement.at:%d %b %Y} and makes no new "
+            f'judgments. An admin can restore it with `judgeboard versions restore "{version.title}"`'
         )
 
 

@@ -20,7 +20,6 @@ from judgeboard.people.roster import (
     retire_version,
 )
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.judge_versions import Retired
 from judgeboard.store.responses import external_ids
 from judgeboard.store.tables import Event, Reviewer, StoredVersion
 from judgeboard_dashboard.evidence import show_div
@@ -149,7 +148,7 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
     caption(*map(role_words, ROLES))
 
 
-def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> None:
+def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Event]) -> None:
     """Show the versions, and the selected version's prompt or its difference from another. Admins can retire it."""
     if not listed:
         empty("No judge yet.", "`judgeboard judge --judge lexical`")
@@ -169,7 +168,7 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
     fact = retired.get(chosen.id)
     with in_row("versions_retiring"):
         if fact is not None:
-            state = f"{chosen.title} was retired by {fact.by}, {when(fact.at)}: it makes no new judgments."
+            state = f"{chosen.title} was retired by {fact.actor}, {when(fact.at)}: it makes no new judgments."
             show_div("jb-cap", state)
         admin = ask_reviewer("Your name is stored with the change.", to=Action.RETIRE_VERSIONS)
         pressed = button(
