@@ -403,24 +403,3 @@ def test_the_reference_has_every_column_of_every_table(generate: dict[str, Any])
     for table in METADATA.sorted_tables:
         assert f"## {table.name}\n" in page
         assert all(f"| `{column.name}` |" in page for column in table.columns)
-
-
-def test_a_new_statistic_and_a_new_check_are_in_the_documentation(
-    generate: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from judgeboard.health import report
-    from judgeboard.stats import pair_statistics
-
-    def haste() -> None:
-        """Warn where the judge is hasty."""
-
-    row = pair_statistics.Statistic("Ratio of pairs", of_pairs=lambda _pairs: None)  # type: ignore[arg-type, return-value]
-    monkeypatch.setattr(pair_statistics, "STATISTICS", pair_statistics.STATISTICS | {"ratio": row})
-    monkeypatch.setattr(report, "CHECKS", report.CHECKS | {"haste": haste})
-    [statistic] = [
-        line for line in generate["statistics"]().splitlines() if f"| {row.name} |" in line
-    ]
-    assert "`ratio`" in statistic
-    assert "quality" in statistic
-    [check] = [line for line in generate["health_checks"]().splitlines() if "`haste`" in line]
-    assert str(haste.__doc__) in check

@@ -543,6 +543,7 @@ def test_a_statistic_of_agreement(added: Copy) -> None:
         "agreement --grade label",
     )
     assert "Squared kappa" in figures
+    assert "| Squared kappa | `squared` |" in added.documented("statistics")
 
 
 VIEW = """\"""The page Parrots.\"""
@@ -621,6 +622,7 @@ def test_a_check_of_a_judges_health(added: Copy) -> None:
         "warning",
         0.75,
     )
+    assert "| `haste` |" in added.documented("health checks")
     page = added.run(SHOW.format(name="judges"))
     for shown in ("Faults: haste", "<b>Haste</b>", "lexical v1 is hasty.", "sleep 1"):
         assert shown in page

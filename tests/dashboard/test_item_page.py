@@ -2,9 +2,10 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, update
 from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, enter, field_of, keys, markup, plain, press, shown
@@ -38,7 +39,7 @@ from judgeboard.store.tables import FLAG
 from judgeboard_dashboard.review.screen import implied_words
 from page_rows import ANSWER
 from queue_case import queue_case
-from stored_rows import read
+from stored_rows import read, rows_of
 
 
 def flag_of(app: AppTest) -> int:
@@ -140,28 +141,26 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
     assert "N: grounded" not in shown(open_page("item"))
 
 
+def raise_second(store: Store, flag: dict[str, Any]) -> None:
+    """Raise another flag on the answer of a flag."""
+    second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
+    del second["id"]
+    with store.writing() as connection:
+        connection.execute(insert(FLAG), second)
+        mark_leading_flags(connection, [flag["response_id"]])
+
+
 def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_is_removed_stays_removed(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
     response_id = page_rows.responses["claims"]
-    with sqlite_store.writing() as connection:
-        flag = dict(
-            connection.execute(select(FLAG).where(FLAG.c.response_id == response_id))
-            .mappings()
-            .one()
-        )
     case = queue_case(sqlite_store)
+    [flag] = [each for each in case.flags() if each["response_id"] == response_id]
     given = {"quality": 2, "groundedness": 0.2, "note": "made up", "corrected_answer": "Better."}
     case.decide(flag["id"], case.mara, Decision.CONFIRM, **given)
-    second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
-    with (
-        sqlite_store.writing() as connection
-    ):  # a queue keeps the first flag open, and a second flag is raised
+    with sqlite_store.writing() as connection:  # a queue keeps the first flag open
         connection.execute(update(FLAG).where(FLAG.c.id == flag["id"]).values(state="open"))
-        connection.execute(
-            insert(FLAG), {name: value for name, value in second.items() if name != "id"}
-        )
-        mark_leading_flags(connection, [response_id])
+    raise_second(sqlite_store, flag)
     page = open_page("item", response=response_id)
     assert "confirmed one flag" in shown(page)
     note = field_of(page, "note_")
@@ -213,17 +212,8 @@ def test_several_flags_are_decided_together_or_one_alone(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
     response_id = page_rows.responses["claims"]
-    with sqlite_store.writing() as connection:
-        flag = dict(
-            connection.execute(select(FLAG).where(FLAG.c.response_id == response_id))
-            .mappings()
-            .one()
-        )
-        second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
-        connection.execute(
-            insert(FLAG), {name: value for name, value in second.items() if name != "id"}
-        )
-        mark_leading_flags(connection, [response_id])
+    [flag] = [each for each in rows_of(sqlite_store, FLAG) if each["response_id"] == response_id]
+    raise_second(sqlite_store, flag)
     page = open_page("item", flag=flag["id"])
     assert labels(page, "flag_") == ["All 2 flags"]
     page = press(page, "flag_")

@@ -68,10 +68,6 @@ def test_tables_take_the_place_of_the_pictures(
     assert charts(app) == []
     assert table_rows(app, "Query type")[-1][0] == "all answers"
     assert ("Cohen's kappa" in table(app, "Week of")) is (grade == "Label")
-    words = " ".join(texts(app, "jb-cap"))
-    assert "Click a row" in words
-    for of_a_picture in ("dashed", "Outlined", "a cell", "a point"):
-        assert of_a_picture not in words
 
 
 def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -13,7 +13,6 @@ from figures_log import FELL, FiguresLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate
 from judgeboard.formats.output import UNKNOWN, Table, to_csv, to_plain
-from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import headline_name, shown_statistics
 from judgeboard.measure.choice import GRADES, By, GradeName
@@ -155,25 +154,6 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
 
 def known(value: Any) -> Any:
     return None if value != value or value is None or str(value) == "<NA>" else value  # noqa: PLR0124 - NaN differs
-
-
-def test_the_checks_of_a_judge(
-    log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    versions = read(log, judges_in_use)
-    for version in versions[:2]:
-        health = measure_health(log, version.fingerprint)
-        assert command(capsys, "test", "health", version.fingerprint) == to_plain(health)
-        page = texts(open_page("judges", version=version.title), "jb-check")
-        assert len(page) == len(health.checks)
-        for check in health.checks:
-            words = f"{check_title(check)}{figure_words(check) or ''}"
-            (text,) = [
-                text
-                for text in page
-                if text.startswith(words) and check.sentence.replace("`", "") in text
-            ]
-            assert text
 
 
 PEOPLE: dict[Human, dict[str, str]] = {
