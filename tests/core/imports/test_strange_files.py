@@ -39,14 +39,23 @@ TOPICS = (
 )
 
 
-def imported(store: Store, file: Path, **request: Any) -> list[Any]:
-    """Import a file with the verdicts and grades beside its answers, and return the stored answers."""
-    summary = import_file(store, file, **request)
-    assert summary.rejected == 0, summary.first_rejected
-    for kind in summary.others:
-        beside = import_file(store, file, kind=kind, beside=summary.export is None)
-        assert beside.rejected == 0, beside.first_rejected
-    return rows_of(store, select(RESPONSE).order_by(RESPONSE.c.id))
+Imported = Callable[..., list[Any]]
+
+
+@pytest.fixture
+def imported(sqlite_store: Store, tmp_path: Path) -> Imported:
+    """Return ``imported(rows)``, which imports rows as a file, with all that stands beside its answers."""
+
+    def bring(rows: Sequence[dict[str, Any]] | Path, name: str = "log.csv") -> list[Any]:
+        file = rows if isinstance(rows, Path) else written(tmp_path / name, rows)
+        summary = import_file(sqlite_store, file)
+        assert summary.rejected == 0, summary.first_rejected
+        for kind in summary.others:
+            beside = import_file(sqlite_store, file, kind=kind, beside=summary.export is None)
+            assert beside.rejected == 0, beside.first_rejected
+        return rows_of(sqlite_store, select(RESPONSE).order_by(RESPONSE.c.id))
+
+    return bring
 
 
 def rows_of(store: Store, query: Any) -> list[Any]:
@@ -91,15 +100,13 @@ def answer(number: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def test_dialogues_under_usual_names_are_a_conversation(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_dialogues_under_usual_names_are_a_conversation(imported: Imported) -> None:
     turns = [
         {"speaker": "customer", "text": "Is it open?"},
         {"speaker": "bot", "text": "Yes, until six."},
     ]
     rows = [{"dialog_id": f"d{n}", "topic": "hours", "transcript": turns * 2} for n in range(3)]
-    answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
+    answers = imported(rows, "log.jsonl")
     assert [each.external_id for each in answers] == [
         f"d{n}-{turn}" for n in range(3) for turn in (1, 2)
     ]
@@ -107,7 +114,7 @@ def test_dialogues_under_usual_names_are_a_conversation(
 
 
 def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(
-    sqlite_store: Store, tmp_path: Path
+    imported: Imported,
 ) -> None:
     texts = {"user": "Can I {topic}?", "assistant": "Yes, you can {topic}."}
     rows = [
@@ -120,31 +127,31 @@ def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(
         for place, role in enumerate(("user", "assistant", "user", "assistant"))
         for n in range(3)
     ]
-    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    answers = imported(rows)
     assert Counter(each.extra["conversation"] for each in answers) == {"s0": 2, "s1": 2, "s2": 2}
     assert answers[0].query == f"Can I {TOPICS[0]}?"
 
 
-def test_a_row_per_passage_is_one_answer(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_row_per_passage_is_one_answer(imported: Imported) -> None:
     rows = [
         answer(n)
         | {"context": f"Passage {part} of {n}.", "answer": f"Open page {n}." if part == 0 else ""}
         for n in range(4)
         for part in range(3)
     ]
-    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    answers = imported(rows)
     assert [len(each.passages) for each in answers] == [3] * 4
 
 
 def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(
-    sqlite_store: Store, tmp_path: Path
+    imported: Imported, sqlite_store: Store
 ) -> None:
     rows = [
         answer(n, rater=rater, rater_score=1 + (n + place) % 5)
         for n in range(5)
         for place, rater in enumerate("ab")
     ]
-    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    answers = imported(rows)
     assert len(answers) == 5
     scores = select(REVIEW_SCORE.c.scale, func.count()).group_by(REVIEW_SCORE.c.scale)
     assert [tuple(row) for row in rows_of(sqlite_store, scores)] == [("1-5", 10)]
@@ -164,7 +171,9 @@ def test_rows_inside_an_object_are_found_and_the_summary_is_named(
     assert {each.generator_model for each in rows_of(sqlite_store, select(RESPONSE))} == {"m-9"}
 
 
-def test_a_judge_beside_the_answers_is_no_generator(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_judge_beside_the_answers_is_no_generator(
+    imported: Imported, sqlite_store: Store
+) -> None:
     rows = [
         answer(
             n,
@@ -174,7 +183,7 @@ def test_a_judge_beside_the_answers_is_no_generator(sqlite_store: Store, tmp_pat
         )
         for n in range(10)
     ]
-    answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
+    answers = imported(rows, "log.jsonl")
     assert {each.generator_model for each in answers} == {None}
     verdicts = (
         select(VERSION.c.name, func.count(JUDGMENT.c.label)).join(JUDGMENT).group_by(VERSION.c.name)
@@ -183,13 +192,15 @@ def test_a_judge_beside_the_answers_is_no_generator(sqlite_store: Store, tmp_pat
     assert {row.scale for row in rows_of(sqlite_store, select(JUDGMENT_SCORE.c.scale))} == {"1-5"}
 
 
-def test_scores_beside_the_name_of_a_person_are_grades(sqlite_store: Store, tmp_path: Path) -> None:
+def test_scores_beside_the_name_of_a_person_are_grades(
+    imported: Imported, sqlite_store: Store
+) -> None:
     rows = [
         answer(n, annotator=who, quality=1 + (n + place) % 4)
         for n in range(6)
         for place, who in enumerate("abc")
     ]
-    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    answers = imported(rows)
     assert (len(answers), rows_of(sqlite_store, select(JUDGMENT.c.id))) == (6, [])
     assert rows_of(sqlite_store, select(func.count()).where(REVIEW.c.quality.is_not(None))) == [
         (18,)
@@ -197,19 +208,19 @@ def test_scores_beside_the_name_of_a_person_are_grades(sqlite_store: Store, tmp_
 
 
 def test_a_rating_with_numbers_up_to_five_is_stars_also_where_it_is_one(
-    sqlite_store: Store, tmp_path: Path
+    imported: Imported, sqlite_store: Store
 ) -> None:
     rows = [answer(n, rating=1 + n % 5) for n in range(10)]
-    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    imported(rows)
     counts = select(FEEDBACK.c.kind, func.count()).group_by(FEEDBACK.c.kind)
     assert [tuple(row) for row in rows_of(sqlite_store, counts)] == [("stars", 10)]
 
 
 def test_a_metric_that_is_missing_in_a_row_is_no_verdict(
-    sqlite_store: Store, tmp_path: Path
+    imported: Imported, sqlite_store: Store
 ) -> None:
     rows = [answer(n, faithfulness="" if n == 3 else 0.25, context_recall=0.5) for n in range(6)]
-    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    imported(rows)
     (counts,) = rows_of(
         sqlite_store,
         select(func.count(JUDGMENT.c.groundedness), func.count()).select_from(JUDGMENT),
@@ -217,9 +228,9 @@ def test_a_metric_that_is_missing_in_a_row_is_no_verdict(
     assert tuple(counts) == (5, 6)
 
 
-def test_scores_on_two_scales_are_never_mixed(sqlite_store: Store, tmp_path: Path) -> None:
+def test_scores_on_two_scales_are_never_mixed(imported: Imported, sqlite_store: Store) -> None:
     rows = [answer(n, groundedness=0.5, quality=3, coherence_score=80 + n) for n in range(6)]
-    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    imported(rows)
     assert {
         (row.groundedness, row.quality)
         for row in rows_of(sqlite_store, select(JUDGMENT.c.groundedness, JUDGMENT.c.quality))
@@ -228,13 +239,13 @@ def test_scores_on_two_scales_are_never_mixed(sqlite_store: Store, tmp_path: Pat
 
 
 def test_an_optional_value_in_another_writing_costs_no_row(
-    sqlite_store: Store, tmp_path: Path
+    imported: Imported, sqlite_store: Store
 ) -> None:
     rows = [
         answer(n, cost="0,0031", thumbs="gut", date="03.05.2026 09:00 MESZ", meta="see above")
         for n in range(3)
     ]
-    (first, *_) = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    (first, *_) = imported(rows)
     assert (first.generator_cost, first.asked_at.hour) == (0.0031, 7)
     assert first.extra == {"meta": "see above"}
     assert [row.value for row in rows_of(sqlite_store, select(FEEDBACK.c.value))] == [1, 1, 1]
@@ -253,7 +264,7 @@ def test_rows_under_their_ids_are_found(sqlite_store: Store, tmp_path: Path) -> 
 
 
 def test_the_values_show_a_row_per_message_under_unknown_names(
-    sqlite_store: Store, tmp_path: Path
+    imported: Imported, tmp_path: Path
 ) -> None:
     rows = [
         {
@@ -267,17 +278,17 @@ def test_the_values_show_a_row_per_message_under_unknown_names(
     ]
     file = written(tmp_path / "log.csv", rows)
     file.write_bytes(file.read_text("utf-8").encode("cp1252"))
-    answers = imported(sqlite_store, file)
+    answers = imported(file)
     assert Counter(each.extra["conversation"] for each in answers) == {"g0": 2, "g1": 2, "g2": 2}
     assert answers[0].query == f"Geht für {TOPICS[0]}?"
 
 
-def test_pairs_of_a_chat_widget_are_a_conversation(sqlite_store: Store, tmp_path: Path) -> None:
+def test_pairs_of_a_chat_widget_are_a_conversation(imported: Imported) -> None:
     rows = [
         {"hash": f"h{n}", "chatbot": [[f"Is it {n}?", "It is."], ["Since when?", "Monday."]]}
         for n in range(3)
     ]
-    answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
+    answers = imported(rows, "log.jsonl")
     assert [each.query for each in answers[:2]] == ["Is it 0?", "Since when?"]
 
 
@@ -299,14 +310,14 @@ def test_further_passages_may_stand_in_rows_without_question_and_answer(
     assert [len(each.passages) for each in answers] == [3] * 9
 
 
-def test_a_column_of_the_retrieval_is_no_verdict(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_column_of_the_retrieval_is_no_verdict(imported: Imported, sqlite_store: Store) -> None:
     rows = [answer(n, judge_model="j", similarity=0.5, retrieval_score=n / 10) for n in range(8)]
-    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    imported(rows)
     assert rows_of(sqlite_store, select(JUDGMENT.c.id)) == []
 
 
 def test_reasons_of_several_scores_are_the_reason_of_none(
-    sqlite_store: Store, tmp_path: Path
+    imported: Imported, sqlite_store: Store
 ) -> None:
     rows = [
         answer(
@@ -320,28 +331,26 @@ def test_reasons_of_several_scores_are_the_reason_of_none(
         | {"Relevancy (reason)": "Because of B."}
         for n in range(6)
     ]
-    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    imported(rows)
     assert {row.reasoning for row in rows_of(sqlite_store, select(JUDGMENT.c.reasoning))} == {None}
 
 
-def test_the_answer_of_a_model_stands_before_the_right_answer(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_the_answer_of_a_model_stands_before_the_right_answer(imported: Imported) -> None:
     rows = [
         {"prompt": "v1.txt", **answer(n), "model_answer": f"Page {n}, I think."} for n in range(6)
     ]
-    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    answers = imported(rows)
     assert (answers[2].query, answers[2].answer) == (answer(2)["question"], rows[2]["model_answer"])
 
 
 def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(
-    sqlite_store: Store, tmp_path: Path
+    imported: Imported,
 ) -> None:
     rows = [
         answer(n, contexts=[{"ref": "d1", "titulo": "Ayuda uno", "texto": f"La página {n} abre."}])
         for n in range(3)
     ]
-    answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
+    answers = imported(rows, "log.jsonl")
     assert answers[1].passages == (rows[1]["contexts"][0]["texto"],)
 
 
@@ -351,7 +360,7 @@ def test_objects_between_commas_are_rows(sqlite_store: Store, tmp_path: Path) ->
     assert import_file(sqlite_store, file).new == 5
 
 
-def test_a_title_above_the_names_of_a_sheet_is_no_name(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_title_above_the_names_of_a_sheet_is_no_name(imported: Imported, tmp_path: Path) -> None:
     book = Workbook()
     for row in (
         ["Export of May"],
@@ -361,7 +370,7 @@ def test_a_title_above_the_names_of_a_sheet_is_no_name(sqlite_store: Store, tmp_
     ):
         book.active.append(row)
     book.save(tmp_path / "log.xlsx")
-    answers = imported(sqlite_store, tmp_path / "log.xlsx")
+    answers = imported(tmp_path / "log.xlsx")
     assert [(each.passages, each.generator_cost) for each in answers] == [
         (("One.", "Two."), 0.5)
     ] * len(TOPICS)

@@ -62,10 +62,15 @@ def imported(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> N
         assert (summary.rejected, summary.of_traces) == (0, True), summary.first_rejected
 
 
-@pytest.mark.parametrize("name", FAKES)
-@pytest.mark.parametrize("ways", [(receive, imported, pulled), (imported, pulled, receive)])
+@pytest.mark.parametrize(
+    ("name", "ways"),
+    [
+        *((name, (receive, imported, pulled)) for name in FAKES),
+        *((name, (imported, pulled, receive)) for name in ("phoenix", "langsmith")),
+    ],
+)
 def test_a_trace_is_one_answer(
-    ways: tuple[Callable[..., None], ...], name: str, sqlite_store: Store
+    name: str, ways: tuple[Callable[..., None], ...], sqlite_store: Store
 ) -> None:
     with FAKES[name](COUNT) as tool, receiving(sqlite_store) as http:
         tool.given = SCORES

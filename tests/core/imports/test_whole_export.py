@@ -143,7 +143,6 @@ def add_schema(store: Store) -> None:
     ("store", "format_name"),
     [
         ("sqlite", "csv"),
-        ("sqlite", "parquet"),
         pytest.param("postgres", "jsonl", marks=pytest.mark.postgres),
     ],
     indirect=["store"],

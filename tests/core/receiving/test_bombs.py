@@ -82,6 +82,16 @@ def resident_mb(process: int) -> float:
     return int(found[1]) / 1000
 
 
+def large_bombs() -> Iterator[bombs.Bomb]:
+    many = 1_000_000
+    for shape, path in (("empty objects", "/v1/traces"), ("keys", "/api/judgments")):
+        yield bombs.Bomb(shape, path, bombs.JSON, bombs.FIELDS[path] % bombs.VALUES[shape](many))
+    records = b",".join([bombs.RECORDS["/api/responses"]] * (3 * many // 10))
+    yield bombs.Bomb("records", "/api/responses", bombs.JSON, b"[" + records + b"]")
+    attributes = bombs.of_span(bombs.field(9, b"") * 15 * many)
+    yield bombs.Bomb("empty attributes", "/v1/traces", bombs.PROTOBUF, attributes)
+
+
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the memory of a process is read from /proc"
 )
@@ -90,17 +100,11 @@ def test_bombs_take_little_memory(sqlite_store: Store) -> None:
     with server as address, httpx.Client(base_url=address, timeout=120) as http:
         assert http.post("/api/responses", json=answer(1)).status_code == 200
         idle = resident_mb(server.process.pid or os.getpid())
-        for bomb in bombs.bombs():
-            if (bomb.shape, bomb.path) in {
-                ("empty attributes", "/v1/traces"),
-                ("empty objects", "/v1/traces"),
-                ("keys", "/api/judgments"),
-                ("records", "/api/responses"),
-            } and bomb.content_type:
-                headers = {"content-type": bomb.content_type, "content-encoding": "gzip"}
-                body = replace(bomb, encoding="gzip").encoded()
-                assert http.post(bomb.path, content=body, headers=headers).status_code == 413
-                assert http.post("/api/responses", json=answer(2)).status_code == 200
+        for bomb in large_bombs():
+            headers = {"content-type": str(bomb.content_type), "content-encoding": "gzip"}
+            body = replace(bomb, encoding="gzip").encoded()
+            assert http.post(bomb.path, content=body, headers=headers).status_code == 413
+            assert http.post("/api/responses", json=answer(2)).status_code == 200
         assert (
             resident_mb(server.process.pid or os.getpid()) - idle < 200
         )  # 600 to 1,400 for each that is parsed

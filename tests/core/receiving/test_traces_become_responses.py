@@ -91,6 +91,7 @@ def test_a_request_with_bad_characters_keeps_all_of_its_traces(
     assert [str(text)[:6] for text in first[2:4]] == ["questi", "answer"]
 
 
+@on_sqlite
 def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +206,11 @@ def test_an_answer_grows_after_late_spans_that_could_not_be_stored(
     assert answers(store) == [answer_of(1, 1, 2, 3)]
 
 
-@pytest.mark.parametrize("by_a_rule", [False, True])
+@pytest.mark.parametrize(
+    ("store", "by_a_rule"),
+    [("sqlite", False), pytest.param("postgres", True, marks=pytest.mark.postgres)],
+    indirect=["store"],
+)
 def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
     store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch, by_a_rule: bool
 ) -> None:
@@ -374,6 +379,7 @@ def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(
     assert rows(store, func.count(SPAN.c.id)) == [(9,)]
 
 
+@on_sqlite
 def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(
     store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,6 +396,7 @@ def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(
     assert rows(store, TRACE.c.state) == [("made",), ("none",)]
 
 
+@on_sqlite
 def test_rules_of_a_source_read_what_no_convention_reads(
     store: Store, http: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -426,6 +433,7 @@ def test_rules_of_a_source_read_what_no_convention_reads(
     assert ["0707070707070707", "question"] in printed["traces"][0]["used"]
 
 
+@on_sqlite
 def test_a_new_trace_does_not_wait_for_those_that_are_read_again(
     store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
