@@ -40,6 +40,7 @@ _FAULT, _TRIES_OF_FAULT = 500, 5  # an outage, or an entry with which the server
 _DIVIDED = frozenset(
     {400, 413, 422, 500}
 )  # a smaller batch, or one without the bad entry, may be accepted
+_ADVICE = {401: " (is JUDGEBOARD_API_KEY right?)", 403: " (the key may not send answers)"}
 _LONGEST_WAIT_S = 30.0
 _UNUSABLE = "the address or the key cannot be used"
 _NOT_SENT = "not sent to %s: %d, because %s"
@@ -277,11 +278,12 @@ class Client:
             else:
                 if reply.is_success or _lists_problems(reply):
                     return _refused_rows(reply, len(batch))
-                reason, asked = _refusal(reply), _seconds(reply.headers.get("retry-after"))
-                if reply.status_code not in _RETRIED or (
-                    reply.status_code == _FAULT and tries >= _TRIES_OF_FAULT
-                ):
-                    if reply.status_code not in _DIVIDED or len(batch) == 1:
+                status, asked = reply.status_code, _seconds(reply.headers.get("retry-after"))
+                reason = (
+                    f"HTTP {status}{_ADVICE.get(status, '')}: {without_secrets(reply.text)[:200]}"
+                )
+                if status not in _RETRIED or (status == _FAULT and tries >= _TRIES_OF_FAULT):
+                    if status not in _DIVIDED or len(batch) == 1:
                         return [(reason, len(batch))]
                     half = len(batch) // 2
                     return [*self._refused(http, batch[:half]), *self._refused(http, batch[half:])]
@@ -477,12 +479,6 @@ def _lists_problems(reply: "httpx.Response") -> bool:
         return bool(reply.json().get("problems"))
     except (AttributeError, ValueError):
         return False
-
-
-def _refusal(reply: "httpx.Response") -> str:
-    advice = {401: " (is JUDGEBOARD_API_KEY right?)", 403: " (the key may not send answers)"}
-    reason = without_secrets(reply.text)[:200]
-    return f"HTTP {reply.status_code}{advice.get(reply.status_code, '')}: {reason}"
 
 
 def _seconds(value: str | None) -> float | None:

@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Unpack
@@ -417,10 +417,8 @@ class _Rows:
         summary.feedback_added += stored.feedback_added
         summary.earlier |= stored.imports
         for problem in stored.problems:
-            line, row = self.rows[problem.index]
-            self._reject(
-                Rejected(line, problem.field, problem.reason, row, differs=problem.differs)
-            )
+            line, row = self.rows[problem.line]
+            self._reject(replace(problem, line=line, row=row))
         self.records, self.rows = [], []
         self.kind.file_answers.clear()
         self.kind.row_ids.clear()

@@ -16,6 +16,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from judgeboard.domain import Rejected
 from judgeboard.errors import check_known
 from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames, ColumnUse
 from judgeboard.imports.labels import LabelWords
@@ -95,24 +96,17 @@ def kind_class(kind: str) -> type["ImportKind[Any]"]:
 Record = TypeVar("Record")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """The reason why the record at ``index`` of a batch was not stored."""
-
-    index: int
-    field: str | None
-    reason: str
-    differs: bool = False
-
-
 @dataclass(slots=True)
 class Stored:
-    """The result of storing one batch; ``imports`` are those that stored the rows from which some differ."""
+    """The result of storing one batch; ``imports`` are those that stored the rows from which some differ.
+
+    The line of a problem is the place of its record in the batch, from 0.
+    """
 
     new: int = 0
     unchanged: int = 0
     feedback_added: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Rejected] = field(default_factory=list)
     imports: set[int] = field(default_factory=set)
 
 
@@ -279,11 +273,11 @@ class RowOutcomes:
     def __init__(self, rows: int) -> None:
         self._rows = rows
         self.new: set[int] = set()
-        self.problems: dict[int, Problem] = {}
+        self.problems: dict[int, Rejected] = {}
 
     def refuse(self, index: int, field_: str | None, reason: str, *, differs: bool = False) -> None:
         """Refuse a row; its first reason is kept."""
-        self.problems.setdefault(index, Problem(index, field_, reason, differs=differs))
+        self.problems.setdefault(index, Rejected(index, field_, reason, None, differs))
 
     def find(
         self,

@@ -493,7 +493,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
             condition=cells.choice("condition", Condition) or Condition.PLAIN,
             reference=cells.text("reference"),
             reasoning=cells.text("reasoning"),
-            ask=_ask(cells),
+            ask=cells.whole_number("ask") or 0,
         )
         pair_id, source = (
             cells.required_name("external_id", MAX_ID),
@@ -516,12 +516,3 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
             version = recorded_version(connection, judge, now)
             store_recorded(connection, version, self, comparisons, rows, now)
         return rows.stored()
-
-
-def _ask(cells: Cells) -> int:
-    value = cells.number("ask")
-    if value is None:
-        return 0
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Unusable("ask", "not a whole number of 0 or more")
-    return value

@@ -11,7 +11,14 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import LOG_FIELDS, Feedback, FeedbackKind, Response, ResponseKind
+from judgeboard.domain import (
+    LOG_FIELDS,
+    Feedback,
+    FeedbackKind,
+    Rejected,
+    Response,
+    ResponseKind,
+)
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import (
@@ -28,7 +35,7 @@ from judgeboard.imports.fields import (
     parsed_json,
     simple_name,
 )
-from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, Problem, RowOutcomes, Stored
+from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, RowOutcomes, Stored
 from judgeboard.imports.values import is_missing, python_list, spelled_number
 from judgeboard.store.filters import metadata_field
 from judgeboard.store.responses import (
@@ -323,7 +330,7 @@ class ResponseImport(ImportKind[Response]):
                 if other
                 else ""
             )
-            result.problems.append(Problem(index, "id", reason, differs=True))
+            result.problems.append(Rejected(index, "id", reason, None, differs=True))
         return result
 
     def _as_stored_earlier(

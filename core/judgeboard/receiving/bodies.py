@@ -303,7 +303,7 @@ def reply_to(records: Records[Any], stored: Sequence[Stored]) -> dict[str, Any]:
     rejected = [
         *records.rejected,
         *(
-            _problem(records.rows[number * BATCH + problem.index], problem.field, problem.reason)
+            _problem(records.rows[number * BATCH + problem.line], problem.field, problem.reason)
             for number, of_batch in enumerate(stored)
             for problem in of_batch.problems
         ),

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from judgeboard.domain import Response
 from judgeboard.imports.exports.entry import user_feedback
 from judgeboard.imports.exports.traced import Score, scores_of
 from judgeboard.receiving.keys import Sender
@@ -228,9 +227,12 @@ def _store_answers(
         for index in stored.differing:
             trace = answered[index]
             if trace.id not in others:
-                reasons[trace.id] = _complete(
-                    connection, response_ids[trace.id], responses[index], now
-                )
+                changed = response_ids[trace.id]
+                if complete_response(connection, changed, responses[index]):
+                    reasons[trace.id] = None
+                    reapply_flags(connection, [changed], now)
+                else:
+                    reasons[trace.id] = LATE
         outcomes = []
         for trace in traces:
             source, result, _ = taken[trace.id]
@@ -296,15 +298,6 @@ def _stored_elsewhere(
         if (same_id := named.get(trace.external_id))
         and taken[trace.id].source not in {each.source for each in same_id}
     }
-
-
-def _complete(
-    connection: Connection, response_id: int, response: Response, now: datetime
-) -> str | None:
-    if not complete_response(connection, response_id, response):
-        return LATE
-    reapply_flags(connection, [response_id], now)
-    return None
 
 
 def _store_alone(store: Store, trace: Trace, taken: _Read, now: datetime) -> int:

@@ -50,8 +50,6 @@ _log = logging.getLogger("judgeboard.receiving")
 AT_ONCE = 2  # small requests that are decoded at a time, beside one large request
 MOST_IN_MEMORY = 256 * 2**20  # bytes of all bodies under way, as sent and decompressed
 
-# The scope of the spans that earlier releases of Judgeboard send about their own work.
-_OWN_SCOPE = "judgeboard.traces.telemetry"
 _TOO_DEEP = "an attribute has a value that cannot be stored, for example one nested too deeply"
 
 # The statuses of errors whose text is for the sender.
@@ -209,10 +207,9 @@ class Receiver:
     async def take(self, read: Read[T], delivery: Delivery) -> T:
         """Store all spans and log records in a body for their sender, or none of them; return the reply of ``read``.
 
-        ``read`` returns them with the reply to a request that is stored. Judgeboard's own spans are
-        left out. Raises the errors of ``read``, BadInput for a value that cannot be stored, Refused
-        for another source than that of the key, and TimeoutError if the database is locked for
-        long.
+        ``read`` returns them with the reply to a request that is stored. Raises the errors of
+        ``read``, BadInput for a value that cannot be stored, Refused for another source than that
+        of the key, and TimeoutError if the database is locked for long.
         """
         spans, reply = await self.decoded(partial(_new_spans, read, delivery.sender), delivery)
         if spans:
@@ -254,9 +251,6 @@ def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan
                 sender.source_of(record.resource),
             )
             for place, record in enumerate(records)
-            # A judge's call is no answer of an assistant: judging rules would judge it, and so on
-            # without end.
-            if not (isinstance(record, Span) and record.scope == _OWN_SCOPE)
         ]
     except (TypeError, RecursionError):
         raise BadInput(_TOO_DEEP) from None

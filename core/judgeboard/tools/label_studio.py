@@ -78,7 +78,9 @@ def _grades(
     ``content`` returns the person and the answers of an annotation.
     """
     grades: dict[str, tuple[dict[str, Any], Any]] = {}
-    for annotation in sorted(annotations, key=_changed):
+    for annotation in sorted(
+        annotations, key=lambda each: str(each.get("updated_at") or each.get("created_at") or "")
+    ):
         person, answers = content(annotation)
         earlier, _ = grades.get(person, ({}, None))
         grades[person] = (
@@ -88,10 +90,6 @@ def _grades(
     return [
         row for person, (answers, at) in grades.items() for row in grade_row(person, answers, at)
     ]
-
-
-def _changed(annotation: Mapping[str, Any]) -> str:
-    return str(annotation.get("updated_at") or annotation.get("created_at") or "")
 
 
 def _person(value: Any) -> str:

@@ -196,11 +196,6 @@ _OWN_COLUMNS = frozenset(
 )
 
 
-def _is_observation(row: Mapping[str, Any]) -> bool:
-    """Whether a row has a type of observations."""
-    return str(row["type"]) in map(str.upper, _TYPES)
-
-
 def _is_trace(row: Mapping[str, Any]) -> bool:
     """Whether a row has its observations as a list, or only says what a trace has beside them."""
     return (
@@ -357,7 +352,16 @@ def score_of(score: Mapping[str, Any]) -> Score:
 _OBSERVATIONS = Export(
     "Langfuse observations",
     "langfuse",
-    (Keys("id", "traceId", "type", "input", "output", holds=_is_observation),),
+    (
+        Keys(
+            "id",
+            "traceId",
+            "type",
+            "input",
+            "output",
+            holds=lambda row: str(row["type"]) in map(str.upper, _TYPES),
+        ),
+    ),
     read_observations,
     of_traces=True,
 )

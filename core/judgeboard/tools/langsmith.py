@@ -127,11 +127,6 @@ _RUN_TYPES = frozenset(
 )
 
 
-def _is_run(row: Mapping[str, Any]) -> bool:
-    """Whether a row has a type of runs."""
-    return str(row["run_type"]) in _RUN_TYPES
-
-
 @each_span
 def read_runs(row: Row) -> Trace | None:
     """Return the trace of a run, None if it has no id."""
@@ -199,7 +194,15 @@ def score_of(feedback: Mapping[str, Any]) -> Score:
 _RUNS = Export(
     "LangSmith runs",
     "langsmith",
-    (Keys("id", "run_type", "inputs", "outputs", holds=_is_run),),
+    (
+        Keys(
+            "id",
+            "run_type",
+            "inputs",
+            "outputs",
+            holds=lambda row: str(row["run_type"]) in _RUN_TYPES,
+        ),
+    ),
     read_runs,
     of_traces=True,
 )

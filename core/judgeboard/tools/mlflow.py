@@ -452,7 +452,17 @@ class MlflowHistory(History):
             spans |= self._spans(ids)
         traces = {
             trace_id.removeprefix("tr-"): [
-                {"info": _without_own(info), "data": {"spans": spans.get(trace_id, [])}}
+                {
+                    "info": info
+                    | {
+                        "assessments": [
+                            each
+                            for each in objects(info.get("assessments"))
+                            if not is_own(each.get("metadata"))
+                        ]
+                    },
+                    "data": {"spans": spans.get(trace_id, [])},
+                }
             ]
             for trace_id, info in infos.items()
         }
@@ -472,13 +482,6 @@ class MlflowHistory(History):
             str(trace.get("trace_info", {}).get("trace_id")): objects(trace.get("spans"))
             for trace in traces
         }
-
-
-def _without_own(info: dict[str, Any]) -> dict[str, Any]:
-    assessments = [
-        each for each in objects(info.get("assessments")) if not is_own(each.get("metadata"))
-    ]
-    return info | {"assessments": assessments}
 
 
 TOOL = Tool(exports=(_TRACES,), spans=read_span, history=MlflowHistory, target=MLFLOW)

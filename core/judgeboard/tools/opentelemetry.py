@@ -48,11 +48,6 @@ _CODES = {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 _SNAKE = re.compile(r"_([a-z])")
 
 
-def _is_request(row: Mapping[str, Any]) -> bool:
-    """Whether a row has lists of spans or log records."""
-    return any(isinstance(row.get(name), list) for name in _LISTS)
-
-
 def _is_span(row: Mapping[str, Any]) -> bool:
     """Whether the attributes of a row are a list of keys with their values."""
     attributes = objects(row["attributes"])
@@ -114,7 +109,7 @@ _SPANS = Export(
     "OpenTelemetry spans",
     "opentelemetry",
     (
-        Keys(_LISTS, holds=_is_request),
+        Keys(_LISTS, holds=lambda row: any(isinstance(row.get(name), list) for name in _LISTS)),
         Keys(("traceId", "trace_id"), ("spanId", "span_id"), "attributes", holds=_is_span),
     ),
     read_spans,
@@ -170,7 +165,10 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     )
     answer = text_of(output) if operation in {Operation.APP, Operation.MODEL} else None
     tool_calls = _tool(fields) if operation is Operation.TOOL else tool_calls_in(output)
-    inputs = _inputs(messages) if operation is Operation.APP else None
+    # LangChain's instrumentation logs the named inputs of a workflow as one message with JSON.
+    of_workflow = operation is Operation.APP and len(messages) == 1
+    inputs = parsed(messages[0]["content"]) if of_workflow else None
+    inputs = inputs if isinstance(inputs, dict) else None
     return Part(
         dialect="genai",
         operation=operation,
@@ -202,12 +200,6 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
         if operation is Operation.MODEL and not (messages or answer or tool_calls)
         else None,
     )
-
-
-def _inputs(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return the named inputs of a workflow, which LangChain's instrumentation logs as one message with JSON."""
-    inputs = parsed(messages[0]["content"]) if len(messages) == 1 else None
-    return inputs if isinstance(inputs, dict) else None
 
 
 def _records(span: Span, logs: Sequence[LogRecord]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -40,11 +40,6 @@ _ANSWERS = re.compile(r"\[([^\]]+)\] .*", re.DOTALL)
 _ERROR = 2  # `failureReason` of a provider's error; 1 is a failed assertion
 
 
-def _has_results(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a result, or a whole file of results."""
-    return any(map(_is_result, _results(row)))
-
-
 def _results(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the results in a row, which may be one itself."""
     inner = row.get("results")
@@ -157,7 +152,7 @@ _RESULTS = Export(
     "promptfoo results",
     "promptfoo",
     (
-        Keys(("vars", "results"), holds=_has_results),
+        Keys(("vars", "results"), holds=lambda row: any(map(_is_result, _results(row)))),
         Keys(*_TABLE, holds=lambda row: _answer_column(row) is not None),
     ),
     read,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,13 +30,8 @@ class Taken:
     used: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(slots=True)
-class _Uses:
-    used: list[tuple[str, str]] = field(default_factory=list)
-
-    def take(self, call: Call, what: str) -> None:
-        if (call.span.span_id, what) not in self.used:
-            self.used.append((call.span.span_id, what))
+_Uses = dict[tuple[str, str], None]
+"""The id of a span, and what was taken from it, in order."""
 
 
 def answer_of(
@@ -71,14 +66,14 @@ def _taken(tree: Call, source: str) -> Taken:
     question, asked = _question(tree, answering)
     if answering is None or question is None or asked is None or answering.part.answer is None:
         return Taken(None, _reason(tree, answering))
-    uses = _Uses()
-    uses.take(asked, "question")
-    uses.take(answering, "answer")
+    uses: _Uses = {}
+    uses[asked.span.span_id, "question"] = None
+    uses[answering.span.span_id, "answer"] = None
     model = _model_call(tree, answering)
     passages, details = _passages(tree, model or answering, uses)
     metadata = _metadata(tree, answering, uses)
     if model is not None and model.part.model:
-        uses.take(model, "model")
+        uses[model.span.span_id, "model"] = None
     if details:
         metadata[DETAILS] = details
     query_type = _query_type(metadata)
@@ -99,7 +94,7 @@ def _taken(tree: Call, source: str) -> Taken:
         asked_at=time_at(tree.started_ns),
         metadata=_as_json(metadata),
     )
-    return Taken(response, None, tuple(uses.used))
+    return Taken(response, None, tuple(uses))
 
 
 def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,7 +212,7 @@ def _messages(
         ("user", question)
     ]:
         return None
-    uses.take(call, "messages")
+    uses[call.span.span_id, "messages"] = None
     return tuple(_as_json(message) for message in messages)
 
 
@@ -238,12 +233,14 @@ def _passages(
     retrievals = [
         call for call in read if call.part.operation in {Operation.RETRIEVAL, Operation.RERANKING}
     ]
-    retrievals = retrievals or _shown(
-        [call for call in read if call.part.operation is Operation.APP]
-    )
+    if not retrievals:
+        # Without a retrieval, the outermost steps of the application that got or returned passages.
+        steps = [call for call in read if call.part.operation is Operation.APP]
+        depth = min((call.depth for call in steps), default=0)
+        retrievals = [call for call in steps if call.depth == depth]
     retrievals.sort(key=lambda call: (call.started_ns, -call.ended_ns))
     for call in retrievals:
-        uses.take(call, "passages")
+        uses[call.span.span_id, "passages"] = None
         if call.part.operation is Operation.RERANKING and call.part.passages:
             reranked = _joined([*reranked, *call.part.passages])
             retrieved = []
@@ -268,12 +265,6 @@ def _passages(
         passages = [each for each in passages if each.text is not None]
     details = [_details(each) for each in passages]
     return texts, details if any(details) else []
-
-
-def _shown(steps: list[Call]) -> list[Call]:
-    """Return the outermost steps that got or returned passages: a trace may have them without a retrieval."""
-    depth = min((call.depth for call in steps), default=0)
-    return [call for call in steps if call.depth == depth]
 
 
 def _joined(passages: Iterable[Passage]) -> list[Passage]:
@@ -340,7 +331,7 @@ def _metadata(tree: Call, answering: Call, uses: _Uses) -> dict[str, Any]:
     for name in ("session", "user", "tags"):
         call = next((call for call in outermost if getattr(call.part, name)), None)
         if call is not None:
-            uses.take(call, name)
+            uses[call.span.span_id, name] = None
             value = getattr(call.part, name)
             values[name] = list(value) if isinstance(value, tuple) else value
     for name in ("prompt_tokens", "completion_tokens"):

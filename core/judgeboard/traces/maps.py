@@ -1,7 +1,7 @@
 """Rules of a source that say where a field of an answer is, for spans that no dialect reads right."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,12 +120,9 @@ def _at(value: Any, path: str) -> Any:
         )
     if not isinstance(value, Mapping):
         return None
-    inside = (_at(value[name], rest) for name, rest in _splits(path) if name in value)
-    return next((each for each in inside if each is not None), None)
-
-
-def _splits(path: str) -> Iterator[tuple[str, str]]:
     names = path.split(".")
-    return (
+    splits = (
         (".".join(names[:length]), ".".join(names[length:])) for length in range(len(names), 0, -1)
     )
+    inside = (_at(value[name], rest) for name, rest in splits if name in value)
+    return next((each for each in inside if each is not None), None)

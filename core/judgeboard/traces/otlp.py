@@ -104,11 +104,12 @@ def logs_in(body: bytes, content_type: str) -> list[LogRecord]:
             if trace_id is None:
                 continue
             attributes = _attributes(record.attributes)
+            name = attributes.get("event.name")
             records.append(
                 LogRecord(
                     trace_id=trace_id,
                     span_id=_id(record.span_id, _SPAN_BYTES, "span") or "",
-                    event=record.event_name or _event_name(attributes),
+                    event=record.event_name or (name if isinstance(name, str) else ""),
                     at_ns=_in_nanoseconds(record.time_unix_nano or record.observed_time_unix_nano),
                     body=_value(record.body),
                     attributes=attributes,
@@ -231,7 +232,9 @@ def _span(span: ProtoSpan, scope: str, resource: Mapping[str, Any]) -> Span:
         attributes=_attributes(span.attributes),
         resource=resource,
         events=events,
-        error=_error(span.status.code, span.status.message, events),
+        error=(span.status.message or exception_of(events) or "error")
+        if span.status.code == _ERROR
+        else None,
         remote_parent=bool(span.flags & _IS_REMOTE) if span.flags & _KNOWS_REMOTE else None,
     )
 
@@ -243,12 +246,6 @@ def _in_nanoseconds(time: int) -> int:
             if _EARLIEST <= time * unit < _LATEST:
                 return time * unit
     return time
-
-
-def _error(status: int, message: str, events: Iterable[SpanEvent]) -> str | None:
-    if status != _ERROR:
-        return None
-    return message or exception_of(events) or "error"
 
 
 def _id(value: bytes, length: int, what: str) -> str | None:
@@ -278,8 +275,3 @@ def _value(value: AnyValue) -> Any:
     if kind == "bytes_value":
         return value.bytes_value.hex()
     return getattr(value, kind) if kind in {"int_value", "bool_value"} else None
-
-
-def _event_name(attributes: Mapping[str, Any]) -> str:
-    name = attributes.get("event.name")
-    return name if isinstance(name, str) else ""

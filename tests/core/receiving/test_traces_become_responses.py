@@ -448,16 +448,3 @@ def test_a_new_trace_does_not_wait_for_those_that_are_read_again(
     assert gathered(store) == 2
     assert Sent(5).trace_id in [row[0] for row in answers(store)]
     assert (gathered(store), gathered(store), gathered(store)) == (2, 1, 0)
-
-
-def test_spans_that_earlier_releases_sent_about_their_own_work_are_not_stored(
-    http: TestClient, store: Store
-) -> None:
-    own = ExportTraceServiceRequest.FromString(request(trace(1)))
-    for group in own.resource_spans:
-        group.scope_spans[0].scope.name = "judgeboard.traces.telemetry"
-    assert (
-        http.post("/v1/traces", content=own.SerializeToString(), headers=PROTOBUF).status_code
-        == 200
-    )
-    assert not rows(store, TRACE.c.id)
