@@ -369,18 +369,3 @@ else:
         "parent at exit",
     ]
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer k"}
-
-
-def test_the_reason_of_an_answer_that_the_server_could_not_store_is_counted(
-    server: RecordingEndpoint, client: judgeboard.Client
-) -> None:
-    server.script = always(
-        ScriptedReply(
-            {"rejected": 1, "problems": [{"row": 2, "field": "answer", "reason": "empty"}]}
-        )
-    )
-    client.delay_s = 0.5
-    for answer in ("a", ""):
-        judgeboard.record("q", answer, client=client)
-    assert client.flush(60)
-    assert client.dropped == {"answer: empty": 1}

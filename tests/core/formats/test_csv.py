@@ -90,16 +90,6 @@ def test_a_quote_that_is_never_closed_is_said_with_all_it_swallowed(reading):
     assert (bad.line, bad.row) == (3, '"open,a\nq,b')
 
 
-@pytest.mark.parametrize(
-    ("cells", "quality"),
-    [("3", 3), ("3.0", None), ("three", None), ("9", None), ("true", None), ("", None)],
-)
-def test_a_quality_is_spelled_as_a_whole_number(reading, cells, quality):
-    text = f"response_id,annotator,quality\nr,ann,{cells}\n"
-    (item,) = reading(text.encode(), "grades.csv", kind="grades")
-    assert (item.field in {"quality", None}) if quality is None else (item.grade.quality == quality)
-
-
 @pytest.mark.parametrize("spelled", ["inf", "1.5", "-0.1", "1e999", "half"])
 def test_a_groundedness_outside_0_to_1_is_rejected(reading, spelled):
     text = f"response_id,judge,groundedness\nr,j,{spelled}\n"

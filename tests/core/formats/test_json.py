@@ -37,19 +37,11 @@ def test_two_rows_come_in_from_every_shape_of_file(reading, text):
     assert [item.answer for item in items] == ["a", "a"]
 
 
-def test_a_single_object_is_one_row(reading):
-    (response,) = reading(b'{"query": "q", "answer": "a", "context": ["p"]}', "log.json")
-    assert response.passages == ("p",)
-
-
 @pytest.mark.parametrize(
     ("element", "reason"),
     [
-        (b'{"query": "q", "answer": NaN}', "no answer"),
         ('{"query": "ä ö ü ß", "answer": "'.encode() + b'caf\xe9"}', "not UTF-8"),
         (b"3", "not an object but a number"),
-        (b"[1]", "not an object but a list"),
-        (b'{"query": "q" "answer": "a"}', "not JSON"),
         (b"nonsense", "not JSON"),
         (b'{"query": "q", "answer": "\\ud800"}', "half a character"),
     ],
@@ -94,17 +86,13 @@ def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter
     ("line", "field", "reason"),
     [
         (b"not json", None, "not JSON"),
-        (b'{"query": "q", "answer": "a"', None, "not JSON"),
         (b"[1, 2]", None, "not an object but a list"),
-        (b"null", None, "not an object but null"),
-        (b'"text"', None, "not an object but a text"),
         (b'{"query": "q", "answer": NaN}', "answer", "no answer"),
         (b'{"query": "q", "answer": "a", "x": 1e999}', "x", "not finite"),
         (b'{"query": "q", "answer": "a", "x": 36893488147419103232}', "x", "beyond 64 bits"),
         (b'{"query": "q", "answer": "a\0"}', None, "NUL"),
         (b'{"query": "q", "answer": "a\\u0000"}', "answer", "NUL"),
         (b'{"query": "q", "answer": "a", "x": {"deep": ["\\u0000"]}}', "x", "NUL"),
-        (b'{"query": "q", "answer": "a", "x": {"\\u0000": 1}}', "x", "NUL"),
         (b'{"query": "q", "answer": "a", "\\u0000": 1}', "\0", "NUL"),
         (b'{"query": "q", "answer": "a \\ud83d"}', "answer", "half a character"),
         ('{"query": "ä ö ü ß", "answer": "'.encode() + b'caf\xe9"}', None, "not UTF-8 (byte 40"),
@@ -126,8 +114,6 @@ def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter
         (b'{"query": "q", "answer": null}', "answer", "no answer"),
         (b'{"query": "q", "answer": " \\n"}', "answer", "no answer"),
         (b'{"query": "q", "answer": 42}', "answer", "expected a text, found a number"),
-        (b'{"query": "q", "answer": true}', "answer", "expected a text, found true or false"),
-        (b'{"query": ["q"], "answer": "a"}', "query", "expected a text, found a list"),
     ],
 )
 def test_a_bad_line_is_rejected_and_the_good_ones_around_it_come_in(reading, line, field, reason):

@@ -46,13 +46,6 @@ def test_a_source_id_is_not_a_source(one):
     assert response.metadata == {"source_id": "77", "source": "wiki", "kind": "x"}
 
 
-def test_a_row_with_source_and_external_id_keeps_them(one):
-    response = one(
-        {"source": "chat", "external_id": "1", "query": "q", "answer": "a"}, source="other"
-    )
-    assert (response.source, response.external_id) == ("chat", "1")
-
-
 def test_a_mapping_comes_before_the_names(reading):
     file = reading(b'{"Frage": "f", "query": "q", "answer": "a"}', mapping={"Frage": "query"})
     (response,) = file

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from judgeboard.errors import BadInput
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.responses import NO_PASSAGES
 from judgeboard.store.engine import Store
@@ -296,20 +295,6 @@ def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(
 
 
 @on_sqlite
-def test_a_file_that_breaks_off_early_gives_the_conversations_before(
-    store: Store, tmp_path: Path
-) -> None:
-    file = tmp_path / "log.json"
-    file.write_text(
-        json.dumps([{"id": "c1", "messages": turns(1, 2)}]).removesuffix("]")
-        + ', {"id": "c2", "mess'
-    )
-    summary = import_file(store, file)
-    assert counts(summary) == (2, 0, 1)
-    assert "row 1" in (summary.unreadable or "")
-
-
-@on_sqlite
 def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store: Store, bring) -> None:
     rows = [
         {"id": f"r{n}", "question": f"q{n}", "answer": f"a{n}", "messages": turns(8, 9)}
@@ -364,22 +349,6 @@ def test_a_mapping_names_keys_of_messages_and_of_the_row(store: Store, bring) ->
     assert [each["kind"] for each in rows_of(store, FEEDBACK)] == ["thumbs", "thumbs"]
     assert summary.not_read == {"plan": 2}
     assert {use.ours: use.theirs for use in summary.columns}["context"] == "metadata.docs"
-
-
-@on_sqlite
-@pytest.mark.parametrize(
-    ("row", "name", "field", "message"),
-    [
-        ({"messages": turns(1, 2)}, "metadata.docs", "context", "has no column 'metadata.docs'"),
-        ({"messages": turns(1, 2, docs=["p"])}, "docs", "passagen", "there is no field 'passagen'"),
-    ],
-)
-def test_a_mapping_that_cannot_be_used_stores_nothing(
-    store: Store, bring, row: dict[str, Any], name: str, field: str, message: str
-) -> None:
-    with pytest.raises(BadInput, match=message):
-        bring(row, kind="responses", mapping={name: field})
-    assert not stored(store)
 
 
 @on_sqlite

@@ -27,74 +27,51 @@ BOTH = "Dyneema melts at about 145 °C, nylon at about 250 °C."
 CITED = "Dyneema melts at about 145 °C [1]; nylon melts at about 250 °C [2]."
 WRONG = "Dyneema melts at about 145 °C, nylon at about 310 °C."
 
-# File -> what it is taken for, and of its first answer: question, answer, passages, model.
-CAPTURES: dict[str, tuple[str, str, str, tuple[str, ...] | None, str | None]] = {
-    "argilla/record.json": (
+# What files are taken for, and of their first answer: question, answer, passages, model.
+TAKEN_FOR: dict[tuple[str, ...], tuple[str, str, str, tuple[str, ...] | None, str | None]] = {
+    ("argilla/record.json", "argilla/records_flat.json"): (
         "Argilla",
         QUESTION,
         "Dyneema melts at 145 °C.",
         (f"{SLINGS}\n{ROPES}",),
         None,
     ),
-    "argilla/records_flat.json": (
-        "Argilla",
-        QUESTION,
-        "Dyneema melts at 145 °C.",
-        (f"{SLINGS}\n{ROPES}",),
-        None,
-    ),
-    "deepeval/results/test_run_20261121_043123.json": (
+    (
+        "deepeval/results/test_run_20261121_043123.json",
+        "deepeval/dot_deepeval/.latest_test_run.json",
+        "deepeval/evaluation_result.json",
+        "deepeval/llm_test_case.json",
+        "deepeval/dot_deepeval/.latest_run_full.json",
+    ): ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    ("deepeval/goldens.json", "deepeval/goldens.csv", "deepeval/goldens.jsonl"): (
         "DeepEval",
         QUESTION,
-        BOTH,
+        "145",
         (SLINGS, ROPES),
         None,
     ),
-    "deepeval/dot_deepeval/.latest_test_run.json": (
-        "DeepEval",
+    (
+        "labelstudio/export_JSON.json",
+        "labelstudio/export_JSON_MIN.json",
+        "labelstudio/export_CSV.csv",
+        "labelstudio/export_TSV.tsv",
+    ): ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
+    ("promptfoo/results.json", "promptfoo/results.jsonl", "promptfoo/results.csv"): (
+        "promptfoo",
         QUESTION,
-        BOTH,
-        (SLINGS, ROPES),
-        None,
+        CITED,
+        ("Slings. Dyneema melts at about 145 °C.\nRopes. Nylon melts at about 250 °C.",),
+        "openai:chat:gpt-4o-mini",
     ),
-    "deepeval/evaluation_result.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
-    "deepeval/llm_test_case.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
-    "deepeval/dot_deepeval/.latest_run_full.json": (
-        "DeepEval",
-        QUESTION,
-        BOTH,
-        (SLINGS, ROPES),
-        None,
-    ),
-    "deepeval/goldens.json": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
-    "deepeval/goldens.csv": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
-    "deepeval/goldens.jsonl": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
-    "labelstudio/export_JSON.json": ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
-    "labelstudio/export_JSON_MIN.json": ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
-    "labelstudio/export_CSV.csv": ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
-    "labelstudio/export_TSV.tsv": ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
-    **{
-        f"promptfoo/results.{ending}": (
-            "promptfoo",
-            QUESTION,
-            CITED,
-            ("Slings. Dyneema melts at about 145 °C.\nRopes. Nylon melts at about 250 °C.",),
-            "openai:chat:gpt-4o-mini",
-        )
-        for ending in ("json", "jsonl", "csv")
-    },
-    **{
-        f"ragas/{name}": ("ragas", QUESTION, BOTH, (SLINGS, ROPES), None)
-        for name in (
-            "dataset.csv",
-            "dataset.jsonl",
-            "dataset.parquet",
-            "hf/data-00000-of-00001.arrow",
-            "result.csv",
-            "result.jsonl",
-        )
-    },
-    "ragas/multi_turn.jsonl": (
+    (
+        "ragas/dataset.csv",
+        "ragas/dataset.jsonl",
+        "ragas/dataset.parquet",
+        "ragas/hf/data-00000-of-00001.arrow",
+        "ragas/result.csv",
+        "ragas/result.jsonl",
+    ): ("ragas", QUESTION, BOTH, (SLINGS, ROPES), None),
+    ("ragas/multi_turn.jsonl",): (
         "ragas",
         "What is the weather in Bergen?",
         "It is 14 °C and raining in Bergen.",
@@ -102,6 +79,7 @@ CAPTURES: dict[str, tuple[str, str, str, tuple[str, ...] | None, str | None]] = 
         None,
     ),
 }
+CAPTURES = {name: taken_for for names, taken_for in TAKEN_FOR.items() for name in names}
 # File -> of its first verdict: judge, groundedness and scores by name.
 SCORES: dict[str, tuple[str, float | None, dict[str, float]]] = {
     "argilla/record.json": ("judgeboard/rag v1", None, {"label score": 0.9}),

@@ -8,7 +8,7 @@ import pytest
 
 from engines import on_sqlite
 from graded_log import GradedLog
-from judgeboard.domain import AspectPreference, Label, Preference, QueueOrder, Rejected, Role, Shown
+from judgeboard.domain import AspectPreference, Label, Preference, QueueOrder, Role, Shown
 from judgeboard.errors import NotAllowed
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.importing import import_file
@@ -62,11 +62,6 @@ def test_a_label_that_a_decision_implied_stays_an_implied_one(one, written, impl
     assert graded.grade.label_implied is implied
 
 
-@pytest.mark.parametrize("part", [{"label": "grounded"}, {"groundedness": 0}, {"quality": 1}])
-def test_one_part_is_enough(one, part):
-    assert not isinstance(one({**ROW, **part}, kind="grades"), Rejected)
-
-
 @pytest.mark.parametrize(
     ("part", "field"),
     [
@@ -96,12 +91,6 @@ def test_one_part_is_enough(one, part):
 )
 def test_what_is_no_grade_is_rejected_with_its_field(refused, part, field):
     assert refused({**ROW, **part}, kind="grades")[0] == field
-
-
-def test_a_person_grades_a_response_once_in_a_file(reading):
-    rows = [{**ROW, "quality": 3}, {**ROW, "quality": 4}, {**ROW, "annotator": "bob", "quality": 3}]
-    first, again, other = reading("\n".join(map(json.dumps, rows)).encode(), kind="grades")
-    assert (first.grade.quality, again.field, other.annotator) == (3, "external_id", "bob")
 
 
 def test_a_row_that_names_its_source_keeps_it(one):

@@ -6,9 +6,7 @@ from typing import Any
 from sqlalchemy import select
 
 from engines import on_sqlite
-from judgeboard.cli.import_command import import_command as command
 from judgeboard.imports.importing import BATCH_ROWS
-from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.methods.self_reference.queries import load_samples
 from judgeboard.reports.stats import stats
 from judgeboard.store.comparisons import load_comparisons
@@ -220,14 +218,6 @@ def test_a_dry_run_counts_orders_in_vain_as_the_import_does(bring, contents) -> 
     assert bring(*rows, dry_run=True).unchanged == 4
 
 
-@on_sqlite
-def test_a_dry_run_of_several_batches_stores_nothing(bring, contents) -> None:
-    before = contents()
-    rows = [row(f"p{n}", judge="j", verdict_order_ab="a") for n in range(BATCH_ROWS + 1)]
-    assert bring(*rows, dry_run=True).new == BATCH_ROWS + 1
-    assert contents() == before
-
-
 def test_missing_orders_of_an_import_that_broke_off_come_in_with_the_next(
     store, tmp_path, bring, contents
 ) -> None:
@@ -247,12 +237,6 @@ def test_a_run_of_each_judge_says_where_its_verdicts_are_from(store, bring) -> N
     with store.reading() as connection:
         runs = connection.execute(select(RUN)).all()
     assert [(run.kind, run.state) for run in runs] == [("import", "done")] * 2
-
-
-def test_the_kinds_of_files_all_have_a_way_in() -> None:
-    assert all(kind_class(kind).columns for kind in KINDS)
-    (offered,) = [option.type.choices for option in command.params if option.name == "kind"]
-    assert list(offered) == list(KINDS)
 
 
 @on_sqlite

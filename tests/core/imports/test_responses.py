@@ -38,15 +38,6 @@ def test_without_an_id_a_row_gets_its_content_hash_and_equal_rows_are_numbered(r
     ]
 
 
-def test_thousands_of_equal_rows_are_numbered_without_a_gap(reading):
-    items = list(reading((json.dumps(ROW).encode() + b"\n") * 3000))
-    digest = content_hash(items[0])
-    assert [item.external_id for item in items] == [
-        digest,
-        *(f"{digest}-{number}" for number in range(2, 3001)),
-    ]
-
-
 def test_an_id_names_one_answer_in_a_file(reading):
     rows = [{"id": f"y{n}", **ROW} for n in range(60)]
     rows += [
@@ -171,10 +162,6 @@ def test_passages_are_read(one, context, passages):
     response = one({"query": "q", "answer": "a", "context": context})
     assert response.passages == passages
     assert response.metadata == {}
-
-
-def test_absent_passages_are_none(one):
-    assert one({"query": "q", "answer": "a"}).passages is None
 
 
 def test_of_passage_objects_the_text_is_taken_and_the_rest_is_kept(one):
@@ -326,10 +313,6 @@ def test_rows_without_an_id_keep_theirs_when_a_comment_is_added_to_their_feedbac
     commented = row | {"feedback": {"thumbs": "down", "comment": "wrong"}}
     again = bring(commented, row, kind="responses")
     assert (again.new, again.unchanged, again.rejected) == (0, 2, 0)
-
-
-def test_no_feedback_is_none(one):
-    assert one({"query": "q", "answer": "a", "feedback": None, "thumbs": None}).feedback == ()
 
 
 WHOLE = Response(

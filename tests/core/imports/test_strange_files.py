@@ -132,17 +132,6 @@ def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(
     assert answers[0].query == f"Can I {TOPICS[0]}?"
 
 
-def test_a_row_per_passage_is_one_answer(imported: Imported) -> None:
-    rows = [
-        answer(n)
-        | {"context": f"Passage {part} of {n}.", "answer": f"Open page {n}." if part == 0 else ""}
-        for n in range(4)
-        for part in range(3)
-    ]
-    answers = imported(rows)
-    assert [len(each.passages) for each in answers] == [3] * 4
-
-
 def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(
     imported: Imported, sqlite_store: Store
 ) -> None:

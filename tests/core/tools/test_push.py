@@ -340,14 +340,12 @@ def test_a_missing_key_or_a_wrong_one_is_named(sqlite_log: GradedLog) -> None:
         push(sqlite_log.store, "mlflow", address="databricks", environment={})
 
 
-def test_the_corrected_answer_goes_to_mlflow_as_the_expected_one(sqlite_log: GradedLog) -> None:
-    judged_and_reviewed(sqlite_log)
-    with fakes.FakeMlflow(f"tr-{OTHER}") as tool:
-        pushed_to(tool, "mlflow", sqlite_log, what=[What.GOLD], with_notes=True)
-        expected = [
-            each["expectation"]["value"] for each in tool.scores.values() if "expectation" in each
-        ]
-    assert expected == ["250 °C"]
+def corrected_in_mlflow(tool: fakes.RecordingTool) -> list[str]:
+    return [
+        each["expectation"]["value"]
+        for each in tool.scores.values()
+        if each["assessment_name"] == "expected_response"
+    ]
 
 
 def corrected_in_langsmith(tool: fakes.RecordingTool) -> list[str]:
@@ -369,7 +367,11 @@ def corrected_in_label_studio(tool: fakes.RecordingTool) -> list[str]:
 
 @pytest.mark.parametrize(
     ("name", "corrected"),
-    [("langsmith", corrected_in_langsmith), ("label-studio", corrected_in_label_studio)],
+    [
+        ("mlflow", corrected_in_mlflow),
+        ("langsmith", corrected_in_langsmith),
+        ("label-studio", corrected_in_label_studio),
+    ],
 )
 def test_the_corrected_answer_goes_where_a_tool_has_a_place_if_texts_are_sent(
     name: str, corrected: Callable[[fakes.RecordingTool], list[str]], sqlite_log: GradedLog

@@ -8,7 +8,6 @@ import pytest
 
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput
-from judgeboard.llm.chat import earlier_turns
 from judgeboard.traces.answers import Taken, answer_of
 from judgeboard.traces.maps import rules_of
 from judgeboard.traces.spans import LogRecord, Span, SpanEvent
@@ -318,36 +317,6 @@ def test_tokens_and_cost_of_nested_calls_count_once() -> None:
     assert alone.metadata["prompt_tokens"] == 10
 
 
-def test_earlier_turns_of_the_dialogue_are_kept() -> None:
-    turns = [("system", "Be brief."), ("user", "Hello"), ("assistant", "Hi!"), ("user", QUESTION)]
-    response = answered(model(1, None, turns, ANSWER))
-    assert pair(response) == (QUESTION, ANSWER)
-    assert [(turn.role, turn.text) for turn in earlier_turns(response.messages)] == [
-        ("user", "Hello"),
-        ("assistant", "Hi!"),
-    ]
-    assert answered(model(1, None, QUESTION, ANSWER)).messages is None
-
-
-def test_tool_calls_have_the_arguments_of_the_model_and_the_result_of_the_tool() -> None:
-    call = {"type": "tool_call", "id": "c1", "name": "weather", "arguments": {"city": "Bergen"}}
-    asked = {"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [call]}])}
-    tool = {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": "weather",
-        "gen_ai.tool.call.result": "rain",
-    }
-    spans = [
-        span(1, None),
-        model(2, 1, QUESTION, None, at=(2, 9), a=asked),
-        span(3, 1, at=(10, 11), a=tool),
-        model(4, 1, QUESTION, ANSWER, at=(12, 20)),
-    ]
-    assert answered(*spans).metadata["tool_calls"] == [
-        {"id": "c1", "name": "weather", "arguments": {"city": "Bergen"}, "result": "rain"}
-    ]
-
-
 def test_query_type_comes_from_metadata_or_a_tag() -> None:
     typed = chain(1, None, QUESTION, ANSWER)
     for fields in (
@@ -357,11 +326,6 @@ def test_query_type_comes_from_metadata_or_a_tag() -> None:
         root = span(1, None, a={**typed.attributes, **fields})
         assert answered(root).query_type == "power"
     assert answered(typed).query_type == "unspecified"
-
-
-def test_characters_that_no_database_stores_are_replaced() -> None:
-    response = answered(chain(1, None, f"{QUESTION}\x00", f"\x00{ANSWER}"))
-    assert "\x00" not in response.query + response.answer
 
 
 # Conventions
@@ -486,11 +450,6 @@ def test_structured_messages_in_a_log_record_are_read_as_json_on_a_span_is() -> 
     name = "gen_ai.client.inference.operation.details"
     record = LogRecord(TRACE, f"{1:016x}", name, START, None, content)
     assert pair(answered(span(1, None, a=fields), logs=(record,))) == (QUESTION, ANSWER)
-
-
-def test_variables_of_a_prompt_give_the_bare_question() -> None:
-    root = model(1, None, PROMPT, ANSWER, a={"gen_ai.prompt.variable.question": QUESTION})
-    assert answered(root).query == QUESTION
 
 
 @pytest.mark.parametrize(

@@ -449,19 +449,6 @@ CASES = {
         ],
         passages=(FIRST, SECOND),
     ),
-    "LangChain's question-answering chain returns its documents": Case(
-        [
-            (
-                None,
-                function(
-                    "chain",
-                    {"query": Q},
-                    {"result": A, "source_documents": [{"page_content": FIRST}]},
-                ),
-            )
-        ],
-        passages=(FIRST,),
-    ),
     "what a retrieval found counts more than what the function returned": Case(
         [
             (
