@@ -107,7 +107,6 @@ def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter
             "nested too deeply",
         ),
         (b'{"id": "a", "query": "q", "answer": "a", "id": "b"}', "id", "twice"),
-        (b'{"query": "q", "answer": "a", "answer": "a"}', "answer", "twice"),
         (b'{"query": "q", "answer": "a", "metadata": [{"k": 1, "k": 2}]}', "k", "twice"),
         (b'{"answer": "a"}', "query", "no query"),
         (b'{"query": "q"}', "answer", "no answer"),

@@ -75,18 +75,13 @@ def test_what_is_no_verdict_is_rejected_with_its_field(refused, part, field):
         " error ",
         "unparsable",
         "timeout",
-        "parse error",
         "Parse_Error",
         "refused",
         "unknown",
         "?",
-        "-",
-        "not available",
-        "abstain",
         "failed to judge",
         "null",
         "nan",
-        "NaN",
     ],
 )
 def test_a_word_for_no_verdict_is_an_unusable_verdict_and_keeps_its_text(one, word):

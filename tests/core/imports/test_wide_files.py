@@ -12,10 +12,10 @@ from judgeboard.errors import BadInput
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.store.tables import JUDGMENT_SCORE, REVIEW, REVIEW_SCORE, REVIEWER
 
-WIDE = """response_id,mara_fluency,mara_coherence,jon_fluency,gpt,label,quality
-a1,5,3.5,4,80,yes,-1
-a2,N/A,2,NaN,nan,n/a,2
-a3,,,1,7,no,NaN
+WIDE = """response_id,mara_fluency,mara_coherence,gpt,label,quality
+a1,5,3.5,80,yes,-1
+a2,N/A,2,nan,n/a,2
+a3,,,7,no,NaN
 """
 
 
@@ -37,8 +37,6 @@ def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
         4,
     )  # nobody scored the third answer
     assert bring("grades", of_mara, annotator="mara", scale="1-5").unchanged == 2
-    jon = bring("grades", {"jon_fluency": "scores.fluency"} | others, annotator="jon", scale="1-5")
-    assert (jon.new, jon.rejected) == (2, 1)
     gpt = bring("verdicts", {"gpt": "scores.fluency"} | others, judge="gpt", scale="0-100")
     assert (gpt.new, gpt.rejected) == (2, 1)
     values = {"quality": {"-1": ""}}
@@ -54,8 +52,6 @@ def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
             REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id
         )
         assert sorted(map(tuple, connection.execute(scores))) == [
-            ("jon", "fluency", 1, "1-5"),
-            ("jon", "fluency", 4, "1-5"),
             ("mara", "coherence", 2, "1-5"),
             ("mara", "coherence", 3.5, "1-5"),
             ("mara", "fluency", 5, "1-5"),

@@ -18,7 +18,6 @@ FAQ = f"{PASSAGES}\n\nQuestion: Is it waterproof?"
         f"Context information is below.\n---\n{PASSAGES}\n---\nAnswer the query.\nQuery: {ASKED}\nAnswer: ",
         f"You are an assistant.\nQuestion: {ASKED} \nContext: {PASSAGES} \nAnswer:",
         f"## Context\n{PASSAGES}\n\n## Question\n{ASKED}\n",
-        f"**Documents:**\n{PASSAGES}\n\n**User question:** {ASKED}\n\n**Answer:**",
         f"<context>{PASSAGES}\n\nQuestion: no?</context>\n<question>\n{ASKED}\n</question>\nAnswer in one sentence.",
     ],
 )
