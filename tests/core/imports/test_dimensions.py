@@ -90,25 +90,6 @@ def test_long_form_may_be_longer_than_a_batch_and_sorted_by_dimension(
 
 
 @on_sqlite
-@pytest.mark.parametrize(
-    "names", [("metric", "rating"), ("criterion", "value"), ("aspect", "score")]
-)
-def test_long_form_has_usual_names(log: GradedLog, bring: Any, names: tuple[str, str]) -> None:
-    log.answers(5)
-    rows = [
-        {
-            "response_id": row["response_id"],
-            "rater": row["rater"],
-            names[0]: row["dimension"],
-            names[1]: row["score"],
-        }
-        for row in long_form(5, "tone")
-    ]
-    assert bring(*rows, kind="grades").new == 10
-    assert {(dimension, scale) for dimension, scale, _ in scores(log.store)} == {("tone", "1-5")}
-
-
-@on_sqlite
 def test_a_dimension_keeps_its_name_whatever_it_is(log: GradedLog, bring: Any) -> None:
     log.answers(2)
     row = {"rater": "ann"}

@@ -47,22 +47,6 @@ def test_openai_chat_logs_give_the_last_question_and_its_reply(
     assert (response.query, response.answer) == ("q", "a")
 
 
-def test_earlier_turns_of_a_chat_log_are_kept(tmp_path: Path) -> None:
-    turns = [
-        ("system", "s"),
-        ("user", "q1"),
-        ("assistant", "a1"),
-        ("user", "q2"),
-        ("assistant", "a2"),
-    ]
-    file = written(
-        tmp_path, {"messages": [{"role": role, "content": text} for role, text in turns]}
-    )
-    _, (_, response) = opened(file)
-    assert (response.query, response.answer) == ("q2", "a2")
-    assert [message["content"] for message in response.messages or ()] == ["s", "q1", "a1", "q2"]
-
-
 def test_a_log_with_its_own_question_and_answer_is_no_chat_log(tmp_path: Path) -> None:
     turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     reading, (response,) = opened(
