@@ -1,5 +1,6 @@
 """Drafts are kept beyond a session: after a reload, and on another server, for their author alone."""
 
+import asyncio
 import getpass
 import re
 
@@ -14,6 +15,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.own_reviews import read_draft
 from judgeboard.store.tables import DRAFT, RESPONSE, REVIEWER
+from judgeboard_dashboard import server
 from judgeboard_dashboard.review.claims import subject_of
 from judgeboard_dashboard.review.drafts import Draft, DraftWriter, draft_writer
 from judgeboard_dashboard.session import NAME_COOKIE, SUGGESTED_COOKIE
@@ -184,6 +186,21 @@ def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(
     page.switch_page("views/item.py").run()
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["secondary"]
     assert kept(queues) == {"Mara": {"quality": 3}}
+
+
+def test_a_server_that_ends_stores_the_drafts_of_its_last_second(
+    page_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "end_in_time", lambda: None)  # the signals of this process
+    case = queue_case(page_store)
+    [answer] = case.add("one")
+
+    async def served() -> None:
+        async with server.lifespan(server.app):
+            draft_writer().put(page_store, case.mara.id, answer, {"note": "half of it"})
+
+    asyncio.run(served())
+    assert [row["content"] for row in case.rows(DRAFT)] == [{"note": "half of it"}]
 
 
 def test_a_draft_keeps_every_grade() -> None:
