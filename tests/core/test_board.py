@@ -79,6 +79,7 @@ def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     arrays = pd.DataFrame(ROWS).assign(context=[np.array(PASSAGES), np.array(PASSAGES)])
     named = pd.DataFrame(ROWS).set_index("id")
+    assert sqlite_board.add(ROWS, dry_run=True).new == 2
     new = [
         sqlite_board.add(rows).new
         for rows in (ROWS, file, str(file), arrays, named, pa.Table.from_pylist(ROWS))
@@ -112,8 +113,8 @@ def test_what_is_not_clear_is_advised_in_python(
         sqlite_board.add([row])
 
 
-def test_rejected_rows_are_named_by_their_place_and_what_was_read_is_shown(
-    sqlite_board: Board,
+def test_rejected_rows_are_named_by_their_place_or_line_and_what_was_read_is_shown(
+    sqlite_board: Board, tmp_path: Path
 ) -> None:
     frame = pd.DataFrame([*ROWS, {"id": "c", "query": "Who?", "answer": None}])
     added = sqlite_board.add(frame)
@@ -122,6 +123,9 @@ def test_rejected_rows_are_named_by_their_place_and_what_was_read_is_shown(
     assert frame.iloc[added.rejected.row[0]].id == "c"
     assert "external_id" in repr(added)
     assert "<table>" in added._repr_html_()
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in (*ROWS, {"query": "Who?"})))
+    assert list(sqlite_board.add(file).rejected.row) == [3]
 
 
 def test_verdicts_and_grades_beside_the_answers_are_added_too(sqlite_board: Board) -> None:

@@ -7,10 +7,11 @@ from app_pages import press, shown
 from judgeboard.domain import WhyDiffers
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
+from judgeboard.store.tables import REVIEW
 from judgeboard.store.verdict_pairs import why_counts
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS
 from queue_case import queue_case
-from stored_rows import read
+from stored_rows import read, rows_of
 
 
 def why(app: AppTest) -> list[str]:
@@ -32,13 +33,16 @@ def test_the_key_is_there_only_where_one_differs(page_rows, open_page) -> None:
     assert why(press(page, "quality3_")) == []
 
 
-def test_a_reason_without_a_difference_is_not_saved(
+def test_a_reason_without_a_difference_is_not_saved_and_the_verdict_that_was_seen_is(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     press(press(press(press(page, "quality1_"), "why_"), "quality3_"), "confirm_")
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
     assert (review.grade.quality, review.grade.why_differs) == (3, None)
+    [row] = rows_of(sqlite_store, REVIEW)
+    item = read(sqlite_store, load_item, page_rows.responses["claims"])
+    assert row["judgment_seen_id"] == item.currents[0].id
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_log
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables import EVENT, REVIEW, REVIEWER
+from judgeboard.store.tables import EVENT, JUDGMENT, REVIEW, REVIEWER
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.imports import MISSED, field_words
-from stored_rows import read
+from stored_rows import read, rows_of
 
 VIEW = Path(session.__file__).with_name("views") / "sources.py"
 LOG = [
@@ -95,6 +95,16 @@ def test_the_verdicts_of_an_export_are_imported_with_its_answers(
     again = upload([SAMPLE])
     assert "0 of 1" in lead(again)
     assert again.button(key="import_start").disabled
+
+
+def test_verdicts_of_stored_answers_are_imported_alone(upload, sqlite_store: Store) -> None:
+    answer = {key: value for key, value in SAMPLE.items() if key != "faithfulness"}
+    click(upload([answer]), "import_start")
+    page = upload([SAMPLE])
+    assert "0 of 1" in lead(page)
+    assert "1 verdict" in lead(page)
+    click(page, "import_start")
+    assert responses(sqlite_store) == len(rows_of(sqlite_store, JUDGMENT)) == 1
 
 
 def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Store) -> None:
