@@ -1,6 +1,6 @@
 """A small log with judges and people, built one line at a time."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count, groupby
@@ -43,9 +43,10 @@ T = TypeVar("T")
 
 
 def read(store: Readable, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """Call a function with a connection that reads a store."""
+    """Call a function with a connection that reads a store; what an iterator yields is read before that is closed."""
     with store.reading() as connection:
-        return function(connection, *args, **kwargs)
+        result: Any = function(connection, *args, **kwargs)
+        return [*result] if isinstance(result, Iterator) else result
 
 
 def labels_where(

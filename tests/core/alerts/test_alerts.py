@@ -15,7 +15,7 @@ from sqlalchemy import insert, select
 
 from alert_checks import check
 from engines import on_sqlite
-from graded_log import GradedLog
+from graded_log import GradedLog, read
 from hook_server import Hook, hook_server
 from judgeboard.alerts import events
 from judgeboard.alerts.conditions import CONDITIONS
@@ -83,11 +83,10 @@ def end_worker(store: Store) -> None:
 
 
 def deliveries(store: Store) -> list[tuple[str, str, int]]:
-    with store.reading() as connection:
-        return [
-            (each.kind.value, each.state, each.attempts)
-            for _, each in reversed(latest_deliveries(connection))
-        ]
+    return [
+        (each.kind.value, each.state, each.attempts)
+        for _, each in reversed(read(store, latest_deliveries))
+    ]
 
 
 def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(
@@ -156,8 +155,7 @@ def test_a_message_is_tried_again_with_back_off_and_fails_in_the_end(
     assert tries == [0, 2, 7, 22, 82]
     assert len({body["id"] for body in hook.bodies}) == 1
     assert deliveries(sqlite_store) == [("opened", "failed", 5)]
-    with sqlite_store.reading() as connection:
-        assert "503" in (latest_deliveries(connection)[0][1].error or "")
+    assert "503" in (read(sqlite_store, latest_deliveries)[0][1].error or "")
 
 
 def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_send_once(
@@ -273,8 +271,7 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
         )
     later = now + timedelta(hours=2) if (now + timedelta(hours=2)).date() == now.date() else now
     evaluate(store, later)
-    with store.reading() as connection:
-        found = {name: (event.subject, event.sentence) for name, event in open_events(connection)}
+    found = {name: (event.subject, event.sentence) for name, event in read(store, open_events)}
     subjects = {
         name: subject
         for name, (subject, _) in found.items()
@@ -319,12 +316,10 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
     with monkeypatch.context() as patched:
         patched.setattr(events, "CONDITIONS", broken)
         check(sqlite_store)
-    with sqlite_store.reading() as connection:
-        assert [rule.problem for rule in list_rules(connection, AlertRule)] == [fault, None]
+    assert [rule.problem for rule in read(sqlite_store, list_rules, AlertRule)] == [fault, None]
     assert [body["rule"] for body in hook.bodies] == ["second"]
     check(sqlite_store)
-    with sqlite_store.reading() as connection:
-        assert [rule.problem for rule in list_rules(connection, AlertRule)] == [None, None]
+    assert [rule.problem for rule in read(sqlite_store, list_rules, AlertRule)] == [None, None]
 
 
 def test_no_secret_is_stored_or_logged(
@@ -427,8 +422,7 @@ def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets
     examples, suggested_words = suggested[: len(missing)], suggested[len(missing) :]
     assert [example.partition("=")[0] for example in examples] == missing
     assert suggested_words == ["judgeboard", *words]
-    with sqlite_store.reading() as connection:
-        assert list_rules(connection, AlertRule) == []
+    assert read(sqlite_store, list_rules, AlertRule) == []
     for example in examples:
         monkeypatch.setenv(*example.split("="))
     assert run(words) == 0
@@ -469,8 +463,7 @@ def test_a_destination_whose_setting_is_not_usable_is_refused_as_sending_to_it_w
     assert str(added.value) == f"to: {destination}: {sent.value}"
     assert reason in str(sent.value)
     assert "S3CRET" not in str(sent.value)
-    with sqlite_store.reading() as connection:
-        assert list_rules(connection, AlertRule) == []
+    assert read(sqlite_store, list_rules, AlertRule) == []
 
 
 def test_the_commands_keep_rules_and_check_them(
@@ -512,6 +505,5 @@ def test_the_commands_keep_rules_and_check_them(
     said("resume", "workers")
     assert check(sqlite_store) == []
     said("remove", "workers")
-    with sqlite_store.reading() as connection:
-        kinds = [(each.kind, each.state) for _, each in latest_deliveries(connection)]
+    kinds = [(each.kind, each.state) for _, each in read(sqlite_store, latest_deliveries)]
     assert (MessageKind.OPENED, "sent") in kinds

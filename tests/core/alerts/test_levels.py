@@ -9,7 +9,7 @@ import pytest
 
 from alert_checks import check
 from engines import on_sqlite
-from graded_log import GradedLog
+from graded_log import GradedLog, read
 from hook_server import Hook, hook_server
 from judgeboard.alerts import levels
 from judgeboard.alerts.levels import level_figures, levels_now
@@ -49,14 +49,12 @@ def level(**fields: object) -> WrittenRule:
 
 def figures(store: Store, **fields: object) -> list[tuple[str, float | None, int, bool]]:
     """The subject, value, n and whether the threshold is passed, of each slice."""
-    with store.reading() as connection:
-        every = list(level_figures(connection, checked_rule(level(**fields)), NOW))
+    every = list(read(store, level_figures, checked_rule(level(**fields)), NOW))
     return [(each.subject, each.estimate.value, each.estimate.n, each.is_met) for each in every]
 
 
 def sentences(store: Store, **fields: object) -> list[str]:
-    with store.reading() as connection:
-        return levels_now(connection, checked_rule(level(**fields)), NOW)
+    return read(store, levels_now, checked_rule(level(**fields)), NOW)
 
 
 @on_sqlite
@@ -124,8 +122,7 @@ def test_too_few_answers_say_so_and_do_not_fire(store: Store, hook: Hook) -> Non
     assert all(part in of_none for part in ("query_type=none such", "n = 0"))
     log.say_all(log.version(), log.answers(1, day=TODAY, query_type="QA"), groundedness=0.1)
     check(store, NOW + MINUTE)
-    with store.reading() as connection:
-        assert [event.subject for _, event in open_events(connection)] == ["query_type=QA"]
+    assert [event.subject for _, event in read(store, open_events)] == ["query_type=QA"]
 
 
 @on_sqlite
@@ -208,11 +205,9 @@ def test_a_level_of_an_unknown_judge_or_criterion_is_refused_with_the_known_ones
     ):
         with pytest.raises(NotFound, match=reason):
             add_alert_rule(store, level(above=0.7, **fields), "Mara", NOW)
-    with store.reading() as connection:
-        assert list_rules(connection, AlertRule) == []
+    assert read(store, list_rules, AlertRule) == []
     add_alert_rule(store, level(criterion="completeness", below=3), "Mara", NOW)
-    with store.reading() as connection:
-        (rule,) = list_rules(connection, AlertRule)
+    (rule,) = read(store, list_rules, AlertRule)
     assert rule.level is not None
     assert (rule.level.measure, rule.level.criterion) == (None, "completeness")
 
@@ -229,8 +224,7 @@ def test_a_level_whose_criterion_vanished_has_a_problem_and_no_traceback(
     log.say_all(version, log.answers(20, day=TODAY), scores=(DimensionScore("tone", 2, "1-5"),))
     check(store, NOW)
     problem = "no judge has the criterion 'completeness'; known: tone"
-    with store.reading() as connection:
-        assert [rule.problem for rule in list_rules(connection, AlertRule)] == [problem]
+    assert [rule.problem for rule in read(store, list_rules, AlertRule)] == [problem]
     assert [record.exc_info for record in caplog.records if record.name == "judgeboard.alerts"] == [
         None
     ]
@@ -287,8 +281,7 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     GradedLog(store).version()
     rule = level(below=0.7, last="7d", judge="rag", only=("query_type=QA",), remind="2h")
     add_alert_rule(store, rule, "Mara", NOW)
-    with store.reading() as connection:
-        (stored,) = list_rules(connection, AlertRule)
+    (stored,) = read(store, list_rules, AlertRule)
     assert (stored.condition, stored.level, stored.subjects) == (
         AlertCondition.LEVEL,
         checked_rule(rule).level,

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import insert
 
 from engines import on_sqlite
+from graded_log import read
 from judgeboard.domain import AlertCondition, RuleState, RunState
 from judgeboard.health.failures import failures
 from judgeboard.store.alerts import resolve_event, store_event
@@ -18,8 +19,7 @@ NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
 
 
 def kinds(store: Store, now: datetime = NOW) -> list[tuple[str, str]]:
-    with store.reading() as connection:
-        return [(each.kind, each.subject) for each in failures(connection, now)]
+    return [(each.kind, each.subject) for each in read(store, failures, now)]
 
 
 def receive(store: Store, source: str, last_at: datetime, state: str = "made") -> None:
@@ -40,8 +40,7 @@ def test_a_source_is_silent_from_a_day_to_a_month(store: Store) -> None:
     receive(store, "shop", NOW - timedelta(days=2), "waiting")
     receive(store, "chat", NOW - timedelta(hours=20))
     receive(store, "old", NOW - timedelta(days=31))
-    with store.reading() as connection:
-        [silent] = failures(connection, NOW)
+    [silent] = read(store, failures, NOW)
     assert (silent.kind, silent.subject) == ("silent_source", "shop")
     assert all(part in silent.words for part in ("shop", "2026-03-07 12:00", "1 d"))
 
@@ -51,8 +50,7 @@ def test_traces_without_an_answer_name_the_source_that_has_most(store: Store) ->
     receive(store, "shop", NOW - timedelta(hours=1), "none")
     receive(store, "chat", NOW - timedelta(hours=1), "none")
     receive(store, "chat", NOW - timedelta(days=8), "none")
-    with store.reading() as connection:
-        [unused] = failures(connection, NOW)
+    [unused] = read(store, failures, NOW)
     assert (unused.kind, unused.subject, unused.lead) == (
         "unused_traces",
         "shop",
@@ -77,8 +75,7 @@ def test_a_stopped_run_is_listed_for_a_week(store: Store) -> None:
                 insert(RUN),
                 columns | {"state": state.value, "started_at": NOW - timedelta(days=days)},
             )
-    with store.reading() as connection:
-        [stopped] = failures(connection, NOW)
+    [stopped] = read(store, failures, NOW)
     assert (stopped.kind, "Run 1" in stopped.lead) == ("run", True)
     assert stopped.words.endswith(": key refused (401).")
 
@@ -100,8 +97,7 @@ def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
                 failed=failed,
             )
             insert_job(connection, stored)
-    with store.reading() as connection:
-        [job] = failures(connection, NOW)
+    [job] = read(store, failures, NOW)
     assert (job.kind, job.subject) == ("job", "new")
     assert job.words.endswith("Ann: no key.")
 
@@ -120,8 +116,7 @@ def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: 
             fine.changed(name="paused", state=paused, problem="no answer"),
         ):
             insert_rule(connection, target)
-    with store.reading() as connection:
-        found = {each.subject: each for each in failures(connection, NOW)}
+    found = {each.subject: each for each in read(store, failures, NOW)}
     assert {name: (each.kind, each.words) for name, each in found.items()} == {
         "stopped": ("push_target", "no answer"),
         "refused": ("push_target", "unknown trace"),

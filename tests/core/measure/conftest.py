@@ -1,6 +1,7 @@
 """Agreement as a program gets it, on whatever a test has stored."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import AgreementResult
+from judgeboard.people.roster import change_settings, raise_flags
 from judgeboard.store.engine import Store
+from recordings import in_sample, records
 
 Measured = Callable[..., AgreementResult]
 
@@ -36,3 +39,48 @@ def bring_grades(store: Store, tmp_path: Path) -> Callable[[list[dict[str, Any]]
         assert (summary.new, summary.rejected) == (len(rows), 0)
 
     return bring
+
+
+LabelledRagtruth = Callable[..., Store]
+
+
+@pytest.fixture
+def labelled_ragtruth(
+    sqlite_store: Store,
+    shared: Path,
+    unlabelled_ragtruth_file: Path,
+    tmp_path: Path,
+    fill_once: Any,
+) -> LabelledRagtruth:
+    """Return ``labelled_ragtruth(name, is_labelled, share, …)``: RAGTruth with all verdicts and some labels.
+
+    ``share`` is that of the random sample; more arguments are further settings. What has one
+    ``name`` is stored once. Logs made by hand prove that both engines give the same figures.
+    """
+    data = shared / "data"
+
+    def labelled(
+        name: str, is_labelled: Callable[[dict[str, Any]], bool], share: float = 0, **more: Any
+    ) -> Store:
+        def label(new: Store) -> None:
+            new.close()
+            shutil.copyfile(unlabelled_ragtruth_file, str(new.engine.url.database))
+            change_settings(new, {"random_share": share} | more, "library")
+            raise_flags(new)
+            answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
+            people = records(data / "ragtruth.human.jsonl.gz")
+            labels = [row for row in people if is_labelled(answers[row["response_id"]])]
+            (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, labels)))
+            rejected = tmp_path / "rejected.jsonl"
+            import_file(new, tmp_path / "people.jsonl", kind="grades", rejected=rejected)
+
+        fill_once(f"ragtruth with labels: {name}", sqlite_store, label)
+        return sqlite_store
+
+    return labelled
+
+
+@pytest.fixture
+def sampled_ragtruth(labelled_ragtruth: LabelledRagtruth) -> Store:
+    """RAGTruth with labels on the random sample of 15 %; no rule flags an answer."""
+    return labelled_ragtruth("15 %", in_sample(0.15), 0.15, low_groundedness=0.0)

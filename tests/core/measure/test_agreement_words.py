@@ -1,6 +1,6 @@
 import pytest
 
-from graded_log import BAD, GOOD, GradedLog, labels_where
+from graded_log import BAD, GOOD, GradedLog, labels_where, read
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import every_judge, measure_agreement
 from judgeboard.measure.reliance import Reliance, reliance, stand_in_note
@@ -23,8 +23,7 @@ def test_a_headline_per_grade(sqlite_log: GradedLog) -> None:
         if index < 2:
             people |= {"label": GOOD}
         sqlite_log.review(each, **people)
-    with sqlite_log.store.reading() as connection:
-        label, groundedness, quality = every_judge(connection)
+    label, groundedness, quality = read(sqlite_log.store, every_judge)
     assert [each.headline.code for each in (label, groundedness, quality)] == [
         "labels",
         "scores",

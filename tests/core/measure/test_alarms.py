@@ -111,8 +111,7 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
     (panel,) = trend.panels
     assert (panel.points, panel.waiting) == ((), 4)
     assert "random_share" not in "\n".join(corrected_lines(trend))
-    with store.reading() as connection:
-        assert "hidden" not in "\n".join(corrected_lines(corrected_trend(connection, now=LATER)))
+    assert "hidden" not in "\n".join(corrected_lines(read(store, corrected_trend, now=LATER)))
 
 
 def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> None:
@@ -163,8 +162,7 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
 
 
 def has_open_alarm(store: Store) -> bool:
-    with store.reading() as connection:
-        return bool(open_alarms(connection))
+    return bool(read(store, open_alarms))
 
 
 @on_sqlite
@@ -316,8 +314,7 @@ def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count
 ) -> None:
     (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
     acknowledge(risen, alarm.id, "New retriever", by="cli:mara", now=LATER)
-    with risen.reading() as connection:
-        changes = corrected_trend(connection, now=LATER).changes
+    changes = read(risen, corrected_trend, now=LATER).changes
     assert (changes.headline.code, changes.headline.values["size"]) == (
         "change_unclear",
         "44 points",
@@ -356,8 +353,7 @@ def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
 @on_sqlite
 def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen: Store) -> None:
     last = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY + 56 + 2)
-    with risen.reading() as connection:
-        (panel,) = corrected_trend(connection, now=last).panels
+    (panel,) = read(risen, corrected_trend, now=last).panels
     assert len(panel.points) == 9
     assert [point.rose is None for point in panel.points] == [False] * 8 + [True]
     result = watch(risen, by="cli:mara", now=last)
@@ -384,8 +380,7 @@ def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store: Store)
     fill(log, [0.25] * 2, first=MONDAY + 14, labelled=0)
     fill(log, [0.25], first=MONDAY + 28)
     fill(log, [0.25], first=MONDAY + 35, labelled=0)
-    with sqlite_store.reading() as connection:
-        (panel,) = corrected_trend(connection, now=LATER).panels
+    (panel,) = read(sqlite_store, corrected_trend, now=LATER).panels
     # The labels of the fifth week are no sample of the two weeks before it, but they are all of its
     # own answers.
     assert [(point.start - MONDAY, point.periods) for point in panel.points] == [
@@ -405,8 +400,7 @@ def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: S
     answers = read(sqlite_store, answers_of, None)
     drawn = answers.response_ids[answers.drawn].tolist()
     log.review_all(drawn, label=GOOD)
-    with sqlite_store.reading() as connection:
-        (panel,) = corrected_trend(connection, now=LATER).panels
+    (panel,) = read(sqlite_store, corrected_trend, now=LATER).panels
     assert sum(point.periods for point in panel.points) + panel.waiting == 20
     assert max(point.periods for point in panel.points) > 1
     assert sum(point.share.n for point in panel.points) <= len(drawn)
@@ -482,8 +476,7 @@ def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_sto
     log = GradedLog(sqlite_store)
     version = log.version()
     log.say_all(version, log.answers(12), label=GOOD)
-    with sqlite_store.reading() as connection:
-        assert corrected_trend(connection, now=LATER).changes.headline.code == "no_times"
+    assert read(sqlite_store, corrected_trend, now=LATER).changes.headline.code == "no_times"
     log.say_all(version, log.answers(30, day=MONDAY), label=GOOD)
     trend = read(sqlite_store, corrected_trend, now=LATER)
     assert trend.changes.headline.code == "no_labels_over_time"

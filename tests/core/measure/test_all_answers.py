@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where
+from graded_log import BAD, GOOD, GradedLog, labels_where, read
 from judgeboard.cli.app import run
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
@@ -412,8 +412,7 @@ def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(
     result = measure_agreement(sqlite_log.store)
     allowed = verdict(result)
     assert allowed.code == "no_verdict"
-    with sqlite_log.store.reading() as connection:
-        page = report_page([result], log_summary(connection, [result]))
+    page = report_page([result], read(sqlite_log.store, log_summary, [result]))
     first = page.split("Appendix", 1)[0]
     # 90 % of the graded answers is no figure of all answers.
     assert "<td>Same grade</td>" not in first

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import judgeboard
+from graded_log import read
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.corrected_trend import corrected_trend
@@ -75,8 +76,7 @@ def test_each_week_has_the_published_share(
         (shared / "reading" / "validity-expected.json").read_text()
     )["e2_trend"][name]
     eight_weeks(sqlite_store, shared, tmp_path, app_changed=app_changed)
-    with sqlite_store.reading() as connection:
-        (panel,) = corrected_trend(connection).panels
+    (panel,) = read(sqlite_store, corrected_trend).panels
     rows = expected["rows"]
     assert [point.share.value for point in panel.points] == pytest.approx(
         [row["value"] for row in rows], abs=1e-6

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
+from graded_log import read
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.judges.rubric_file import rubric_of
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
@@ -67,8 +68,7 @@ def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
                 name: getattr(grade, name) for name in ("scores", "spans", "choices", "texts")
             }
             case.say(case.lease(who), who, CONFIRM, **fields)
-    with store.reading() as connection:
-        by_name = {each.field: each for each in field_agreement(connection, "s v1")}
+    by_name = {each.field: each for each in read(store, field_agreement, "s v1")}
     assert set(by_name) == {"verdict", "causes", "tone", "safe", "minutes", "errors", "best"}
     assert all(each.n == 12 for each in by_name.values())
     assert by_name["verdict"].statistics["kappa"].value == pytest.approx(5 / 6, abs=0.01)
@@ -119,8 +119,7 @@ def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
     options = [line for line in system["content"].splitlines() if line in {"- 2: bad", "- 1: good"}]
     assert options == ["- 2: bad", "- 1: good"]
     assert "minutes" not in system["content"]
-    with store.reading() as connection:
-        fields = {each.field: each for each in field_agreement(connection, "s", epsilon=0.2)}
+    fields = {each.field: each for each in read(store, field_agreement, "s", epsilon=0.2)}
     assert {name for name, each in fields.items() if each.judges} == {"verdict", "tone", "safe"}
     assert fields["verdict"].judges["s v1"]["kappa"].value == 1
     assert fields["tone"].judges["s v1"]["weighted_kappa"].value == 1

@@ -107,8 +107,7 @@ def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
 @on_sqlite
 def test_whose_grades_count_decides_what_a_cell_contains(graded: GradedLog) -> None:
     version = _version(graded)
-    with graded.store.reading() as connection:
-        first = answers_in(connection, Cell("label", version.id))[0]
+    first = read(graded.store, answers_in, Cell("label", version.id))[0]
     graded.review(first, "lead", label=BAD, stage="adjudication")
     with graded.store.reading() as connection:
         cells = [

@@ -5,6 +5,7 @@ from dataclasses import asdict
 import pytest
 
 from engines import on_sqlite
+from graded_log import read
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import to_plain
@@ -109,8 +110,7 @@ def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(
     sqlite_store: Store, kind: str, ba: str
 ) -> None:
     version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "a ", "ba": ba}, kind=kind)
-    with sqlite_store.reading() as connection:
-        checked = read_record(connection, version, shipped_models()).pairs["overall"]
+    checked = read(sqlite_store, read_record, version, shipped_models()).pairs["overall"]
     group = figures(sqlite_store, version)
     assert checked.one_order == is_one_order(group)
     assert list(asdict(checked.counts()).values()) == list(counts(group, *asdict(checked.counts())))

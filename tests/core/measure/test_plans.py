@@ -1,10 +1,6 @@
 """How many labels a plan asks for, from the labels that are there."""
 
-import gzip
-import json
-import shutil
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,8 +11,6 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog, read
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.flags.rules import sampling_number
-from judgeboard.imports.importing import import_file
 from judgeboard.measure import samples
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.label_plans import (
@@ -33,7 +27,7 @@ from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.result import Result
 from judgeboard.measure.samples import StratumName, judging_version
 from judgeboard.measure.thresholds import Goal, measure_threshold
-from judgeboard.people.roster import change_settings, ensure_reviewer, raise_flags
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.settings.sections import PLANNED
 from judgeboard.stats.arrays import FloatArray, IntArray
@@ -41,34 +35,10 @@ from judgeboard.stats.rates import summed
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.opening import open_store
 from judgeboard.store.queues import new_queue
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
-from recordings import records
 
 JUDGE = "track_b_modernbert"
-
-
-@pytest.fixture(scope="module")
-def drawn_ragtruth(
-    shared: Path, unlabelled_ragtruth_file: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Store]:
-    """RAGTruth with labels of people only on the answers that a random share of 0.15 draws."""
-    folder = tmp_path_factory.mktemp("drawn")
-    store = open_store(shutil.copyfile(unlabelled_ragtruth_file, folder / "drawn.db"))
-    change_settings(store, {"random_share": 0.15, "low_groundedness": 0.0}, "test")
-    raise_flags(store)
-    labelled = folder / "human.jsonl.gz"
-    rows = [
-        row
-        for row in records(shared / "data" / "ragtruth.human.jsonl.gz")
-        if sampling_number("judgeboard", "default", str(row["response_id"])) < 0.15
-    ]
-    with gzip.open(labelled, "wt") as file:
-        file.writelines(f"{json.dumps(row)}\n" for row in rows)
-    import_file(store, labelled, kind="grades", rejected=folder / "rejected.jsonl")
-    yield store
-    store.close()
 
 
 TOO_FEW = {"plan_too_few", "plan_shows_nothing", "plan_versions_alike"}
@@ -90,35 +60,37 @@ def planned(
 
 @pytest.mark.shared
 class TestRagtruth:
-    def test_a_rate_needs_fewer_labels_with_a_judge(self, drawn_ragtruth: Store) -> None:
-        plan = planned(drawn_ragtruth, 0.05, "rate", JUDGE, target="these")
+    def test_a_rate_needs_fewer_labels_with_a_judge(self, sampled_ragtruth: Store) -> None:
+        plan = planned(sampled_ragtruth, 0.05, "rate", JUDGE, target="these")
         assert (plan_number(plan, "answers"), plan_number(plan, "labelled")) == (1344, 193)
         assert plan.figure("bad_share").value == pytest.approx(0.3788, abs=0.01)
         assert plan.figure("by_lot").value == pytest.approx(282, abs=5)
         # 193 labels have the interval [0.3295, 0.4291].
         assert 193 <= plan_number(plan, "labels") <= 200
-        narrow = planned(drawn_ragtruth, 0.03, "rate", JUDGE, target="these")
+        narrow = planned(sampled_ragtruth, 0.03, "rate", JUDGE, target="these")
         assert 193 < plan_number(narrow, "labels") < narrow.figure("by_lot").value
         assert narrow.figure("shows").value <= 0.03
         assert sum(narrow.figure("more", each).value for each in narrow.slices) == plan_number(
             narrow
         )
 
-    def test_a_judge_that_knows_nothing_saves_nothing(self, drawn_ragtruth: Store) -> None:
-        plan = planned(drawn_ragtruth, 0.05, "rate", "baseline_nli")
+    def test_a_judge_that_knows_nothing_saves_nothing(self, sampled_ragtruth: Store) -> None:
+        plan = planned(sampled_ragtruth, 0.05, "rate", "baseline_nli")
         assert plan.figure("explained").value < 0.05
         assert "plan_judge_saves_nothing" in codes(plan)
 
-    def test_two_judge_versions_need_labels_where_they_differ(self, drawn_ragtruth: Store) -> None:
-        plan = planned(drawn_ragtruth, 0.0409, "judges", "approach_1_modernbert", JUDGE)
+    def test_two_judge_versions_need_labels_where_they_differ(
+        self, sampled_ragtruth: Store
+    ) -> None:
+        plan = planned(sampled_ragtruth, 0.0409, "judges", "approach_1_modernbert", JUDGE)
         assert plan.figure("by_lot").value == pytest.approx(833, rel=0.15)
         assert plan_number(plan, "labels") == pytest.approx(
             0.1793 * plan.figure("by_lot").value, abs=1
         )
         assert 0 < plan_number(plan, "labelled") < plan_number(plan, "labels")
-        impossible = planned(drawn_ragtruth, 0.5, "judges", "approach_1_modernbert", JUDGE)
+        impossible = planned(sampled_ragtruth, 0.5, "judges", "approach_1_modernbert", JUDGE)
         assert impossible.headline.code == "plan_versions_alike"
-        far = planned(drawn_ragtruth, 0.02, "judges", "approach_1_modernbert", JUDGE)
+        far = planned(sampled_ragtruth, 0.02, "judges", "approach_1_modernbert", JUDGE)
         assert (
             far.headline.code,
             plan_number(far, "by_lot") > 2_344,
@@ -134,8 +106,8 @@ class TestRagtruth:
             command
         ]
 
-    def test_each_query_type_has_its_own_plan(self, drawn_ragtruth: Store) -> None:
-        with drawn_ragtruth.reading() as connection:
+    def test_each_query_type_has_its_own_plan(self, sampled_ragtruth: Store) -> None:
+        with sampled_ragtruth.reading() as connection:
             versions = plan_versions(connection, [JUDGE])
             plans = plan_labels(connection, 0.05, versions=versions, by_query_type=True)
         types = [plan.about.where.get("query_type") for plan in plans]
@@ -309,8 +281,7 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
         each for each in measure_agreement(mara).caveats if each.code == "hidden_until_reviewed"
     )
     assert caveat.values == {"n": 30}
-    with mara.reading() as connection:
-        assert measure_threshold(connection, Goal("recall", 0.8))[0].next[0].code == "review_hidden"
+    assert read(mara, measure_threshold, Goal("recall", 0.8))[0].next[0].code == "review_hidden"
     for question in ("rate", "kappa"):
         with pytest.raises(BadInput, match=r"30 .*200"):
             planned(mara, 0.1, question)

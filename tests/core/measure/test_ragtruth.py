@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graded_log import read
 from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import every_judge
@@ -32,8 +33,7 @@ BAD = "hallucinated"
 
 @pytest.fixture(scope="module")
 def table(ragtruth: Store) -> list[AgreementResult]:
-    with ragtruth.reading() as connection:
-        return list(every_judge(connection))
+    return list(read(ragtruth, every_judge))
 
 
 class Graded:

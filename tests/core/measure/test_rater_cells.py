@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where
+from graded_log import BAD, GOOD, GradedLog, labels_where, read
 from judgeboard.errors import BadInput
 from judgeboard.measure.agreement import measure_agreement, stand_in_test
 from judgeboard.measure.cells import ALL, Cell, answers_in, cell_words
@@ -70,8 +70,7 @@ def test_each_number_of_a_judge_as_a_person_opens_its_answers(case: GradedLog) -
     result = measure_agreement(case.store, of="judges")
     (pairs,) = result.parts
     (pair,) = pairs.slices
-    with case.store.reading() as connection:
-        versions = {each.title: each for each in list_versions(connection)}
+    versions = {each.title: each for each in read(case.store, list_versions)}
     assert pairs.figure("n", pair).n == 30
     with case.store.reading() as connection:
         version = versions[pair.split(" / ")[0]]

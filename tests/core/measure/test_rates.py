@@ -12,16 +12,16 @@ import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where
+from graded_log import BAD, GOOD, GradedLog, labels_where, read
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.errors import BadInput
-from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import Rate, measure_rate
 from judgeboard.measure.samples import SampledLabels
 from judgeboard.measure.versus import BothJudged
+from judgeboard.people.roster import change_settings
 from judgeboard.reports.rates import OF_JUDGE, rate_lines
 from judgeboard.stats.estimates import percent
 from judgeboard.stats.intervals import share_intervals
@@ -29,64 +29,51 @@ from judgeboard.stats.means import mean_interval
 from judgeboard.stats.rates import Stratum, rate
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
-from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import QUEUE, QUEUE_ITEM
 from judging_log import address
-from recordings import records
+from recordings import in_sample, records
 
 JUDGE = "track_b_modernbert"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SIX_DIGITS = 5.1e-7
 
 
-def _imported(
-    store: Store,
-    shared: Path,
-    folder: Path,
-    share: float,
-    labelled: Callable[[dict[str, Any]], bool],
-) -> None:
-    """Import RAGTruth with the verdicts of one judge, and the labels of some of the answers that it judged."""
+@pytest.fixture
+def example(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Any:
+    """Return ``example(share, bad=…)``: RAGTruth with one judge, and labels on the random sample with this share.
+
+    With ``bad``, all answers that the judge calls bad have a label, too.
+    """
     data = shared / "data"
-    verdicts = {
-        row["response_id"]: row
-        for row in records(data / "ragtruth.judgements.jsonl.gz")
-        if row["judge"] == JUDGE
-    }
-    people = [
-        row for row in records(data / "ragtruth.human.jsonl.gz") if row["response_id"] in verdicts
-    ]
-    people = [row for row in people if labelled(verdicts[row["response_id"]])]
-    with store.writing() as connection:
-        set_setting(connection, "random_share", share, "test")
-    import_file(store, data / "ragtruth.responses.jsonl.gz", rejected=folder / "rejected.jsonl")
-    for name, kind, rows in (
-        ("verdicts", "verdicts", verdicts.values()),
-        ("people", "grades", people),
-    ):
-        file = folder / f"{name}.jsonl"
-        file.write_text("\n".join(map(json.dumps, rows)))
-        import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl")
 
+    def labelled(share: float, *, bad: bool = False) -> Store:
+        def fill(store: Store) -> None:
+            verdicts = {
+                row["response_id"]: row
+                for row in records(data / "ragtruth.judgements.jsonl.gz")
+                if row["judge"] == JUDGE
+            }
+            drawn = in_sample(share)
+            chosen = {
+                id_
+                for id_, row in verdicts.items()
+                if drawn({"id": id_}) or (bad and row["label"] == BAD)
+            }
+            people = records(data / "ragtruth.human.jsonl.gz")
+            change_settings(store, {"random_share": share}, "test")
+            import_file(store, data / "ragtruth.responses.jsonl.gz", rejected=tmp_path / "no.jsonl")
+            for kind, rows in (
+                ("verdicts", [*verdicts.values()]),
+                ("grades", [row for row in people if row["response_id"] in chosen]),
+            ):
+                file = tmp_path / f"{kind}.jsonl"
+                file.write_text("\n".join(map(json.dumps, rows)))
+                import_file(store, file, kind=kind, rejected=tmp_path / "no.jsonl")
 
-def _drawn(row: dict[str, Any], share: float) -> bool:
-    return sampling_number("judgeboard", "default", str(row["response_id"])) < share
+        fill_once(f"rates {share} {bad}", sqlite_store, fill)
+        return sqlite_store
 
-
-@pytest.fixture
-def example_a(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
-    """Labels by lot: the random sample of 15 %."""
-    by_lot = lambda new: _imported(new, shared, tmp_path, 0.15, lambda row: _drawn(row, 0.15))  # noqa: E731
-    fill_once("rates a", sqlite_store, by_lot)
-    return sqlite_store
-
-
-@pytest.fixture
-def example_b(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
-    """Everything that the judge calls bad is labelled, and the random sample of 5 %."""
-    chosen = lambda row: row["label"] == "hallucinated" or _drawn(row, 0.05)  # noqa: E731
-    fill_once("rates b", sqlite_store, lambda new: _imported(new, shared, tmp_path, 0.05, chosen))
-    return sqlite_store
+    return labelled
 
 
 class RateJson:
@@ -128,10 +115,9 @@ def same(found: Estimate, known: Any) -> None:
 
 
 @pytest.mark.shared
-def test_labels_by_lot_give_the_published_rate(
-    example_a: Store, rate_json: Any, expected: Any
-) -> None:
-    found = rate_json(example_a)
+def test_labels_by_lot_give_the_published_rate(example: Any, rate_json: Any, expected: Any) -> None:
+    store = example(0.15)
+    found = rate_json(store)
     same(found.figure("bad_answers"), expected["verdict_strata_mover_process_by_group"])
     assert found.figure("design_effect").value == pytest.approx(1.298725, abs=SIX_DIGITS)
     counts = found.about["counts"]
@@ -147,12 +133,12 @@ def test_labels_by_lot_give_the_published_rate(
     assert alone.low < by_answer.low
     assert alone.high > by_answer.high
     same(found.figure("labels_alone"), expected["labels_only_wilson"])
-    these = rate_json(example_a, "--target", "these")
+    these = rate_json(store, "--target", "these")
     same(these.figure("bad_answers"), expected["poststratified_these_mover"])
     alone = these.figure("judge_alone")
     # Nothing is left to chance.
     assert alone.low == alone.high == pytest.approx(1 / 3)
-    elsewhere = rate_json(example_a, "--labels-from", "rule=random_sample")
+    elsewhere = rate_json(store, "--labels-from", "rule=random_sample")
     same(elsewhere.figure("bad_answers"), expected[f"rogan_gladen_{JUDGE}"])
     assert elsewhere.headline["code"] == "rate_elsewhere"
     # These labels changed nothing.
@@ -161,9 +147,10 @@ def test_labels_by_lot_give_the_published_rate(
 
 @pytest.mark.shared
 def test_all_flagged_and_a_random_sample_give_the_published_rate(
-    example_b: Store, rate_json: Any, expected: Any
+    example: Any, rate_json: Any, expected: Any
 ) -> None:
-    found, these = rate_json(example_b), rate_json(example_b, "--target", "these")
+    store = example(0.05, bad=True)
+    found, these = rate_json(store), rate_json(store, "--target", "these")
     same(found.figure("bad_answers"), expected["stratified_flag_process_mover_by_group"])
     assert found.figure("design_effect").value == pytest.approx(1.20607, abs=SIX_DIGITS)
     same(these.figure("bad_answers"), expected["stratified_flag_these_mover"])
@@ -175,7 +162,7 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(
         (0.7018, 0.5739, 0.8159), abs=5.1e-5
     )
     assert found.figure("labels_alone").value == pytest.approx(0.741414, abs=SIX_DIGITS)
-    agreement = measure_agreement(example_b, judge_versions=[JUDGE])
+    agreement = measure_agreement(store, judge_versions=[JUDGE])
     for figure in ("agreement", "kappa", "sensitivity", "specificity", "precision"):
         assert found.figure(f"graded_{figure}").value == pytest.approx(
             agreement.graded[figure].value
@@ -186,12 +173,13 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(
 
 
 @pytest.mark.shared
-def test_slices_are_measured_with_their_own_strata(example_a: Store, rate_json: Any) -> None:
-    found = rate_json(example_a, "--by", "query_type")
+def test_slices_are_measured_with_their_own_strata(example: Any, rate_json: Any) -> None:
+    store = example(0.15)
+    found = rate_json(store, "--by", "query_type")
     answers = {"Data2txt": 450, "QA": 468, "Summary": 426}
     assert {name: found.figure("answers", name).value for name in answers} == answers
     for name in answers:
-        alone = rate_json(example_a, "--where", f"query_type={name}")
+        alone = rate_json(store, "--where", f"query_type={name}")
         assert found.figure("bad_answers", name) == alone.figure("bad_answers")
 
 
@@ -625,8 +613,7 @@ def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_i
         log.review(each, label=GOOD, queue_item_id=item)
 
     def where_they_differ() -> SampledLabels:
-        with log.store.reading() as connection:
-            return BothJudged(connection, versions).sampled_where_they_differ()
+        return read(log.store, BothJudged, versions).sampled_where_they_differ()
 
     assert not where_they_differ().has_gap
     for version, verdict in zip(versions, (GOOD, BAD), strict=True):

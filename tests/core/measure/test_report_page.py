@@ -5,7 +5,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-from graded_log import GOOD, GradedLog, labels_where
+from graded_log import GOOD, GradedLog, labels_where, read
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import measure_rate
@@ -35,8 +35,7 @@ def test_it_says_first_how_good_the_answers_are(sqlite_log: GradedLog) -> None:
     sqlite_log.say_all(version, ids, groundedness=0.9)
     sqlite_log.review_all(ids[:40], label=GOOD)
     results = [measure_agreement(sqlite_log.store)]
-    with sqlite_log.store.reading() as connection:
-        now = log_summary(connection, results).now
+    now = read(sqlite_log.store, log_summary, results).now
     assert now == measure_rate(sqlite_log.store).headline
 
 
@@ -54,8 +53,7 @@ def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> 
         measure_agreement(log.store, by="query_type", epsilon=0.2),
         measure_agreement(log.store, of="people"),
     ]
-    with log.store.reading() as connection:
-        page = report_page(results, log_summary(connection, results))
+    page = report_page(results, read(log.store, log_summary, results))
     first, statistics = page.split("Appendix: all statistics")
     assert first.count("<svg") == 2
     assert first.count("<td>Same grade</td>") == 1

@@ -273,15 +273,13 @@ def test_what_is_written_but_not_committed_is_not_kept(store: Store) -> None:
         store_responses(connection, [Response("log", "never", "q", "a", ("p",))])
         assert len(answers_of(connection, None).response_ids) == 2
         connection.rollback()
-    with store.reading() as connection:
-        assert len(answers_of(connection, None).response_ids) == 1
+    assert len(read(store, answers_of, None).response_ids) == 1
 
 
 def test_changes_that_are_deleted_before_they_are_read_count(store: Store) -> None:
     log = GradedLog(store)
     log.answers(1)
-    with store.reading() as connection:
-        assert len(answers_of(connection, None).response_ids) == 1
+    assert len(read(store, answers_of, None).response_ids) == 1
     log.answers(1)
     with store.writing() as connection:
         last = 2 * MOST_CHANGES
@@ -349,8 +347,5 @@ def test_a_filter_by_feedback_finds_feedback_that_comes_later(
     for feedback in ({}, {id_: [Feedback(FeedbackKind.THUMBS, 0)] for id_ in ids[:5]}):
         with store.writing() as connection:
             add_feedback(connection, feedback, (), None, utc_now())
-        with store.reading() as connection:
-            counts.append(
-                rate_of(connection, version, RateChoice(where=down)).about.counts["answers"]
-            )
+        counts.append(read(store, rate_of, version, RateChoice(where=down)).about.counts["answers"])
     assert counts == [0, 5]

@@ -2,6 +2,7 @@
 
 import judgeboard
 from engines import on_sqlite
+from graded_log import read
 from judgeboard.domain import Grade, Label
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import AgreementResult
@@ -31,8 +32,7 @@ def test_labels_are_counted_by_notice_and_query_type(store: Store) -> None:
             f"How hot is {number}?", answer, PASSAGES, query_type=query_type, notice=notice, store=store,
             external_id=name,
         )  # fmt: skip
-        with store.reading() as connection:
-            [found] = responses_named(connection, [name])[name]
+        [found] = read(store, responses_named, [name])[name]
         if label is not None:
             judgeboard.submit(
                 store,

@@ -97,8 +97,7 @@ def labelled_flags(graded_once: Any) -> LabelledFlags:
                 {each: {"groundedness": 0.6 + place / 3000} for place, each in enumerate(rest)},
             )
             log.reviews(labels_where(flagged, lambda place: place % 10 < 10 * share_bad))
-            with log.store.reading() as connection:
-                drawn = rules_of(connection, np.array(rest))["random_sample"].tolist()
+            drawn = read(log.store, rules_of, np.array(rest))["random_sample"].tolist()
             bad = {
                 each: rest_bad_every > 0 and place % rest_bad_every == 0
                 for place, each in enumerate(drawn)
@@ -510,8 +509,7 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(
         drawn = np.setdiff1d(rules_of(connection, ids)["random_sample"], labelled).tolist()
     assert 0.8 * advice["answers"] < len(drawn) < 1.2 * advice["answers"]
     log.reviews(labels_where(drawn, lambda place: place % 10 == 0))
-    with log.store.reading() as connection:
-        added = int(load_sample(connection, [version]).by_lot.bad.sum()) - counting
+    added = int(read(log.store, load_sample, [version]).by_lot.bad.sum()) - counting
     assert 0.7 * more < added < 1.4 * more
 
 
@@ -679,8 +677,7 @@ def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(
 ) -> None:
     first = judged(log, 100)
     second = log.version("nli")
-    with log.store.reading() as connection:
-        alone = load_sample(connection, [first]).judged
+    alone = read(log.store, load_sample, [first]).judged
     badness = dict(zip(alone.response_ids.tolist(), alone.badness.tolist(), strict=True))
     log.say(second, {each: {"groundedness": 0.5} for each in list(badness)[:80]})
     with log.store.reading() as connection:

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from judgeboard.cli.app import run
 from judgeboard.domain import QueueOrder, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
-from judgeboard.imports.importing import import_file
 from judgeboard.measure.notes import note
 from judgeboard.measure.plans import draw_plan
 from judgeboard.measure.versus import (
@@ -27,7 +25,6 @@ from judgeboard.measure.versus import (
     compare_versions,
     queue_of_differing,
 )
-from judgeboard.people.roster import change_settings, raise_flags
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.paired import Conclusion
 from judgeboard.store.engine import Store
@@ -36,7 +33,7 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE
 from judging_log import address
-from recordings import records
+from recordings import in_sample, records
 
 Command = Callable[..., tuple[int, Any]]
 SIX_DIGITS = 1e-6
@@ -60,42 +57,6 @@ def expected(shared: Path) -> dict[str, Any]:
         pytest.skip("the expected figures are absent")
     figures: dict[str, Any] = json.loads(file.read_text())
     return figures
-
-
-@pytest.fixture
-def filled(
-    sqlite_store: Store,
-    shared: Path,
-    unlabelled_ragtruth_file: Path,
-    tmp_path: Path,
-    fill_once: Any,
-) -> Callable[..., Store]:
-    """Return ``filled(name, is_labelled, share)``: RAGTruth with all verdicts, and labels on some of its answers.
-
-    ``share`` is that of the random sample. What has one ``name`` is stored once.
-
-    Logs made by hand prove below that both engines give the same figures.
-    """
-    data, rejected = shared / "data", tmp_path / "rejected.jsonl"
-
-    def labelled(
-        name: str, is_labelled: Callable[[dict[str, Any]], bool], share: float = 0
-    ) -> Store:
-        def label(new: Store) -> None:
-            new.close()
-            shutil.copyfile(unlabelled_ragtruth_file, str(new.engine.url.database))
-            change_settings(new, {"random_share": share}, "library")
-            raise_flags(new)
-            answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
-            people = records(data / "ragtruth.human.jsonl.gz")
-            labels = [row for row in people if is_labelled(answers[row["response_id"]])]
-            (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, labels)))
-            import_file(new, tmp_path / "people.jsonl", kind="grades", rejected=rejected)
-
-        fill_once(f"ragtruth with labels: {name}", sqlite_store, label)
-        return sqlite_store
-
-    return labelled
 
 
 def named(versions: Iterable[str]) -> list[str]:
@@ -130,9 +91,9 @@ def expected_figures(known: Any) -> tuple[Any, ...]:
 
 @pytest.mark.shared
 def test_judge_versions_compare_as_published(
-    filled: Callable[..., Store], command: Command, expected: dict[str, Any]
+    labelled_ragtruth: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
-    store = filled("all", lambda _row: True)
+    store = labelled_ragtruth("all", lambda _row: True)
     for first, second, name, reached, code in (
         (
             "approach_1_modernbert",
@@ -171,12 +132,10 @@ def test_judge_versions_compare_as_published(
 
 @pytest.mark.shared
 def test_a_random_sample_compares_as_published(
-    filled: Callable[..., Store], command: Command, expected: dict[str, Any]
+    labelled_ragtruth: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
     words = ("approach_1_modernbert", "track_b_modernbert")
-    store = filled(
-        "a tenth", lambda row: sampling_number("judgeboard", "default", str(row["id"])) < 0.1, 0.1
-    )
+    store = labelled_ragtruth("a tenth", in_sample(0.1), 0.1)
     exit_code, output = command(store, "compare", "versions", *words)
     counts, rows = output["about"]["counts"], rows_of(output)
     assert (exit_code, counts["differing"], counts["answers"]) == (2, 241, 1344)
@@ -196,14 +155,17 @@ def test_a_random_sample_compares_as_published(
 
 @pytest.mark.shared
 def test_held_out_answers_compare_as_published(
-    filled: Callable[..., Store], expected: dict[str, Any], shared: Path
+    labelled_ragtruth: Callable[..., Store], expected: dict[str, Any], shared: Path
 ) -> None:
     names = [
         row["id"]
         for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")
         if sampling_number("align", "ragtruth", str(row["source_id"])) < 0.5
     ]
-    store, known = filled("all", lambda _row: True), expected["e6_align"]["held-out half"]
+    store, known = (
+        labelled_ragtruth("all", lambda _row: True),
+        expected["e6_align"]["held-out half"],
+    )
     versions = ("approach_1_modernbert", "track_b_modernbert")
     with store.reading() as connection:
         both = BothJudged(
@@ -223,7 +185,7 @@ def test_held_out_answers_compare_as_published(
 
 @pytest.mark.shared
 def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
-    filled: Callable[..., Store], command: Command, shared: Path
+    labelled_ragtruth: Callable[..., Store], command: Command, shared: Path
 ) -> None:
     """On the labelled answers alone, the second judge is right more often; on all it is worse by 4 points."""
     flagged = {
@@ -233,10 +195,8 @@ def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
     }
     words = ("track_b_modernbert", "approach_1_modernbert")
 
-    def drawn(row: dict[str, Any]) -> bool:
-        return sampling_number("judgeboard", "default", str(row["id"])) < 0.05
-
-    with_sample = filled(
+    drawn = in_sample(0.05)
+    with_sample = labelled_ragtruth(
         "flagged and a sample", lambda row: row["id"] in flagged or drawn(row), 0.05
     )
     exit_code, output = command(with_sample, "compare", "versions", *words)
@@ -549,8 +509,7 @@ def test_labels_of_all_that_is_judged_say_what_more_would_show_the_change(
     first, second = [GOOD] * 4 + [BAD] * 9 + [GOOD] * 37, [BAD] * 4 + [GOOD] * 9 + [GOOD] * 37
     two_judges(sqlite_log, first, second, [GOOD] * 50)
     sqlite_log.answers(logged - 50)
-    with sqlite_log.store.reading() as connection:
-        [step] = compare_versions(connection, "old", "new").next
+    [step] = read(sqlite_log.store, compare_versions, "old", "new").next
     assert step.code == code
     # A rough number has two digits.
     assert len(str(step.values.get("needed", 0)).rstrip("0")) <= 2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, read
 from judgeboard.cli.app import run
 from judgeboard.domain import Status, Verdict
 from judgeboard.errors import BadInput, NotFound
@@ -130,8 +130,7 @@ def test_pairs_are_filtered_by_the_model_of_either_answer(
     for pair in pairs:
         people_say(store, pair, *"aa")
     where = RowFilter(models=models)
-    with store.reading() as connection:
-        assert len(matching_pairs(connection, where) or ()) == n
+    assert len(read(store, matching_pairs, where) or ()) == n
     if n:
         assert measure_agreement(store, unit="pairs", where=where).n == n
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where
+from graded_log import BAD, GOOD, GradedLog, labels_where, read
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import every_judge
@@ -134,10 +134,9 @@ def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(st
         for grade in ("label", "groundedness", "quality")
         for query_type in (None, "simple", "sql")
     ]
-    with log.store.reading() as connection:
-        shown = [
-            (found, part) for found in every_judge(connection) for part in (None, *found.slices)
-        ]
+    shown = [
+        (found, part) for found in read(log.store, every_judge) for part in (None, *found.slices)
+    ]
     for row, (found, part) in zip(rows, shown, strict=True):
         assert row["n"] == found.figure("n", part).n
         for name, estimate in row["statistics"].items():

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from graded_log import GradedLog, labels_where
+from graded_log import GradedLog, labels_where, read
 from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import to_plain
@@ -43,10 +43,9 @@ def test_a_row_of_statistics_appears_everywhere(
         if (row["figure"], row["slice"]) == ("pairs_per_group", None)
     ]
     assert [row["value"] for row in rows] == [1]
-    with log.store.reading() as connection:
-        assert "Pairs per group" in unescape(
-            report_page([result], log_summary(connection, [result]))
-        )
+    assert "Pairs per group" in unescape(
+        report_page([result], read(log.store, log_summary, [result]))
+    )
     page = table_frame(figures_table(result.statistics))
     assert page[page["Figure"] == "Pairs per group"]["Value"].tolist() == ["1.00"]
 

@@ -1,6 +1,5 @@
 """Two versions on the same answers: change, p, conclusion, labels needed, and several tests at once."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -23,43 +22,25 @@ from judgeboard.stats.paired import (
     weighted_by_stratum,
     weighted_changes_by_class,
 )
-from recordings import records
+from shared_answers import SharedAnswers, shared_answers
 
 
 @pytest.fixture(scope="module")
-def labelled(shared: Path) -> dict[str, Any]:
-    """The answers of RAGTruth that detectors judged: people's label, each detector's label, evidence and draws."""
-    answers = {row["id"]: row for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")}
-    people = {
-        row["response_id"]: row["label"]
-        for row in records(shared / "data" / "ragtruth.human.jsonl.gz")
-    }
-    verdicts: dict[str, dict[str, str]] = {}
-    for row in records(shared / "data" / "ragtruth.judgements.jsonl.gz"):
-        verdicts.setdefault(row["judge"], {})[row["response_id"]] = row["label"]
-    ids = sorted(verdicts["track_b_modernbert"])
-    evidence = [json.dumps([answers[each]["query"], answers[each]["context"]]) for each in ids]
-    return {
-        "people": np.array([people[each] == "hallucinated" for each in ids]),
-        "judges": {
-            name: np.array([given_[each] == "hallucinated" for each in ids])
-            for name, given_ in verdicts.items()
-        },
-        "groups": np.unique(evidence, return_inverse=True)[1],
-    }
+def labelled(shared: Path) -> SharedAnswers:
+    return shared_answers(shared / "data")
 
 
 @pytest.mark.shared
-def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled: dict[str, Any]) -> None:
+def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled: SharedAnswers) -> None:
     first, second = (
-        labelled["judges"][name] == labelled["people"]
+        labelled.judged_bad[name] == labelled.bad
         for name in ("approach_1_modernbert", "track_b_modernbert")
     )
     gains = second.astype(float) - first.astype(float)
-    totals, sizes = np.bincount(labelled["groups"], gains), np.bincount(labelled["groups"])
+    totals, sizes = np.bincount(labelled.groups.codes, gains), np.bincount(labelled.groups.codes)
     drawn = np.random.default_rng(0).integers(0, 225, (5_000, 225))
     ends = np.quantile(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), [0.025, 0.975])
-    change = paired_shares(first, second, grouping(labelled["groups"], 1_344)).change
+    change = paired_shares(first, second, labelled.groups).change
     assert (change.low, change.high) == pytest.approx((0.0167, 0.0651), abs=5e-5)
     assert ends.tolist() == pytest.approx([0.0164, 0.0654], abs=1e-3)
 
@@ -149,16 +130,14 @@ def test_better_in_all_may_be_worse_on_the_bad_answers() -> None:
 
 @pytest.mark.shared
 def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(
-    labelled: dict[str, Any],
+    labelled: SharedAnswers,
 ) -> None:
     people, first, second = (
-        labelled["people"],
-        labelled["judges"]["approach_1_modernbert"],
-        labelled["judges"]["track_b_modernbert"],
+        labelled.bad,
+        labelled.judged_bad["approach_1_modernbert"],
+        labelled.judged_bad["track_b_modernbert"],
     )
-    change = changes_by_class(first, second, people, grouping(labelled["groups"], len(people)))[
-        "kappa"
-    ]
+    change = changes_by_class(first, second, people, labelled.groups)["kappa"]
 
     def kappa(judge: Any, of: Any) -> float:
         a, b = judge.mean(), of.mean()
@@ -166,7 +145,7 @@ def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(
         return float(((judge == of).mean() - chance) / (1 - chance))
 
     random = np.random.default_rng(3)
-    members = [np.flatnonzero(labelled["groups"] == group) for group in range(225)]
+    members = [np.flatnonzero(labelled.groups.codes == group) for group in range(225)]
     draws = []
     for _ in range(1_000):
         rows = np.concatenate([members[group] for group in random.integers(0, 225, 225)])

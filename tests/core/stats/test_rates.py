@@ -1,9 +1,7 @@
 """Rates of all answers: worked examples on RAGTruth to six digits, degenerate cases, and what holds for any labels."""
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +31,24 @@ from judgeboard.stats.rates import (
 )
 from judgeboard.stats.rogan_gladen import NO_BETTER_THAN_CHANCE, JudgeErrors, rogan_gladen
 from recordings import records
+from shared_answers import published, shared_answers
 
 SIX_DIGITS = 5.1e-7
 JUDGE = "track_b_modernbert"
 OTHERS = ("approach_1_modernbert", "track_a_deberta", "baseline_nli")
 
 
-@dataclass(frozen=True)
 class RagTruth:
-    """The answers that every detector judged: labels, verdicts and badness by detector, evidence, type, draw."""
+    """The answers that every detector judged, with the draw of each one, and the published figures."""
 
-    bad: FloatArray
-    judged_bad: Mapping[str, FloatArray]
-    badness: Mapping[str, FloatArray]
-    groups: IntArray
-    types: Any
-    draws: FloatArray
-    expected: Mapping[str, Any]
+    def __init__(self, folder: Path) -> None:
+        answers = shared_answers(folder)
+        self.bad, self.groups, self.types = answers.bad, answers.groups.codes, answers.query_types
+        self.judged_bad, self.badness = answers.judged_bad, answers.badness
+        self.draws = np.array(
+            [sampling_number("judgeboard", "default", each) for each in answers.ids]
+        )
+        self.expected = published(folder, "e1_rate")
 
     def sums(
         self,
@@ -102,30 +101,7 @@ def standard_error(estimate: Estimate, df: float) -> float:
 
 @pytest.fixture(scope="module")
 def ragtruth_rows(shared: Path) -> RagTruth:
-    folder = shared / "data"
-    answers = {row["id"]: row for row in records(folder / "ragtruth.responses.jsonl.gz")}
-    people = {row["response_id"]: row for row in records(folder / "ragtruth.human.jsonl.gz")}
-    verdicts: dict[str, dict[str, Any]] = {}
-    for row in records(folder / "ragtruth.judgements.jsonl.gz"):
-        verdicts.setdefault(row["judge"], {})[row["response_id"]] = row
-    ids = sorted(verdicts[JUDGE], key=str)
-    evidence = [json.dumps([answers[each]["query"], answers[each]["context"]]) for each in ids]
-    judges = (JUDGE, *OTHERS)
-    return RagTruth(
-        np.array([people[each]["label"] == "hallucinated" for each in ids], dtype=float),
-        {
-            name: np.array([verdicts[name][each]["label"] == "hallucinated" for each in ids], float)
-            for name in judges
-        },
-        {
-            name: np.array([1 - verdicts[name][each]["groundedness"] for each in ids])
-            for name in judges
-        },
-        np.unique(evidence, return_inverse=True)[1],
-        np.array([answers[each]["query_type"] for each in ids]),
-        np.array([sampling_number("judgeboard", "default", str(each)) for each in ids]),
-        json.loads((shared / "reading" / "validity-expected.json").read_text())["e1_rate"],
-    )
+    return RagTruth(shared / "data")
 
 
 @pytest.mark.shared
@@ -165,7 +141,7 @@ class TestRagTruth:
     @pytest.mark.parametrize("judge", [JUDGE, *OTHERS])
     def test_labels_from_elsewhere(self, ragtruth_rows: RagTruth, judge: str) -> None:
         drawn = ragtruth_rows.draws < 0.15
-        bad, judged = ragtruth_rows.bad[drawn] == 1, ragtruth_rows.judged_bad[judge][drawn] == 1
+        bad, judged = ragtruth_rows.bad[drawn], ragtruth_rows.judged_bad[judge][drawn]
         errors = JudgeErrors(
             int(bad.sum()),
             int((bad & judged).sum()),
@@ -211,10 +187,10 @@ class TestRagTruth:
         self, ragtruth_rows: RagTruth
     ) -> None:
         judged = ragtruth_rows.judged_bad[JUDGE]
-        labelled, known = (judged == 1) | (ragtruth_rows.draws < 0.05), ragtruth_rows.expected
+        labelled, known = judged | (ragtruth_rows.draws < 0.05), ragtruth_rows.expected
         sums = ragtruth_rows.sums(labelled, judged.astype(np.int64))
         ragtruth_rows.same(predicted_mean(*sums, share=True), "stratified_flag_ppi_process")
-        passed = judged == 0
+        passed = ~judged
         estimate = predicted_mean(*ragtruth_rows.sums(labelled, inside=passed), share=True)
         slope = ragtruth_rows.slope(estimate, labelled, inside=passed)
         assert slope == pytest.approx(known["stratified_flag_ppi_process"]["b_unflagged"], abs=5e-6)

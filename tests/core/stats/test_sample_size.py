@@ -1,6 +1,5 @@
 """Sample sizes and confidence sequences, against published figures of RAGTruth and against what must always hold."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.flags.rules import sampling_number
-from judgeboard.stats.arrays import Grouping, grouping
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.sample_size import (
     allocated,
     correlation_in_groups,
@@ -23,72 +21,38 @@ from judgeboard.stats.sample_size import (
     smallest_change,
     stratified_half_width,
 )
-from recordings import records
+from shared_answers import SharedAnswers, shared_answers
 
-BAD = "hallucinated"
 SHARES = st.floats(0.01, 0.99)
 WIDTHS = st.floats(0.005, 0.4)
 
 
-@dataclass
-class Known:
-    """The answers that seven detectors judged, in the order of their ids."""
-
-    bad: np.ndarray
-    groups: Grouping
-    lots: np.ndarray
-    verdicts: dict[str, np.ndarray]
-
-    @property
-    def n(self) -> int:
-        return len(self.bad)
-
-    @property
-    def share(self) -> float:
-        return float(self.bad.mean())
-
-
 @pytest.fixture(scope="module")
-def known(shared: Path) -> Known:
-    people = {
-        row["response_id"]: row for row in records(shared / "data" / "ragtruth.human.jsonl.gz")
-    }
-    answers = {row["id"]: row for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")}
-    judged: dict[str, dict] = {}
-    for row in records(shared / "data" / "ragtruth.judgements.jsonl.gz"):
-        judged.setdefault(row["judge"], {})[row["response_id"]] = row
-    ids = sorted(judged["track_b_modernbert"], key=str)
-    evidence = [repr((answers[each]["query"], answers[each]["context"])) for each in ids]
-    return Known(
-        np.array([people[each]["label"] == BAD for each in ids], dtype=float),
-        grouping(np.array(evidence), len(ids)),
-        np.array([sampling_number("judgeboard", "default", str(each)) for each in ids]),
-        {
-            name: np.array([rows[each]["label"] == BAD for each in ids], dtype=float)
-            for name, rows in judged.items()
-        },
-    )
+def known(shared: Path) -> SharedAnswers:
+    return shared_answers(shared / "data")
 
 
 class TestPublished:
     pytestmark = pytest.mark.shared
 
-    def test_labels_by_lot(self, known: Known) -> None:
-        assert [labels_by_lot(x, known.share) for x in (0.1, 0.05, 0.03, 0.02)] == [
+    def test_labels_by_lot(self, known: SharedAnswers) -> None:
+        assert [labels_by_lot(x, known.bad.mean()) for x in (0.1, 0.05, 0.03, 0.02)] == [
             89,
             357,
             991,
             2231,
         ]
-        assert [labels_by_lot(x, known.share, answers=1344) for x in (0.1, 0.05, 0.03, 0.02)] == [
+        assert [
+            labels_by_lot(x, known.bad.mean(), answers=1344) for x in (0.1, 0.05, 0.03, 0.02)
+        ] == [
             84,
             282,
             571,
             839,
         ]
 
-    def test_labels_with_a_judge(self, known: Known) -> None:
-        bad = known.verdicts["track_b_modernbert"] == 1
+    def test_labels_with_a_judge(self, known: SharedAnswers) -> None:
+        bad = known.judged_bad["track_b_modernbert"]
         shares = [known.bad[~bad].mean(), known.bad[bad].mean()]
         for answers, expected in ((10**9, 212), (1344, 238)):
             strata = [answers * 2 / 3, answers / 3]
@@ -98,16 +62,18 @@ class TestPublished:
             ]
             assert widths[0] > 0.05 > widths[1]
 
-    def test_evidence_groups(self, known: Known) -> None:
+    def test_evidence_groups(self, known: SharedAnswers) -> None:
         effect = design_effect_of_mean(known.bad, known.groups)
         correlation = correlation_in_groups(known.bad, known.groups)
         assert effect == pytest.approx(1.775, abs=5e-4)
         assert correlation == pytest.approx(0.156, abs=5e-4)
-        sizes = known.groups.sums(np.ones(known.n))
-        assert 1 + (np.square(sizes).sum() / known.n - 1) * correlation == pytest.approx(effect)
+        sizes = known.groups.sums(np.ones(len(known.bad)))
+        assert 1 + (np.square(sizes).sum() / len(known.bad) - 1) * correlation == pytest.approx(
+            effect
+        )
 
-    def test_kappa(self, known: Known) -> None:
-        _, influence = kappa_influence(known.verdicts["track_b_modernbert"] == 1, known.bad == 1)
+    def test_kappa(self, known: SharedAnswers) -> None:
+        _, influence = kappa_influence(known.judged_bad["track_b_modernbert"], known.bad)
         deviation = float(influence.std())
         few_groups = known.groups.count / (
             known.groups.count - 1
@@ -116,12 +82,15 @@ class TestPublished:
         assert deviation == pytest.approx(0.8087, abs=5e-5)
         assert [labels_for_kappa(x, deviation) for x in (0.1, 0.05)] == [251, 1005]
         assert labels_for_kappa(0.1, deviation * effect**0.5) == 341
-        _, other = kappa_influence(known.verdicts["approach_1_modernbert"] == 1, known.bad == 1)
+        _, other = kappa_influence(known.judged_bad["approach_1_modernbert"], known.bad)
         other_effect = design_effect_of_mean(other, known.groups) / few_groups
         assert labels_for_kappa(0.1, float(other.std()) * other_effect**0.5) == 313
 
-    def test_two_judge_versions(self, known: Known) -> None:
-        one, other = known.verdicts["approach_1_modernbert"], known.verdicts["track_b_modernbert"]
+    def test_two_judge_versions(self, known: SharedAnswers) -> None:
+        one, other = (
+            known.judged_bad["approach_1_modernbert"],
+            known.judged_bad["track_b_modernbert"],
+        )
         change = (other == known.bad).astype(float) - (one == known.bad)
         differ = float((change != 0).mean())
         assert (change.mean(), differ) == pytest.approx((0.0409, 0.1793), abs=5e-5)
@@ -132,8 +101,8 @@ class TestPublished:
         assert (labels, of_groups) == (833, 951)
         assert (round(labels * differ), round(of_groups * differ)) == (149, 171)
 
-    def test_labels_for_an_outcome(self, known: Known) -> None:
-        assert [labels_for_outcome(bound, known.share) for bound in (0.25, 0.3, 0.2)] == [
+    def test_labels_for_an_outcome(self, known: SharedAnswers) -> None:
+        assert [labels_for_outcome(bound, known.bad.mean()) for bound in (0.25, 0.3, 0.2)] == [
             92,
             301,
             41,
