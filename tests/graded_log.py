@@ -1,6 +1,6 @@
 """A small log with judges and people, built one line at a time."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count, groupby
@@ -58,6 +58,13 @@ def labels_where(
     }
 
 
+def labels_in(
+    response_ids: Iterable[int], bad: Collection[int], **more: Any
+) -> dict[int, dict[str, Any]]:
+    """Verdicts or grades by response: bad for those in ``bad``, else good, with ``more`` fields."""
+    return {each: {"label": BAD if each in bad else GOOD} | more for each in response_ids}
+
+
 @dataclass
 class GradedLog:
     """A database on which nothing is drawn at random."""
@@ -68,8 +75,12 @@ class GradedLog:
     numbers: Iterable[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
+        self.set("random_share", 0)
+
+    def set(self, name: str, value: Any) -> None:
+        """Change a setting."""
         with self.store.writing() as connection:
-            set_setting(connection, "random_share", 0, "test")
+            set_setting(connection, name, value, "test")
 
     def answers(self, n: int = 1, **fields: Any) -> list[int]:
         """Store ``n`` answers asked on a UTC day, each on evidence of its own unless ``group`` names a common one."""

@@ -2,7 +2,6 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from judgeboard.health.record import (
     not_measured,
     state_of,
 )
-from judgeboard.measure.notes import Note, note
+from judgeboard.measure.notes import note
 from judgeboard.measure.repeats import temperature_note
 from judgeboard.registry.judge_kinds import JUDGES, kind_of
 from judgeboard.runs.judging import judge_options
@@ -115,7 +114,14 @@ def unusable(record: JudgeRecord) -> Check:
     if record.mended:
         also["mended"] = share_intervals(record.mended, asked)[0]
         notes.append(note("mended", share=record.mended / asked))
-    notes += _without_groundedness(record)
+    # Some judged answers have no verdict, because they have other scores only. A judge of quality
+    # alone gives no groundedness at all.
+    scores = record.scored.scores
+    if {"groundedness", "label"} <= scores.keys():
+        missing = np.isnan(scores["groundedness"]) & np.isnan(scores["label"])
+        if missing.any() and not missing.all():
+            n = int(missing.sum())
+            notes.append(note("without_groundedness", n=n, judged=len(missing)))
     command = (
         judge_answers(record)
         if record.version.kind == RECORDED
@@ -124,17 +130,6 @@ def unusable(record: JudgeRecord) -> Check:
     return Check(
         "unusable", state_of(warns=warns), without, tuple(notes), command, share=True, also=also
     )
-
-
-def _without_groundedness(record: JudgeRecord) -> Iterator[Note]:
-    """Yield how many judged answers have no verdict, because they have other scores only."""
-    scores = record.scored.scores
-    if {"groundedness", "label"} <= scores.keys():
-        without = np.isnan(scores["groundedness"]) & np.isnan(scores["label"])
-        if (
-            without.any() and not without.all()
-        ):  # a judge of quality alone gives no groundedness at all
-            yield note("without_groundedness", n=int(without.sum()), judged=len(without))
 
 
 def cost(record: JudgeRecord) -> Check:
@@ -234,7 +229,12 @@ def position(record: JudgeRecord) -> Check:
         return not_applicable(
             "position", note("calls_no_model", judge=record.version.title), share=True
         )
-    command = _command(record)
+    model = record.version.model or "MODEL"
+    command = shlex.join(["judgeboard", "compare", "--pairs", "FILE", "--model", model])
+    if record.version.kind == RECORDED:
+        command = "judgeboard import FILE --kind comparisons"
+    elif record.version.kind in JUDGES:
+        command = f"{command} && judgeboard test health {PAIRWISE}"
     rates = {
         aspect: (verdicts.first_position(), int(verdicts.both.sum()))
         for aspect, verdicts in record.pairs.items()
@@ -258,14 +258,3 @@ def position(record: JudgeRecord) -> Check:
     code = "prefers_first" if first else "prefers_last" if last else "no_position_bias"
     finding = note(code, aspect=aspect, pairs=rates[aspect][1])
     return Check("position", state_of(warns=first or last), rate, (finding,), command, share=True)
-
-
-def _command(record: JudgeRecord) -> str:
-    if record.version.kind == RECORDED:
-        return "judgeboard import FILE --kind comparisons"
-    compare = shlex.join(
-        ["judgeboard", "compare", "--pairs", "FILE", "--model", record.version.model or "MODEL"]
-    )
-    if record.version.kind in JUDGES:
-        return f"{compare} && judgeboard test health {PAIRWISE}"
-    return compare

@@ -122,14 +122,11 @@ def _why(error: ErrorDetails) -> str:
     return f"{names[0]}: not {_EXPECTED[part]}" if names else f"[{part}] is not a table"
 
 
-def _names(model: str) -> tuple[str, ...]:
-    """Return a name and its parts: "gpt-4o" is a part of "openai/gpt-4o", "gpt-4" of the recorded "GPT-4/CoT"."""
-    whole = model.casefold().strip()
-    return (whole, *(part for part in re.split(r"[/:]", whole) if part))
-
-
 def _fits(model: str, pattern: str) -> bool:
-    return any(fnmatchcase(name, pattern) for name in _names(model))
+    # "gpt-4o" is a part of "openai/gpt-4o", "gpt-4" of the recorded "GPT-4/CoT".
+    whole = model.casefold().strip()
+    names = (whole, *filter(None, re.split(r"[/:]", whole)))
+    return any(fnmatchcase(name, pattern) for name in names)
 
 
 def _longest(patterns: Mapping[str, Any], model: str | None) -> str | None:

@@ -98,33 +98,36 @@ def judge_caveats(
     judged_again: Collection[int],
     correlated: Iterable[Note],
     luck: Iterable[Note],
-) -> tuple[Note, ...]:
-    """Return the caveats of a judge version compared with people, the most serious first.
+) -> Iterator[Note]:
+    """Yield the caveats of a judge version compared with people, the most serious first.
 
     Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked``
     are the ascending ids of answers that people graded because of a flag of a selective rule.
     """
     if statistics.n < MIN_PAIRS:
-        return ()
-    headline = headline_name(pairs.scale)
-    return (
-        *_one_class(statistics),
-        *_graded_alone(in_all),
-        *_no_interval(headline, statistics.estimates),
-        *_wide_interval(statistics.estimates[headline], in_all),
-        *(() if in_all is not None and in_all.is_random else _flagged(pairs.response_ids, picked)),
-        *_skewed(pairs.people, pairs.scale, statistics.estimates, "kappa"),
-        *_few_of_rarer(pairs.people, pairs.scale),
-        *correlated,
-        *luck,
-        *_judged_again(pairs, judged_again),
-        *_cut(pairs, cut_at),
-        *(
-            [note("picked_labels", n=in_all.extras)]
-            if in_all and in_all.is_weighted and in_all.extras
-            else ()
-        ),
-    )
+        return
+    headline, estimates = headline_name(pairs.scale), statistics.estimates
+    if "sensitivity" in estimates and statistics.agreement.value is not None:
+        for missing, share in (("bad", statistics.sensitivity), ("good", statistics.specificity)):
+            if share.value is None:
+                yield note("one_class", missing=missing)
+    yield from _graded_alone(in_all)
+    yield from _no_interval(headline, estimates)
+    yield from _wide_interval(estimates[headline], in_all)
+    if in_all is None or not in_all.is_random:
+        yield from _flagged(pairs.response_ids, picked)
+    yield from _skewed(pairs.people, pairs.scale, estimates, "kappa")
+    yield from _few_of_rarer(pairs.people, pairs.scale)
+    yield from correlated
+    yield from luck
+    again = among(np.unique(pairs.response_ids), np.array(sorted(judged_again), dtype=np.int64))
+    if again.any():
+        yield note("judged_again", n=int(again.sum()))
+    # Some labels were derived from groundedness.
+    if cut_at is not None and pairs.cut.any():
+        yield note("cut", n=int(pairs.cut.sum()), cut=cut_at)
+    if in_all and in_all.is_weighted and in_all.extras:
+        yield note("picked_labels", n=in_all.extras)
 
 
 def people_caveats(
@@ -166,13 +169,6 @@ def order_note(changed: Estimate, inconsistent: InconsistentAs) -> Iterator[Note
     """Yield how pairs count whose verdicts differ with the order of the answers, if there are any."""
     if changed.value and changed.n >= MIN_PAIRS:
         yield note(f"orders_{inconsistent}", changed=changed.value)
-
-
-def _one_class(statistics: PairStatistics) -> Iterator[Note]:
-    if "sensitivity" in statistics.estimates:
-        for missing, share in (("bad", statistics.sensitivity), ("good", statistics.specificity)):
-            if share.value is None and statistics.agreement.value is not None:
-                yield note("one_class", missing=missing)
 
 
 def _graded_alone(in_all: InAllAnswers | None) -> Iterator[Note]:
@@ -297,18 +293,6 @@ def correlated_judges(
             excesses.append((excess.value, words))
     if excesses:
         yield max(excesses, key=lambda each: each[0])[1]
-
-
-def _judged_again(pairs: RatingPairs, judged_again: Collection[int]) -> Iterator[Note]:
-    again = among(np.unique(pairs.response_ids), np.array(sorted(judged_again), dtype=np.int64))
-    if again.any():
-        yield note("judged_again", n=int(again.sum()))
-
-
-def _cut(pairs: RatingPairs, cut_at: str | None) -> Iterator[Note]:
-    """Yield a note if labels were derived from groundedness."""
-    if cut_at is not None and pairs.cut.any():
-        yield note("cut", n=int(pairs.cut.sum()), cut=cut_at)
 
 
 def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade: str) -> Note:

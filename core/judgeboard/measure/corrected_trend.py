@@ -32,7 +32,6 @@ from judgeboard.stats.arrays import FloatArray, IntArray, grouping_of_numbers
 from judgeboard.stats.estimates import measured, percent, points_words
 from judgeboard.stats.monitor import (
     DIRECTIONS,
-    Detected,
     Direction,
     Window,
     detect,
@@ -387,7 +386,7 @@ def corrected_trend(
     answers, undated = dated_answers(connection, version, now)
     today = utc_day(now or utc_now())
     acknowledged = latest_acknowledged(list_alarms(connection))
-    series = {name: _series(each, period, since or 0) for name, each in answers.items()}
+    series = {name: _Series(each, period, since or 0) for name, each in answers.items()}
     limits = {
         watched: alarm_limits(
             (name for name, each in series.items() if each.spans[watched]), period
@@ -402,11 +401,11 @@ def corrected_trend(
             if query_type == name
         }
         begins = {watched: alarm.from_day for watched, alarm in alarms.items()}
-        read = {watched: _read(each, watched, begins.get(watched, 0), today) for watched in WATCHED}
+        read = {watched: _Read(each, watched, begins.get(watched, 0), today) for watched in WATCHED}
         monitors = [
-            _monitor(each.answers, watched, read[watched], limits[watched][name])
-            for watched in WATCHED
-            if read[watched].spans
+            of_figure.monitor(limits[watched][name])
+            for watched, of_figure in read.items()
+            if of_figure.spans
         ]
         panels.append(_panel(name, each, read["bad_share"], monitors, alarms))
     if version is None:
@@ -436,31 +435,23 @@ class _Span:
     error: float
 
 
-@dataclass(frozen=True, slots=True)
 class _Series:
     """The spans of a query type; ``waiting`` periods have no corrected share, and ``hidden`` may say why."""
 
-    answers: DatedAnswers
-    judge_shares: tuple[tuple[int, float], ...]
-    spans: Mapping[Watched, list[_Span]]
-    waiting: int
-    hidden: str | None
-
-
-def _series(answers: DatedAnswers, period: Period, first_day: int) -> _Series:
-    length = PERIOD_DAYS[period]
-    days = np.flatnonzero(
-        np.bincount(answers.days[answers.days >= max(start_of(first_day, period), 0)])
-    )
-    starts = np.unique(start_of(days, period)).tolist()
-    joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
-    shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)
-    judge_shares = tuple((start, share) for start, share in shares if share is not None)
-    spans = {watched: of_figure for watched, (of_figure, _) in joined.items()}
-    hidden = next(
-        (why for start in starts if (why := answers.hidden(start, start + length - 1))), None
-    )
-    return _Series(answers, judge_shares, spans, joined["bad_share"][1], hidden)
+    def __init__(self, answers: DatedAnswers, period: Period, first_day: int) -> None:
+        length = PERIOD_DAYS[period]
+        first = max(start_of(first_day, period), 0)
+        days = np.flatnonzero(np.bincount(answers.days[answers.days >= first]))
+        starts = np.unique(start_of(days, period)).tolist()
+        joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
+        shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)
+        self.answers = answers
+        self.judge_shares = tuple((start, share) for start, share in shares if share is not None)
+        self.spans = {watched: of_figure for watched, (of_figure, _) in joined.items()}
+        self.waiting = joined["bad_share"][1]
+        self.hidden = next(
+            (why for start in starts if (why := answers.hidden(start, start + length - 1))), None
+        )
 
 
 def _joined(
@@ -492,7 +483,6 @@ def _span(
     return None if figure is None else _Span(start, end, (end + 1 - start) // length, *figure)
 
 
-@dataclass(frozen=True, slots=True)
 class _Read:
     """The spans that the detectors of a figure have read, and the state of each detector after each span.
 
@@ -500,53 +490,52 @@ class _Read:
     groups within the spans that were read, and those that these spans share.
     """
 
-    spans: list[_Span]
-    rates: list[tuple[float, float]]
-    states: Mapping[Direction, Sequence[Detected]]
-
-
-def _read(series: _Series, watched: Watched, begin: int, today: int) -> _Read:
-    spans = [span for span in series.spans[watched] if begin <= span.start and span.end < today]
-    errors = [span.error for span in spans]
-    if spans:
-        effect = series.answers.change_effect(
-            watched, [(span.start, span.end) for span in spans], errors
-        )
-        errors = [error * math.sqrt(effect) for error in errors]
-    rates = [(span.figure.value or 0.0, error) for span, error in zip(spans, errors, strict=True)]
-    return _Read(spans, rates, {direction: detect(rates, direction) for direction in DIRECTIONS})
-
-
-def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float) -> Monitor:
-    spans = read.spans
-    changes, rates = list[Change](), list[ErrorRates]()
-    for found in found_changes(read.states, limit):
-        since = spans[likeliest_start(read.rates, found)].start
-        before = answers.figure(watched, spans[0].start, since - 1)
-        after = answers.figure(watched, since, spans[-1].end)
-        if before is not None and after is not None:
-            sides = before[0], after[0]
-            changes.append(
-                Change(found.direction, since, spans[found.seen].start, found.evidence, *sides)
+    def __init__(self, series: _Series, watched: Watched, begin: int, today: int) -> None:
+        self.answers, self.watched = series.answers, watched
+        self.spans = [
+            span for span in series.spans[watched] if begin <= span.start and span.end < today
+        ]
+        errors = [span.error for span in self.spans]
+        if self.spans:
+            effect = self.answers.change_effect(
+                watched, [(span.start, span.end) for span in self.spans], errors
             )
-            if watched == "judge_error":
-                rates.append(answers.error_rates(since, spans[0].start, spans[-1].end))
-    shares = [value for value, _ in read.rates]
-    if (
-        watched == "judge_error"
-    ):  # while the share of bad answers stays, it moves as far as the judge's own share
-        shares = [answers.judge_share(span.start, span.end) or 0.0 for span in spans]
-    level = math.fsum(shares) / len(shares)
-    return Monitor(
-        watched,
-        sum(span.periods for span in spans),
-        limit,
-        read.states["rose"][-1].evidence,
-        read.states["fell"][-1].evidence,
-        smallest_change([error for _, error in read.rates], limit, max(level, 1 - level)),
-        tuple(changes),
-        tuple(rates),
-    )
+            errors = [error * math.sqrt(effect) for error in errors]
+        values = (span.figure.value or 0.0 for span in self.spans)
+        self.rates = list(zip(values, errors, strict=True))
+        self.states = {direction: detect(self.rates, direction) for direction in DIRECTIONS}
+
+    def monitor(self, limit: float) -> Monitor:
+        """Return the two detectors of the figure, which raise an alarm at this evidence."""
+        answers, watched, spans = self.answers, self.watched, self.spans
+        changes, rates = list[Change](), list[ErrorRates]()
+        for found in found_changes(self.states, limit):
+            since = spans[likeliest_start(self.rates, found)].start
+            before = answers.figure(watched, spans[0].start, since - 1)
+            after = answers.figure(watched, since, spans[-1].end)
+            if before is not None and after is not None:
+                sides = before[0], after[0]
+                changes.append(
+                    Change(found.direction, since, spans[found.seen].start, found.evidence, *sides)
+                )
+                if watched == "judge_error":
+                    rates.append(answers.error_rates(since, spans[0].start, spans[-1].end))
+        shares = [value for value, _ in self.rates]
+        if (
+            watched == "judge_error"
+        ):  # while the share of bad answers stays, it moves as far as the judge's own share
+            shares = [answers.judge_share(span.start, span.end) or 0.0 for span in spans]
+        level = math.fsum(shares) / len(shares)
+        return Monitor(
+            watched,
+            sum(span.periods for span in spans),
+            limit,
+            self.states["rose"][-1].evidence,
+            self.states["fell"][-1].evidence,
+            smallest_change([error for _, error in self.rates], limit, max(level, 1 - level)),
+            tuple(changes),
+            tuple(rates),
+        )
 
 
 def _panel(

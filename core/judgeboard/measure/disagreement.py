@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.measure.cells import cell_names, cell_places
 from judgeboard.measure.choice import GradeName
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import PairSource, RatingPairs
+from judgeboard.measure.result import About, Result, Row
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.issues import modes_of_answers
@@ -48,29 +48,6 @@ class Disagreement:
     people: Value
     difference: float
     person_reviews: tuple[Review, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MissedMode:
-    """The bad answers of a failure mode, and the share of them that the judge labels good."""
-
-    mode: str
-    bad: int
-    missed: int
-    share: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class MissedModes:
-    """What the judge misses by failure mode, the mode with most misses first.
-
-    ``bad`` is the number of answers that people label hallucinated and the judge labels too.
-    ``untagged`` of them have no failure mode.
-    """
-
-    bad: int
-    untagged: int
-    modes: tuple[MissedMode, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +114,12 @@ def disagreement_page(
     )
 
 
-def missed_modes(source: PairSource, version_id: int) -> MissedModes:
-    """Return what a judge version misses by failure mode. An answer counts once per mode, whoever tagged it."""
+def missed_modes(source: PairSource, version_id: int) -> Result:
+    """Return what a judge version misses by failure mode, the mode with most misses first.
+
+    Each mode is a slice: ``missed`` is the share of its bad answers that the judge labels good. An
+    answer counts once per mode, whoever tagged it.
+    """
     labels = source.pairs(version_id, "label")
     bad = labels.at(labels.people == labels.scale.bad)
     misses = dict(
@@ -149,15 +130,15 @@ def missed_modes(source: PairSource, version_id: int) -> MissedModes:
     for response_id, names in modes.items():
         for name in names:
             of_mode.setdefault(name, []).append(misses[response_id])
+    order = sorted(of_mode, key=lambda mode: (-sum(of_mode[mode]), -len(of_mode[mode]), mode))
     shares = share_intervals(
-        [sum(each) for each in of_mode.values()], [len(each) for each in of_mode.values()]
+        [sum(of_mode[mode]) for mode in order], [len(of_mode[mode]) for mode in order]
     )
-    counted_modes = [
-        MissedMode(name, len(each), sum(each), share)
-        for (name, each), share in zip(of_mode.items(), shares, strict=True)
-    ]
-    counted_modes.sort(key=lambda each: (-each.missed, -each.bad, each.mode))
-    return MissedModes(len(misses), len(misses) - len(modes), tuple(counted_modes))
+    return Result(
+        about=About(by="failure_mode"),
+        headline=note("untagged", untagged=len(misses) - len(modes), bad=len(misses)),
+        rows=tuple(Row.of("missed", mode, each) for mode, each in zip(order, shares, strict=True)),
+    )
 
 
 def _worst_first(pairs: RatingPairs, difference: FloatArray, rows: IntArray) -> IntArray:

@@ -176,11 +176,15 @@ def plan_result(
     )
     caveats = [note("plan_prompt", judge=judge, n=n) for judge, n in goal.made_prompt.items()]
     next_steps: list[Note] = []
-    if (
-        headline.code != "plan_shows_nothing"
-    ):  # more answers are the only advice, and no labels before these are there
+    # Otherwise more answers are the only advice, and no labels before these are there.
+    if headline.code != "plan_shows_nothing":
+        plan = f"judgeboard labels plan --for {goal.question} --reach {goal.reach:g}"
+        over = [
+            note("plan_over_a_change", change=each.sentence, command=f"{plan} --where {each.since}")
+            for each in goal.changes
+        ]
         has_gap = any(row.figure == "labelled" and not row.value for row in strata)
-        caveats = [*_of_changes(goal), *_assumptions(goal, need, extras, has_gap=has_gap), *caveats]
+        caveats = [*over, *_assumptions(goal, need, extras, has_gap=has_gap), *caveats]
         next_steps += _next(goal, need, headline.code, first)
     return Result(
         about=About(
@@ -215,13 +219,6 @@ def _headline(goal: PlanGoal, need: PlanNeed, first: ToLabel | None) -> Note:
     return note(
         "plan_label_at_least" if need.is_rough else "plan_label", labels=need.more, goal=wanted
     )
-
-
-def _of_changes(goal: PlanGoal) -> Iterator[Note]:
-    """Yield which changes of the share lie within the answers of a plan, and how to plan for the time since."""
-    for change in goal.changes:
-        command = f"judgeboard labels plan --for {goal.question} --reach {goal.reach:g} --where {change.since}"
-        yield note("plan_over_a_change", change=change.sentence, command=command)
 
 
 def _assumptions(goal: PlanGoal, need: PlanNeed, extras: int, *, has_gap: bool) -> Iterator[Note]:

@@ -1,6 +1,6 @@
 """The news of a log: when the share of bad answers changed last, where, and what else changed there at that time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from sqlalchemy import Connection
@@ -16,7 +16,7 @@ from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.estimates import measured
-from judgeboard.store.filters import MISSING, RowFilter, Scalar
+from judgeboard.store.filters import MISSING, RowFilter
 from judgeboard.store.metadata import LENGTH, MOST_GROUPS, fields_of
 
 MOST_READ = 2_000
@@ -105,9 +105,11 @@ def _coincidences(
     found = []
     for name in dict.fromkeys(name for each in fields.values() for name in each):
         values = [fields.get(id_, {}).get(name, MISSING) for id_ in ids]
-        groups, codes = np.unique(
-            _spans(values) if name == LENGTH else list(map(str, values)), return_inverse=True
-        )
+        if name == LENGTH:
+            middle = int(np.median(np.array(values, dtype=np.float64)))
+            spans = f"over {middle:,} characters", "at most that"
+            values = [spans[float(each) <= middle] for each in values]
+        groups, codes = np.unique(list(map(str, values)), return_inverse=True)
         if (
             1 < len(groups) <= MOST_GROUPS
             and (part := accounted(codes, is_since, badness)) >= _LEAST
@@ -123,14 +125,6 @@ def _coincidences(
             yield Row.of(
                 figure, title, measured(float(value), len(ids), reason="a count, not an estimate")
             )
-
-
-def _spans(lengths: Sequence[Scalar]) -> list[str]:
-    middle = int(np.median(np.array(lengths, dtype=np.float64)))
-    return [
-        f"over {middle:,} characters" if float(each) > middle else "at most that"
-        for each in lengths
-    ]
 
 
 def accounted(groups: IntArray, is_since: BoolArray, badness: FloatArray) -> float:

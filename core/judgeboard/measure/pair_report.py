@@ -1,6 +1,6 @@
 """A judge's comparisons of pairs: figures by slice and aspect, and lists of pairs."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
@@ -156,7 +156,7 @@ class ComparedPairs:
         by_query_type = len(self.query_types) > 1 if by_query_type is None else by_query_type
         results = []
         for aspect in self._chosen(aspects):
-            of_aspect, rows, caveats = self._of_aspect(aspect), list[Row](), tuple[Note, ...]()
+            of_aspect, rows, caveats = self._of_aspect(aspect), list[Row](), list[Note]()
             for name in (ALL, *(self.query_types if by_query_type else ())):
                 part = [row for row in of_aspect if name in {ALL, row.query_type}]
                 if not part:
@@ -166,13 +166,16 @@ class ComparedPairs:
                 figures = _figures(part, verdicts, votes, inconsistent, unusable)
                 rows += (Row.of(figure, name, each) for figure, each in figures.items())
                 if name is ALL:
-                    caveats = tuple(_caveats(figures, inconsistent, one_order=verdicts.one_order))
+                    caveats = [note("one_order")] if verdicts.one_order else []
+                    caveats += order_note(figures["changed_with_order"], inconsistent)
+                    if split := figures["people_split"].value:
+                        caveats.append(note("people_split", n=round(split)))
             headline = note(
                 "compared_pairs", judge=self.version.title, aspect=aspect, n=len(of_aspect)
             )
             about = About(judges=(self.version.title,), grade=aspect, by="query_type", unit="pairs")
             results.append(
-                Result(about=about, headline=headline, rows=tuple(rows), caveats=caveats)
+                Result(about=about, headline=headline, rows=tuple(rows), caveats=tuple(caveats))
             )
         return tuple(results)
 
@@ -290,17 +293,6 @@ def _figures(
             )
             figures[f"{name}_consistent"] = verdicts.accuracy(truth, "drop", unusable, unknown=why)
     return figures
-
-
-def _caveats(
-    figures: Mapping[str, Estimate], inconsistent: InconsistentAs, *, one_order: bool
-) -> Iterator[Note]:
-    """Yield how pairs with different verdicts count, and how many are not compared with people."""
-    if one_order:
-        yield note("one_order")
-    yield from order_note(figures["changed_with_order"], inconsistent)
-    if split := figures["people_split"].value:
-        yield note("people_split", n=round(split))
 
 
 def report_note(report: PairReport) -> Note:

@@ -51,7 +51,13 @@ def answers_of(
 
     Without a version, these are all logged answers that match.
     """
-    answers = _all_answers(connection, version_id)
+    cuts = thresholds(connection).cuts
+    key = "answers", version_id, cuts.default, *sorted(cuts.by_type.items())
+    answers = _table(
+        connection,
+        key,
+        lambda connection, ids: judged_answers(connection, version_id, cuts, ids=ids),
+    )
     if where in {None, RowFilter()}:
         return answers
     matching = answers.at(_matches(connection, answers, where or RowFilter()))
@@ -73,16 +79,6 @@ def log_revision(connection: Connection) -> tuple[int, ...]:
 
 
 @kept_while_reading
-def _all_answers(connection: Connection, version_id: int | None) -> JudgedAnswers:
-    cuts = thresholds(connection).cuts
-    key = "answers", version_id, cuts.default, *sorted(cuts.by_type.items())
-    return _table(
-        connection,
-        key,
-        lambda connection, ids: judged_answers(connection, version_id, cuts, ids=ids),
-    )
-
-
 def reviews_of(connection: Connection, *, implied_labels: bool = True) -> GradedReviews:
     """Return what `graded_reviews` returns without a dimension."""
 

@@ -160,7 +160,15 @@ def threshold_result(
         types = sorted(np.unique(sample.judged.query_types.names).tolist())
     left_out = sample.left_out
     if goal.aim in _OF_SELECTED:
-        unused = sum(_unused(goal, sample, query_type) for query_type in types)
+        # Labels that count at no threshold, because such answers are labelled more often.
+        unused = 0
+        for query_type in types:
+            labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
+            used = np.zeros(labels.n, dtype=np.bool_)
+            grid = score_grid(judged.badness)
+            for _, strata in _strata_selected(goal, grid, judged, len(sample.answers)):
+                used |= sample.with_equal_chances(labels, strata)
+            unused += int((~used).sum())
         left_out = without_zeros(left_out | {"more_often_labelled": unused})
     # Several goals are reached together if each may be missed less often.
     goal = replace(goal, delta=goal.delta / len(types))
@@ -403,17 +411,6 @@ def _strata_selected(
     (np.minimum if is_of_unflagged else np.maximum).at(extreme, judged.strata, judged.rule_badness)
     for threshold in grid.tolist():
         yield threshold, _selected(goal, extreme, threshold)
-
-
-def _unused(goal: Goal, sample: ScoredSample, query_type: str | None) -> int:
-    """Return how many labels count at no threshold for a goal, because such answers are labelled more often."""
-    labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
-    used = np.zeros(labels.n, dtype=np.bool_)
-    for _, strata in _strata_selected(
-        goal, score_grid(judged.badness), judged, len(sample.answers)
-    ):
-        used |= sample.with_equal_chances(labels, strata)
-    return int((~used).sum())
 
 
 def _rows(goal: Goal, labels: ScoredLabels) -> BoolArray:

@@ -280,14 +280,6 @@ def _scores(score: ScoreName | Criterion) -> Callable[[Asked], list[DaySums]]:
     )
 
 
-def _low(asked: Asked) -> list[DaySums]:
-    return (
-        []
-        if asked.judge is None
-        else low_sums(asked.connection, asked.judge, asked.threshold, asked.groups)
-    )
-
-
 MEASURES: dict[MeasureName, Measure] = {
     "groundedness": Measure(
         "Groundedness", "answers judged", _scores("groundedness"), bounds=(0.0, 1.0)
@@ -296,7 +288,14 @@ MEASURES: dict[MeasureName, Measure] = {
         "Quality", "answers judged", _scores("quality"), bounds=(1.0, 4.0), score="quality"
     ),
     "low_share": Measure(
-        "Share of low groundedness", "answers judged", _low, worse_when_higher=True
+        "Share of low groundedness",
+        "answers judged",
+        lambda asked: (
+            []
+            if asked.judge is None
+            else low_sums(asked.connection, asked.judge, asked.threshold, asked.groups)
+        ),
+        worse_when_higher=True,
     ),
     "flagged_share": Measure(
         "Share flagged",

@@ -188,9 +188,9 @@ class BothJudged:
         labelled = self.loaded.labelled[rows]
         # Labels of all answers, or of a share of all that was drawn, need no weights.
         is_drawn = not of_all.waiting.any() and self.loaded.drawn[rows][labelled & usable].all()
-        chances = None
+        of_differing = None
         if (labelled & usable).any() and of_all.unlabelled.any() and not is_drawn:
-            chances = KnownChances(of_all, self.sampled_where_they_differ(inside))
+            of_differing = self.sampled_where_they_differ(inside)
         return compare_verdicts(
             (self.versions[0].title, self.versions[1].title),
             verdicts,
@@ -199,27 +199,20 @@ class BothJudged:
             groups=self.loaded.answers.evidence_groups[rows],
             within=within,
             left_out=left_out,
-            chances=chances,
+            of_all=of_all,
+            of_differing=of_differing,
             logged=self._logged if inside is None else None,
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownChances:
-    """The labels that came by known chances: of all answers with usable verdicts, and of those that differ."""
-
-    of_all: SampledLabels
-    of_differing: SampledLabels
-
-    @property
-    def even_labels(self) -> float:
-        """The number of labels with equal chances that would be as precise as those of the answers that differ."""
-        counts = self.of_differing.counts
-        if not self.of_differing.is_sampled.any() or self.of_differing.has_gap:
-            return 0.0
-        return sum(each.answers for each in counts) ** 2 / sum(
-            each.answers**2 / each.labelled for each in counts
-        )
+def _even_labels(sample: SampledLabels) -> float:
+    """Return the number of labels with equal chances that would be as precise as those of a sample."""
+    counts = sample.counts
+    if not sample.is_sampled.any() or sample.has_gap:
+        return 0.0
+    return sum(each.answers for each in counts) ** 2 / sum(
+        each.answers**2 / each.labelled for each in counts
+    )
 
 
 def compare_verdicts(
@@ -232,13 +225,15 @@ def compare_verdicts(
     within: float,
     left_out: Mapping[str, int] = MappingProxyType({}),
     looks: int = 1,
-    chances: KnownChances | None = None,
+    of_all: SampledLabels | None = None,
+    of_differing: SampledLabels | None = None,
     logged: int | None = None,
 ) -> Contrast:
     """Compare the verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) of two versions on the same answers, one row each.
 
     ``labelled`` and ``bad`` are people's labels: a random sample of the answers, or all of them;
-    otherwise ``chances`` says which of them count. ``looks`` is the number of comparisons on these
+    otherwise those count that came by known chances, ``of_all`` answers with usable verdicts and
+    ``of_differing`` ones, on which the verdicts differ. ``looks`` is the number of comparisons on these
     labels, with this one: the conclusion is corrected for it. ``logged`` is the number of answers
     in the log, if the two versions may judge more of them.
     """
@@ -264,10 +259,10 @@ def compare_verdicts(
             else _without_interval(made, by_group.count)
         )
 
-    has_gap = chances is not None and chances.of_differing.has_gap
-    rows = labelled & usable if chances is None else labelled & differ
-    if chances is not None and not has_gap:
-        rows[differ] = chances.of_differing.is_sampled
+    has_gap = of_differing is not None and of_differing.has_gap
+    rows = labelled & usable if of_differing is None else labelled & differ
+    if of_differing is not None and not has_gap:
+        rows[differ] = of_differing.is_sampled
     by_group = grouping(groups[rows], int(rows.sum()))
     enough = by_group.count >= MIN_GROUPS
     counts, changes = shares(rows), dict[str, Estimate]()
@@ -275,9 +270,9 @@ def compare_verdicts(
         # The labels came by no known chance: they tell nothing of other answers.
         change = unmeasured(counts.n, "the labels are no random sample")
         counts = without_plan(replace(counts, change=change, p=None, p_mcnemar=None))
-    elif chances is not None and differ.any():
+    elif of_differing is not None and differ.any():
         every = grouping(groups[usable], int(usable.sum()))
-        strata, second_right = chances.of_differing.stratum_of, right[1][differ]
+        strata, second_right = of_differing.stratum_of, right[1][differ]
         counts = weighted_by_stratum(
             counts,
             strata,
@@ -289,25 +284,22 @@ def compare_verdicts(
         )
         if not enough:
             counts = _without_interval(counts, by_group.count)
-        elif not chances.of_all.has_gap:
-            of_all = chances.of_all.stratum_of, chances.of_all.is_sampled
+        elif of_all is not None and not of_all.has_gap:
             called = called_bad[0][usable], called_bad[1][usable]
-            changes = weighted_changes_by_class(*called, *of_all, bad[usable], every)
+            of_labels = of_all.stratum_of, of_all.is_sampled
+            changes = weighted_changes_by_class(*called, *of_labels, bad[usable], every)
     elif enough and differ.any():
         changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group)
-    chosen = 0 if chances is None else int((labelled & differ & ~rows).sum())
+    answers, differing = int(usable.sum()), int(differ.sum())
+    sampled = labelled & differ if of_differing is None else of_differing.is_sampled
+    counting = int(sampled.sum())
+    chosen = 0 if of_differing is None else int((labelled & differ & ~rows).sum())
+    even_labels = counting if of_differing is None else _even_labels(of_differing)
     left_out = {
         **left_out,
         "unusable": int((labelled & ~usable).sum()),
         "extras_of_differing": chosen,
     }
-    counting = (
-        int((labelled & differ).sum())
-        if chances is None
-        else int(chances.of_differing.is_sampled.sum())
-    )
-    answers, differing = int(usable.sum()), int(differ.sum())
-    even_labels = counting if chances is None else chances.even_labels
     figures = [
         *_rows(counts, ALL),
         *(
@@ -319,7 +311,7 @@ def compare_verdicts(
         Row("even_labels", ALL, even_labels, n=counting),
     ]
     apart = abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * labelled.sum()
-    if chances is None and apart:
+    if of_differing is None and apart:
         figures += _rows(shares(labelled), UNUSABLE_WRONG)
     about = About(
         judges=titles,
@@ -346,7 +338,7 @@ def compare_verdicts(
         logged = answers
     return replace(
         contrast,
-        caveats=tuple(_caveats(contrast, counts, is_weighted=chances is not None)),
+        caveats=tuple(_caveats(contrast, counts, is_weighted=of_differing is not None)),
         next=tuple(_next_steps(contrast, counts, logged)),
     )
 

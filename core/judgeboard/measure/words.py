@@ -197,6 +197,7 @@ WORDS: dict[str, str] = {
     "waiting": "{waiting:,} of {drawn:,} answers of the random sample still wait for a review.",
     "few_labels_of": "Only {n:,} of {labels:label} are “{label}”, so the interval is rough.",
     "few_groups": "The labels are in only {n:evidence group}, so the interval is rough.",
+    "untagged": "{untagged:,} of {bad:bad answer} have no failure mode.",
     "missed_types": "Query types that differ in this: {types:list}.",
     "judge_share": "According to {judge} alone, {share:%} of {share:n} answers are bad. No label corrected this share.",
     # Two judge versions on the same answers

@@ -92,17 +92,14 @@ def _draw(
         times = rng.multinomial(groups, chances, size=min(chunk, resamples - start))
         drawn = _product(times[:, :-1].astype(np.float64), patterns[:often])
         if len(rare):
-            drawn += _one_by_one(times[:, -1], rng, rare)
+            # The groups with a rare pattern are drawn one by one.
+            of_rare = np.empty((len(times), len(rare)), dtype=kind)
+            for sample, size in enumerate(times[:, -1].tolist()):
+                rows = rng.integers(0, len(rare), size=size)
+                of_rare[sample] = np.bincount(rows, minlength=len(rare))
+            drawn += _product(of_rare, rare)
         tables[start : start + chunk] = drawn
     return tables
-
-
-def _one_by_one(wanted: IntArray, rng: np.random.Generator, groups: AnyArray) -> AnyArray:
-    """Return the sum of ``wanted[i]`` draws from the rows of ``groups``, for each i."""
-    times = np.empty((len(wanted), len(groups)), dtype=groups.dtype)
-    for sample, size in enumerate(wanted.tolist()):
-        times[sample] = np.bincount(rng.integers(0, len(groups), size=size), minlength=len(groups))
-    return _product(times, groups)
 
 
 def _product(times: AnyArray, patterns: AnyArray) -> AnyArray:

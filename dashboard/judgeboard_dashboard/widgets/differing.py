@@ -15,11 +15,11 @@ from judgeboard.measure.choice import GradeName
 from judgeboard.measure.disagreement import (
     Disagreement,
     DisagreementPage,
-    MissedMode,
     disagreement_page,
     missed_modes,
 )
 from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.result import Row
 from judgeboard.reviews.changes import explain_difference
 from judgeboard.store.tables import Reviewer, StoredVersion
 from judgeboard.text import shortened
@@ -70,11 +70,11 @@ FILE_COLUMNS: Columns[Disagreement] = {
     Column("reasoning"): lambda line: line.judged.reasoning,
     **{Column(f"{name}s"): partial(_notes, name) for name in NOTES},
 }
-MISSED_COLUMNS: Columns[MissedMode] = {
-    Column("Failure mode", width=220): lambda each: each.mode,
-    Column("Bad answers", "count", width=100): lambda each: each.bad,
-    Column("Missed by the judge", "count", width=140): lambda each: each.missed,
-    Column("Share missed", "share estimate", width=260): lambda each: each.share,
+MISSED_COLUMNS: Columns[Row] = {
+    Column("Failure mode", width=220): lambda row: row.slice,
+    Column("Bad answers", "count", width=100): lambda row: row.n,
+    Column("Missed by the judge", "count", width=140): lambda row: round((row.value or 0) * row.n),
+    Column("Share missed", "share estimate", width=260): lambda row: row.estimate,
 }
 _REFUSED = "why_refused"
 
@@ -124,20 +124,23 @@ def missed_table(of_all: Cell, version: StoredVersion) -> None:
     """Show which sorts of mistakes the judge does not notice. A click on a row opens the answers."""
     with reading() as connection:
         missed = missed_modes(PairSource(connection, of_all.counted), version.id)
-    if not missed.modes:
+    if not missed.rows:
         return
     heading("What the judge misses")
     cell = replace(
         of_all, grade="label", people=Label.HALLUCINATED.value, judge=Label.GROUNDED.value
     )
     table(
-        Table.of(missed.modes, MISSED_COLUMNS),
-        [cell_rows(cell, failure_mode=each.mode) if each.missed else None for each in missed.modes],
+        Table.of(missed.rows, MISSED_COLUMNS),
+        [
+            cell_rows(cell, failure_mode=str(row.slice)) if row.value else None
+            for row in missed.rows
+        ],
         key="missed_modes",
         under=(
             "Of the labelled answers alone.",
             f"Bad: people label the answer hallucinated. Missed: {version.title} labels it grounded.",
-            f"{missed.untagged:,} of {count(missed.bad, 'bad answer')} have no failure mode.",
+            missed.sentence,
             "Click a row to open the missed answers.",
             "Intervals: 95 % CI.",
         ),

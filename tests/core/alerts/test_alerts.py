@@ -397,18 +397,8 @@ def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets
     settings: dict[str, str],
     missing: list[str],
 ) -> None:
-    words = [
-        "rule",
-        "add",
-        "alert",
-        "old flags",
-        "--when",
-        "old_flags",
-        "--to",
-        destination,
-        "--db",
-        address(sqlite_store),
-    ]
+    words = [*["rule", "add", "alert", "--when", "old_flags", "--to"], destination]
+    words += ["old flags", "--db", address(sqlite_store)]
     monkeypatch.setattr(masking, "_forms", ())  # another case has made the example a known secret
     for variable in (SERVER, SENDER, COMMAND):
         monkeypatch.delenv(variable, raising=False)

@@ -292,6 +292,7 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     if not store.is_sqlite:
         return
     words = [
+        "share",
         "--when",
         "level",
         "--measure",
@@ -303,7 +304,7 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
         "--to",
         "slack:env:S",
     ]
-    assert run(["rule", "add", "alert", "share", *words, "--db", address(store)]) == 0
+    assert run(["rule", "add", "alert", *words, "--db", address(store)]) == 0
     printed, warned = capsys.readouterr()
     unset = note("unset_webhooks", variables=["S"]).text
     assert f"warning: {unset}" in warned

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, labels_in
 from judgeboard.domain import (
     DimensionScore,
     Feedback,
@@ -27,6 +27,7 @@ from judgeboard.health.models import model_table, shipped_models
 from judgeboard.health.record import (
     MOST,
     SECONDS,
+    Check,
     JudgeRecord,
     KeptRecords,
     State,
@@ -59,6 +60,12 @@ def record(log: GradedLog, version: StoredVersion) -> JudgeRecord:
         return read_record(connection, version, shipped_models())
 
 
+def measured(log: GradedLog, name: str) -> Check:
+    """A check of the only judge."""
+    (check,) = (each for each in measure_health(log.store).checks if each.name == name)
+    return check
+
+
 def say(
     log: GradedLog, version: StoredVersion, response_id: int, repeat: int, **fields: Any
 ) -> None:
@@ -72,14 +79,8 @@ def test_levels_count_the_log_and_no_made_answer(log: GradedLog) -> None:
     version = log.version()
     ids = log.answers(4)
     made = log.answers(1, kind=ResponseKind.CONTROL)
-    log.say(
-        version,
-        {
-            each: {"groundedness": 0.84, "quality": 2 + place % 2, "label": GOOD}
-            for place, each in enumerate(ids)
-        },
-    )
-    log.say_all(version, made, groundedness=0.1, quality=1, label=BAD)
+    for qualities, response_ids in ((2, ids[::2]), (3, ids[1::2]), (1, made)):
+        log.say_all(version, response_ids, groundedness=0.84, quality=qualities, label=GOOD)
     log.say_all(version, ids[:1], groundedness=1.0, quality=4)  # the newest verdict counts
     recorded = record(log, version).levels
     assert recorded["quality"].counts.tolist() == [0, 1, 2, 1]
@@ -165,21 +166,14 @@ def test_fractions_between_0_and_1_are_tenths_and_a_long_scale_has_its_used_step
 @on_sqlite
 def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(40)
-    log.say(
-        version, {each: {"groundedness": float(place % 3 > 0)} for place, each in enumerate(ids)}
-    )
-    (check,) = (
-        each for each in measure_health(log.store, version.title).checks if each.name == "collapse"
-    )
-    assert check.state == "ok"
-    assert check.notes[0].code == "scale_used"
+    log.say_all(version, ids, groundedness=1.0)
+    log.say_all(version, ids[::3], groundedness=0.0)
+    check = measured(log, "collapse")
+    assert (check.state, check.notes[0].code) == ("ok", "scale_used")
     # Of two levels, not of eleven.
     assert check.notes[0].values["entropy"] == pytest.approx(0.93, abs=0.01)
     log.say_all(version, ids, groundedness=1.0)
-    (check,) = (
-        each for each in measure_health(log.store, version.title).checks if each.name == "collapse"
-    )
-    assert check.state == "warning"
+    assert measured(log, "collapse").state == "warning"
 
 
 @on_sqlite
@@ -222,32 +216,25 @@ def test_users_are_down_or_up_and_those_between_say_nothing(log: GradedLog) -> N
 def test_controls_are_read_with_their_originals(log: GradedLog) -> None:
     version, other = log.version(), log.version("other")
     first, second = log.answers(2)
-    fields: dict[str, Any] = {"kind": ResponseKind.CONTROL}
-    made = log.answers(1, derived_from=first, **fields)[0]  # of no kind of ours
+    of_no_kind = log.answers(1, derived_from=first, kind=ResponseKind.CONTROL)[0]
     assert record(log, version).controls == {}
     with log.store.writing() as connection:
         named = [
             Response(
-                "log",
-                f"a{number}#control-truncated-0",
-                "q",
-                "half",
+                *("log", f"a{number}#control-truncated-0", "q", "half"),
                 derived_from=original,
-                **fields,
+                kind=ResponseKind.CONTROL,
             )
-            for number, original in ((1, first), (2, second))
+            for number, original in enumerate((first, second), start=1)
         ]
         one, two = store_responses(connection, named).new
-    log.say(
-        version,
-        {first: {"quality": 4}, one: {"quality": 2}, two: {"quality": 1}, made: {"quality": 1}},
-    )
-    log.say(other, {second: {"quality": 4}})
+    qualities = {first: 4, one: 2, two: 1, of_no_kind: 1}
+    log.say(version, {each: {"quality": quality} for each, quality in qualities.items()})
+    log.say_all(other, [second], quality=4)
     recorded = record(log, version).controls["truncated"]
     assert (recorded.made, recorded.control_ids.tolist()) == (2, [one, two])
-    assert recorded.before["quality"].tolist()[0] == 4
     # Another judge's verdict on the original is none of its own.
-    assert np.isnan(recorded.before["quality"][1])
+    assert np.array_equal(recorded.before["quality"], [4, np.nan], equal_nan=True)
     assert recorded.after["quality"].tolist() == [2, 1]
 
 
@@ -320,9 +307,7 @@ def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
                 repeat,
                 **({"status": Status.REFUSED} if repeat and place % 10 == 3 else fields),
             )
-    (check,) = (
-        each for each in measure_health(log.store, "rag").checks if each.name == "self_consistency"
-    )
+    check = measured(log, "self_consistency")
     with log.store.reading() as connection:
         main = repeats_report(connection, version="rag").main
     assert check.statistic == main.self_consistency
@@ -413,24 +398,15 @@ def test_costs_are_summed_over_answers_where_both_are_known(log: GradedLog) -> N
 def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log: GradedLog) -> None:
     version = log.version()
     ids = [log.answers(1, generator_model=model)[0] for model in ("gpt-4o", None, "gpt-4o")]
-    log.say(version, {each: {"groundedness": 0.5, "quality": 3} for each in ids[:2]})
+    log.say_all(version, ids[:2], groundedness=0.5, quality=3)
     log.reviews({ids[0]: {"quality": 4}, ids[1]: {"quality": 2}})
     recorded = record(log, version).graded
-    assert recorded["quality"].same
-    assert (recorded["quality"].judge.tolist(), recorded["quality"].people.tolist()) == (
-        [3, 3],
-        [4, 2],
-    )
-    assert recorded["quality"].model_names == ("", "gpt-4o")
-    assert [recorded["quality"].model_names[model] for model in recorded["quality"].models] == [
-        "gpt-4o",
-        "",
-    ]
-    assert not recorded["groundedness"].same
-    assert (recorded["groundedness"].judge.tolist(), recorded["groundedness"].people.tolist()) == (
-        [0.5, 0.5],
-        [4, 2],
-    )
+    quality, groundedness = recorded["quality"], recorded["groundedness"]
+    assert (quality.same, groundedness.same) == (True, False)
+    assert (quality.judge.tolist(), quality.people.tolist()) == ([3, 3], [4, 2])
+    assert quality.model_names == ("", "gpt-4o")
+    assert [quality.model_names[model] for model in quality.models] == ["gpt-4o", ""]
+    assert (groundedness.judge.tolist(), groundedness.people.tolist()) == ([0.5, 0.5], [4, 2])
     assert "label" not in recorded
 
 
@@ -452,21 +428,20 @@ def test_a_label_is_read_where_the_judge_gave_it(log: GradedLog) -> None:
 @on_sqlite
 def test_labels_of_chosen_answers_decide_nothing_about_the_length(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(240)
-    log.say(version, {each: {"label": BAD if at % 3 == 0 else GOOD} for at, each in enumerate(ids)})
     flagged, drawn = ids[::3], ids[::4]
+    log.say(version, labels_in(ids, flagged))
     log.flag(flagged, "low_groundedness")
-    log.reviews({each: {"label": BAD} for each in [*flagged, *ids[1:30:3]]})
-    recorded = record(log, version)
-    check = CHECKS["verbosity_at_equal_grades"](recorded)
+    log.review_all([*flagged, *ids[1:30:3]], label=BAD)
+    check = CHECKS["verbosity_at_equal_grades"](record(log, version))
     assert (check.state, check.statistic.value) == (State.NOT_MEASURED, None)
     assert check.notes == (
         note("few_equal_grades", n=0, least=30),
         note("only_sampled_grades", graded=90, n=0),
     )
     log.flag(drawn, "random_sample")
-    log.reviews({each: {"label": BAD} for each in drawn if each not in flagged})
-    recorded = record(log, version)
-    assert (len(recorded.graded["label"].judge), recorded.graded["label"].graded) == (60, 127)
+    log.review_all([each for each in drawn if each not in flagged], label=BAD)
+    of_labels = record(log, version).graded["label"]
+    assert (len(of_labels.judge), of_labels.graded) == (60, 127)
 
 
 def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log: GradedLog) -> None:

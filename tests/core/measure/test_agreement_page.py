@@ -220,10 +220,8 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
 
 @on_sqlite
 def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: GradedLog) -> None:
-    from judgeboard.store.settings import set_setting
 
-    with log.store.writing() as connection:
-        set_setting(connection, "random_share", 1, "test")
+    log.set("random_share", 1)
     version, ids = log.version(), log.answers(14)
     log.say(
         version,

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, read
+from graded_log import BAD, GOOD, GradedLog, labels_in, read
 from judgeboard import raise_flags
 from judgeboard.cli.app import run
 from judgeboard.domain import MODEL_CHANGED, Role, Status
@@ -68,10 +68,8 @@ def fill(
         if share
         for id_ in week[:: round(1 / share)]
     }
-    log.say(log.version(), {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
-    log.reviews(
-        {id_: {"label": BAD if id_ in bad else GOOD} for week in weeks for id_ in week[:labelled]}
-    )
+    log.say(log.version(), labels_in(ids, bad))
+    log.reviews(labels_in((id_ for week in weeks for id_ in week[:labelled]), bad))
 
 
 @pytest.fixture
@@ -161,41 +159,32 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         ) == ["raise_alarm"]
 
 
-def has_open_alarm(store: Store) -> bool:
-    return bool(read(store, open_alarms))
-
-
 @on_sqlite
-def test_a_rate_over_a_change_that_an_alarm_found_says_so(risen: Store) -> None:
-    assert not measure_rate(risen).caveats
-    watch(risen, by="test", now=LATER)
-    for _ in ("open", "acknowledged"):  # an acknowledged change still lies within the answers
-        (note,) = (each.values for each in measure_rate(risen).caveats if each.code == "alarm")
-        assert note == {"alarms": ["1"], "day": utc_day(datetime(2024, 11, 4, tzinfo=UTC))}
-        since = parse_where(["from=2024-11-04"])
-        # No note where the figure begins with the change.
-        assert not measure_rate(risen, where=since).caveats
-        if has_open_alarm(risen):
-            acknowledge(risen, 1, "a new index", by="library")
-
-
-@on_sqlite
-def test_a_rate_over_a_change_begins_with_the_share_since_then(risen: Store) -> None:
+def test_a_rate_over_a_change_that_an_alarm_found_says_so_and_begins_with_the_share_since_then(
+    risen: Store,
+) -> None:
     before = measure_rate(risen)
-    assert (before.headline.code, before.has("bad_answers_now")) == ("rate", False)
+    assert (before.headline.code, before.has("bad_answers_now"), before.caveats) == (
+        "rate",
+        False,
+        (),
+    )
     assert before.share.value == pytest.approx(0.32, abs=0.005)
     watch(risen, by="test", now=LATER)
-    later = measure_rate(risen, where=parse_where(["from=2024-11-04"]))
-    for _ in ("open", "acknowledged"):
+    since = parse_where(["from=2024-11-04"])
+    later = measure_rate(risen, where=since)
+    # No note where the figure begins with the change.
+    assert not later.caveats
+    for _ in ("open", "acknowledged"):  # an acknowledged change still lies within the answers
         over = measure_rate(risen, by="query_type")
+        (note,) = (each.values for each in over.caveats if each.code == "alarm")
+        assert note == {"alarms": ["1"], "day": utc_day(datetime(2024, 11, 4, tzinfo=UTC))}
         assert over.headline.code == "rate_since"
         assert (over.figure("bad_answers_now"), over.share) == (later.share, before.share)
-        if has_open_alarm(risen):
+        if read(risen, open_alarms):
             acknowledge(risen, 1, "a new index", by="library")
-    assert not measure_rate(risen, grade="groundedness").has("bad_answers_now")
-    assert not measure_rate(risen, labels_from=parse_where(["from=2024-11-04"])).has(
-        "bad_answers_now"
-    )
+    for choice in ({"grade": "groundedness"}, {"labels_from": since}):
+        assert not measure_rate(risen, **choice).has("bad_answers_now")
 
 
 @on_sqlite
@@ -228,8 +217,8 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
         # People find a tenth of the answers bad in every week. From the fifth week on, the judge
         # says four tenths.
         bad, judged = set(ids[::10]), set(ids[:: 10 if week < 4 else 2])
-        log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
-        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+        log.say(version, labels_in(ids, judged))
+        log.reviews(labels_in(ids, bad))
     (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
     assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
     trend = read(store, corrected_trend, now=LATER)
@@ -257,8 +246,8 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         # answers are bad.
         bad = ids[::10] if week < 4 else ids[: 3 * WEEKLY // 4]
         judged = set(bad[::2])
-        log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
-        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+        log.say(version, labels_in(ids, judged))
+        log.reviews(labels_in(ids, bad))
     trend = read(store, corrected_trend, now=LATER)
     rates = [each for _, monitor in trend.monitors for each in monitor.rates]
     assert [each.have_moved for each in rates] == [False]
@@ -452,7 +441,7 @@ def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Stor
             for place in range(WEEKLY)
         )
         bad = set(ids[: 10 if week < 8 else 36 - week % 3])
-        labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
+        labels = labels_in(ids, bad)
         log.say(version, labels)
         log.reviews(labels)
     (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)

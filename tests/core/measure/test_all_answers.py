@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where, read
+from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where, read
 from judgeboard.cli.app import run
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
@@ -19,7 +19,7 @@ from judgeboard.reports.agreement import next_command, report_page, result_lines
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.rates import OF_JUDGE, rate_lines
 from judgeboard.reviews.queues import close_queue
-from judgeboard.stats.estimates import complement, number_words
+from judgeboard.stats.estimates import complement
 from judgeboard.store.engine import Store
 from judging_log import address
 
@@ -27,23 +27,14 @@ from judging_log import address
 def label(
     log: GradedLog, ids: Collection[int], bad: Collection[int], reviewer: str = "mara"
 ) -> None:
-    log.reviews(
-        {each: {"label": BAD if each in bad else GOOD, "groundedness": 0.5} for each in ids},
-        reviewer,
-    )
+    log.reviews(labels_in(ids, bad, groundedness=0.5), reviewer)
 
 
 @pytest.fixture
 def judged(sqlite_log: GradedLog) -> list[int]:
     """240 answers. The judge calls the first 80 bad, and a rule flags them; it errs on every fourth of these."""
     ids = sqlite_log.answers(240)
-    sqlite_log.say(
-        sqlite_log.version(),
-        {
-            each: {"label": BAD if at < 80 else GOOD, "groundedness": 0.9}
-            for at, each in enumerate(ids)
-        },
-    )
+    sqlite_log.say(sqlite_log.version(), labels_in(ids, ids[:80], groundedness=0.9))
     sqlite_log.flag(ids[:80], "low_groundedness")
     return ids
 
@@ -169,28 +160,17 @@ def rate_and_agreement_agree(log: GradedLog) -> None:
             )
 
 
-def test_the_rate_has_the_figures_of_agreement_for_labels_of_all_answers(
-    sqlite_log: GradedLog, judged: list[int]
+def test_the_rate_has_the_figures_of_agreement_for_weighted_labels_and_those_of_all_answers(
+    flagged_and_drawn: GradedLog, judged: list[int]
 ) -> None:
-    label(sqlite_log, judged, truth(judged))
-    rate_and_agreement_agree(sqlite_log)
-    lines = list(rate_lines(measure_rate(sqlite_log.store)))
-    table = lines[lines.index("") + 1 :]
-    kappa = measure_agreement(sqlite_log.store).statistics["kappa"]
-    assert any(line.startswith("Cohen's kappa  ") and number_words(kappa) in line for line in table)
-
-
-def test_the_rate_has_the_figures_of_agreement_for_weighted_labels(
-    flagged_and_drawn: GradedLog,
-) -> None:
+    rate_and_agreement_agree(flagged_and_drawn)
+    label(flagged_and_drawn, judged[120:], truth(judged))
     rate_and_agreement_agree(flagged_and_drawn)
 
 
 def test_fewer_than_ten_labels_are_too_few_for_both(sqlite_log: GradedLog) -> None:
     ids = sqlite_log.answers(4)
-    sqlite_log.say(
-        sqlite_log.version(), {each: {"label": BAD if each in ids[:2] else GOOD} for each in ids}
-    )
+    sqlite_log.say(sqlite_log.version(), labels_in(ids, ids[:2]))
     label(sqlite_log, ids, ids[:2])
     rate_and_agreement_agree(sqlite_log)
     for rate in (measure_rate(sqlite_log.store), measure_rate(sqlite_log.store, target="these")):
@@ -227,21 +207,8 @@ def test_an_open_queue_is_continued_before_a_second_one_is_made(
 ) -> None:
     sqlite_log.flag([*judged[:10], *judged[80:100]], "random_sample")
     database = ["--db", address(sqlite_log.store)]
-    assert (
-        run(
-            [
-                "queue",
-                "create",
-                "check",
-                "--where",
-                "rule=random_sample",
-                "--order",
-                "random",
-                *database,
-            ]
-        )
-        == 0
-    )
+    words = ["queue", "create", "check", "--where", "rule=random_sample", "--order", "random"]
+    assert run([*words, *database]) == 0
     assert measure_rate(sqlite_log.store).next[0].values["command"] == "judgeboard queue list check"
     label(sqlite_log, judged[:3], truth(judged))
     result = measure_agreement(sqlite_log.store)
@@ -341,16 +308,9 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(
 ) -> None:
     log = sqlite_log
     thin, wide = (log.answers(120, query_type=name) for name in ("thin", "wide"))
-    verdicts = {
-        each: {"label": BAD if at < 40 else GOOD}
-        for ids in (thin, wide)
-        for at, each in enumerate(ids)
-    }
-    log.say(
-        log.version(),
-        {each: {**verdict, "groundedness": 0.9} for each, verdict in verdicts.items()},
-    )
-    log.flag([*thin[:40], *wide[:40]], "low_groundedness")
+    bad = [*thin[:40], *wide[:40]]
+    log.say(log.version(), labels_in([*thin, *wide], bad, groundedness=0.9))
+    log.flag(bad, "low_groundedness")
     log.flag([*thin[40:44], *wide[40:80]], "random_sample")
     labelled = [*thin[:44], *wide[:80]]
     label(log, labelled, {each for at, each in enumerate(labelled) if at % 4 == 0})
@@ -464,8 +424,8 @@ def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(
 def test_an_undecided_answer_widens_no_interval_beyond_what_it_could_be(store: Store) -> None:
     log = GradedLog(store)
     ids = log.answers(20)
-    log.say(log.version(), {each: {"label": BAD if each in ids[:5] else GOOD} for each in ids})
-    log.reviews({each: {"label": BAD if each in ids[:5] else GOOD} for each in ids[:-1]}, "ann")
+    log.say(log.version(), labels_in(ids, ids[:5]))
+    log.reviews(labels_in(ids[:-1], ids[:5]), "ann")
     log.review(ids[-1], "ann", label=GOOD)
     log.review(ids[-1], "bob", label=BAD)
     app, these = (measure_rate(log.store, target=target) for target in ("app", "these"))

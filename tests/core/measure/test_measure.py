@@ -6,14 +6,11 @@ import pytest
 from sqlalchemy import insert, select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where
-from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Status, Verdict
+from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where
+from judgeboard.domain import Decision, DimensionScore
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import AgreementResult
-from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT, REVIEW_SCORE
 
 SCORE = REVIEW_SCORE
@@ -65,10 +62,7 @@ def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
 @on_sqlite
 def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> None:
     ids = two_people(log)
-    log.say(
-        log.version(),
-        labels_where(ids, lambda place: place % 2),
-    )
+    log.say(log.version(), labels_where(ids, lambda place: place % 2))
     log.reviews({ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}}, "lena")
     for each in ids[:2]:
         log.review(each, "lead", label=BAD, stage="adjudication")
@@ -169,38 +163,27 @@ def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: 
 
 
 def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -> None:
-    ids = log.answers(12)
+    ids, version = log.answers(12), log.version("rubric")
+    levels = {each: 1 + place % 4 for place, each in enumerate(ids)}
+    log.say(
+        version,
+        {each: {"scores": (DimensionScore("style", of, "1-5"),)} for each, of in levels.items()},
+    )
+    reviews = log.reviews(labels_in(ids, ()))
+    rows = [
+        {"review_id": review, "dimension": "style", "value": of, "scale": "1-5"}
+        for review, of in zip(reviews, levels.values(), strict=True)
+    ]
     with log.store.writing() as connection:
-        version = ensure_version(connection, JudgeVersion("rubric", "rubric"))
-        judgments = [
-            NewJudgment(
-                each,
-                0,
-                0,
-                Verdict(Status.OK, scores=(DimensionScore("style", 1 + place % 4, "1-5"),)),
-            )
-            for place, each in enumerate(ids)
-        ]
-        store_judgments(connection, version, None, judgments)
-    for place, each in enumerate(ids):
-        review = log.review(each, label=GOOD)
-        with log.store.writing() as connection:
-            row = {
-                "review_id": review,
-                "dimension": "style",
-                "value": 1 + place % 4,
-                "scale": "1-5",
-            }
-            connection.execute(insert(SCORE), row)
+        connection.execute(insert(SCORE), rows)
     result = measure(log, grade="style")
     assert (result.n, result.about.grade, result.statistics["weighted_kappa"].value) == (
         12,
         "style",
         1,
     )
-    assert result.confusion.categories == tuple(
-        "12345"
-    )  # declared ones, also where nobody gave a 5
+    # Declared ones, also where nobody gave a 5.
+    assert result.confusion.categories == tuple("12345")
     with pytest.raises(NotFound, match=r"'stile'.*style"):
         measure(log, grade="stile")
 
@@ -208,14 +191,8 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
 @on_sqlite
 def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
     ids = log.answers(12)
-    log.say(
-        log.version("one"),
-        labels_where(ids, lambda place: place % 2),
-    )
-    log.say(
-        log.version("two"),
-        labels_where(ids, lambda place: place % 2),
-    )
+    log.say(log.version("one"), labels_where(ids, lambda place: place % 2))
+    log.say(log.version("two"), labels_where(ids, lambda place: place % 2))
     result = measure(log, of="judges")
     assert (
         result.n,
@@ -240,10 +217,7 @@ def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: G
 @on_sqlite
 def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog) -> None:
     ids = log.answers(100)
-    log.say(
-        log.version(),
-        labels_where(ids, lambda place: place < 3),
-    )
+    log.say(log.version(), labels_where(ids, lambda place: place < 3))
     log.reviews(labels_where(ids, lambda place: place in {1, 50, 70}))
     log.reviews(
         labels_where(ids, lambda place: place in {1, 51}),
@@ -257,15 +231,14 @@ def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog)
 
 @on_sqlite
 def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
-    short, long = (
-        log.answers(12, day=40, query_type="sql"),
-        log.answers(3, day=75, answer="x" * 700),
-    )
-    version = log.version()
-    for place, each in enumerate([*short, *long]):
-        log.say(version, {each: {"label": BAD if place % 2 else GOOD}})
-        log.review(each, label=BAD if place % 2 else GOOD)
-    known = {
+    ids = [
+        *log.answers(12, day=40, query_type="sql"),
+        *log.answers(3, day=75, answer="x" * 700),
+    ]
+    labels = labels_in(ids, ids[1::2])
+    log.say(log.version(), labels)
+    log.reviews(labels)
+    for by, expected in {
         "query_type": {"sql": 12, "unspecified": 3},
         "time": {"1970-02": 12, "1970-03": 3},
         "length": {"under 200": 12, "500 to 999": 3},
@@ -273,12 +246,10 @@ def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
         "source": {"log": 15},
         "rule": {"low_groundedness": 7, "no rule": 8},
         "judge_version": {"rag v1": 15},
-    }
-    for by, expected in known.items():
+    }.items():
         result = measure(log, by=by)
-        sizes = {each: result.figure("n", each).n for each in result.slices}
-        assert sizes == expected, by
-        for each, n in sizes.items():
+        assert {each: result.figure("n", each).n for each in result.slices} == expected, by
+        for each, n in expected.items():
             assert (result.figure("kappa", each).value is None) == (n < 10)
 
 
@@ -319,16 +290,13 @@ def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: Gr
 def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> None:
     ids, version = log.answers(12), log.version()
     log.say_all(version, ids, groundedness=0.8)
-    judgment = JUDGMENT.c
     with log.store.reading() as connection:
-        judgments = {
-            row[0]: row[1] for row in connection.execute(select(judgment.response_id, judgment.id))
-        }
-    log.say_all(
-        version, ids, groundedness=0.1
-    )  # judged again: what had been shown counts, not this
+        columns = select(JUDGMENT.c.response_id, JUDGMENT.c.id)
+        judgments = dict(connection.execute(columns).all())
+    # Judged again: what had been shown counts, not this.
+    log.say_all(version, ids, groundedness=0.1)
+    log.review_all(ids, groundedness=0.4, stage="blind")
     for place, each in enumerate(ids):
-        log.review(each, groundedness=0.4, stage="blind")
         after = 0.6 if place % 2 else 0.4
         log.review(each, groundedness=after, stage="revealed", judgment_seen_id=judgments[each])
     moved = measure(log, grade="groundedness").part("anchoring")

@@ -112,17 +112,6 @@ def test_stats_gives_the_figures_of_every_grade(demo: Store, uneven: Store) -> N
 
 
 @pytest.mark.shared
-def test_every_output_of_a_published_set_gives_the_same_figures(
-    ragtruth: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    judge = "approach_1_modernbert v1"
-    result = the_command_and_the_page_agree(ragtruth, judge, "label", "gold", "query_type", capsys)
-    the_report_agrees(ragtruth, result, "gold")
-    the_command_and_the_page_agree(ragtruth, judge, "groundedness", "gold", "query_type", capsys)
-    stats_agree(ragtruth, judge, ("label", "groundedness"))
-
-
-@pytest.mark.shared
 @pytest.mark.parametrize("human", SHOWN)
 def test_the_figures_of_published_pairs_are_those_of_the_command(
     pandalm: Store, human: Human, capsys: pytest.CaptureFixture[str]

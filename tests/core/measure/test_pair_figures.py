@@ -56,17 +56,8 @@ def compare(recorded: Path, llmbar: Path, capsys: pytest.CaptureFixture[str]) ->
 
     def compared(judge: str, *more: str) -> dict[str, Any]:
         database = llmbar if judge in LLMBAR else recorded
-        words = [
-            "compare",
-            "--recorded",
-            "--judge-version",
-            judge,
-            "--json",
-            "--db",
-            str(database),
-            *more,
-        ]
-        assert run(words) == 0
+        words = [*["compare", "--recorded", "--json", "--judge-version"], judge, *more]
+        assert run([*words, "--db", str(database)]) == 0
         content: dict[str, Any] = json.loads(capsys.readouterr().out)
         return content
 
@@ -148,16 +139,8 @@ def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
     right = sum(
         ab == ba == gold for ab, ba, gold in counted
     )  # gold and votes are A or B, so A and B make a wrong tie
-    words = [
-        "agreement",
-        "--unit",
-        "pairs",
-        "--judge-version",
-        judge,
-        "--inconsistent",
-        inconsistent,
-    ]
-    assert run([*words, "--by", "query_type", "--json", "--db", str(llmbar)]) == 0
+    words = f"agreement --unit pairs --by query_type --json --inconsistent {inconsistent}".split()
+    assert run([*words, "--judge-version", judge, "--db", str(llmbar)]) == 0
     result = json.loads(capsys.readouterr().out)
     of_all = {row["figure"]: row for row in result["rows"] if row["slice"] is None}
     accuracy, changed = of_all["accuracy"], of_all["changed_with_order"]

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where, read
+from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where, read
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.errors import BadInput
@@ -32,6 +32,7 @@ from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.tables import QUEUE, QUEUE_ITEM
 from judging_log import address
 from recordings import in_sample, records
+from shared_answers import published
 
 JUDGE = "track_b_modernbert"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -103,10 +104,7 @@ def rate_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., RateJson]:
 
 @pytest.fixture
 def expected(shared: Path) -> dict[str, Any]:
-    known: dict[str, Any] = json.loads((shared / "reading" / "validity-expected.json").read_text())[
-        "e1_rate"
-    ]
-    return known
+    return published(shared / "data", "e1_rate")
 
 
 def same(found: Estimate, known: Any) -> None:
@@ -192,11 +190,7 @@ def judged(log: GradedLog) -> list[int]:
 
 
 def judge(log: GradedLog, ids: list[int]) -> None:
-    verdicts = {
-        each: {"label": BAD if place % 4 == 0 else GOOD, "groundedness": 0.9}
-        for place, each in enumerate(ids)
-    }
-    log.say(log.version(), verdicts)
+    log.say(log.version(), labels_in(ids, ids[::4], groundedness=0.9))
 
 
 def draw(log: GradedLog, ids: Collection[int]) -> None:
@@ -210,7 +204,7 @@ def flag_worst_first(log: GradedLog, ids: list[int]) -> None:
 
 
 def label(log: GradedLog, ids: Collection[int], bad: Collection[int] = ()) -> None:
-    log.reviews({each: {"label": BAD if each in bad else GOOD} for each in ids})
+    log.reviews(labels_in(ids, bad))
 
 
 def bounds_of(result: Rate) -> tuple[float | None, float | None]:
@@ -268,26 +262,11 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(
 
 
 @on_sqlite
-def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]) -> None:
-    log.flag(judged[:10], "low_groundedness")
-    draw(log, judged[5:25])
-    label(log, judged[:25], judged[:6])
-    result = measure_rate(log.store)
-    assert result.about.counts["labels_not_counted"] == 0
-    assert result.about.counts["labels"] == 25
-    assert result.share.value == pytest.approx(6 / 40)
-
-
-@on_sqlite
 def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLog) -> None:
     few, many = (log.answers(120, query_type=name) for name in ("few", "many"))
-    verdicts = {
-        each: {"label": BAD if at < 60 else GOOD}
-        for ids in (few, many)
-        for at, each in enumerate(ids)
-    }
-    log.say(log.version(), verdicts)
-    log.flag([*few[:60], *many[:60]], "low_groundedness")
+    bad = [*few[:60], *many[:60]]
+    log.say(log.version(), labels_in([*few, *many], bad))
+    log.flag(bad, "low_groundedness")
     draw(log, [*few[60:62], *many[60:90]])
     label(log, [*few[:62], *many[:90]], [*few[:62], *many[:63]])
     alone = measure_rate(log.store, where=RowFilter(query_types=("few",)))
@@ -311,15 +290,6 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
         None,
     )
     assert "exact" in (precision.reason or "")
-
-
-@on_sqlite
-def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
-    draw(log, judged[20:])
-    label(log, judged[5:], judged[5:8])
-    result = measure_rate(log.store)
-    assert label_counts(result) == (20, 15)
-    assert (result.caveats[0].code, result.caveats[0].values) == ("picked_labels", {"n": 15})
 
 
 @on_sqlite
@@ -363,19 +333,6 @@ def test_flags_that_were_worked_worst_first_are_no_sample(
     assert result.about.counts["labels_not_counted"] == 12
     assert result.to_label is None or not result.to_label.uncounted
     assert {each[0] for each in strata_in(result)} == {"no", "yes"}
-
-
-@on_sqlite
-def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(
-    log: GradedLog, judged: list[int]
-) -> None:
-    flag_worst_first(log, judged[:30])
-    draw(log, judged[15:])
-    items = random_queue(log, judged[15:], rules=["random_sample"])
-    for each in judged[20:36]:
-        log.review(each, label=GOOD, queue_item_id=items[each])
-    result = measure_rate(log.store)
-    assert label_counts(result) == (16, 0)
 
 
 @on_sqlite
@@ -531,6 +488,7 @@ def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) 
     label(log, judged[18:25])  # two of the queue that were reviewed elsewhere, and five others
     result = measure_rate(log.store)
     assert label_counts(result) == (18, 7)
+    assert (result.caveats[0].code, result.caveats[0].values) == ("picked_labels", {"n": 7})
     narrower = measure_rate(log.store, where=parse_where(["source=log"]))
     assert narrower.about.counts["labels"] == 18
 
@@ -563,40 +521,33 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
 def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_drawn(
     log: GradedLog,
 ) -> None:
-    ids, version = log.answers(80), log.version()
-    log.say(version, {each: {"label": GOOD} for each in ids[:40]})
-    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[version.id])
+    """Neither of those that its judge judged later, nor of those that only another version judged."""
+    ids = log.answers(80)
+    drawn_for, newer = log.version("rag", prompt=1), log.version("rag", prompt=2)
+    for version in (drawn_for, newer):
+        log.say_all(version, ids[:40], label=GOOD)
+    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[drawn_for.id])
     for each, item in items.items():
         log.review(each, label=GOOD, queue_item_id=item)
-    assert measure_rate(log.store).share.value == 0
-    log.say(version, {each: {"label": GOOD} for each in ids[:20]})
-    # Answers that are judged again could be drawn.
-    assert measure_rate(log.store).share.value == 0
-    log.say(version, {each: {"label": GOOD} for each in ids[40:]})
-    result = measure_rate(log.store)
+
+    def shares() -> list[float | None]:
+        return [
+            measure_rate(log.store, judge_version=each.id).share.value
+            for each in (drawn_for, newer)
+        ]
+
+    log.say_all(drawn_for, ids[:20], label=GOOD)  # answers that are judged again could be drawn
+    assert shares() == [0, 0]
+    log.say_all(newer, ids[40:], label=GOOD)
+    assert shares() == [0, None]
+    log.say_all(drawn_for, ids[40:], label=GOOD)
+    result = measure_rate(log.store, judge_version=drawn_for.id)
     assert result.share.value is None
     assert result.to_label.answers == 40  # those that were judged later
     assert {(each.N, each.n, each.is_later) for each in result.strata} == {
         (40, 20, False),
         (40, 0, True),
     }
-
-
-@on_sqlite
-def test_a_planned_queue_says_nothing_of_answers_that_only_another_judge_judged(
-    log: GradedLog,
-) -> None:
-    ids = log.answers(80)
-    drawn_for, newer = log.version("rag", prompt=1), log.version("rag", prompt=2)
-    log.say(drawn_for, {each: {"label": GOOD} for each in ids[:40]})
-    log.say(newer, {each: {"label": GOOD} for each in ids[:40]})
-    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[drawn_for.id])
-    for each, item in items.items():
-        log.review(each, label=GOOD, queue_item_id=item)
-    assert measure_rate(log.store, judge_version=newer.id).share.value == 0
-    log.say(newer, {each: {"label": GOOD} for each in ids[40:]})
-    assert measure_rate(log.store, judge_version=newer.id).share.value is None
-    assert measure_rate(log.store, judge_version=drawn_for.id).share.value == 0
 
 
 @on_sqlite
@@ -669,18 +620,6 @@ def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(
     result = measure_rate(log.store)
     assert strata_in(result) == [("no", None, 40, 15)]
     assert result.share.value == pytest.approx(2 / 15)
-
-
-@on_sqlite
-def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(
-    log: GradedLog, judged: list[int]
-) -> None:
-    log.flag(judged[:20], "low_groundedness")
-    draw(log, judged[5:15])
-    label(log, judged[5:15], judged[5:8])
-    result = measure_rate(log.store)
-    assert result.share.value is None
-    assert (result.to_label.answers, result.to_label.labelled) == (20, 0)
 
 
 @on_sqlite

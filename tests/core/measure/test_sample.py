@@ -170,12 +170,10 @@ class ChangingLog:
             )
 
     def set_primary_judge(self) -> None:
-        with self.store.writing() as connection:
-            set_setting(connection, "primary_judge", self.rng.choice(self.versions).name, "test")
+        self.log.set("primary_judge", self.rng.choice(self.versions).name)
 
     def draw_at_random(self) -> None:
-        with self.store.writing() as connection:
-            set_setting(connection, "random_share", self.rng.choice([0, 0.5]), "test")
+        self.log.set("random_share", self.rng.choice([0, 0.5]))
 
     def make_queue(self) -> None:
         self.number += 1
@@ -216,7 +214,8 @@ def test_after_every_change_what_is_kept_equals_what_is_read_anew(
     log.answers(12, query_type="A")
     for _ in range(3):
         changing.judge()
-    for _ in range(STEPS):
+    # The tables are read by the same statements on both engines.
+    for _ in range(STEPS if store.is_sqlite else STEPS // 3):
         change = rng.choice(CHANGES)
         change(changing)
         with closing(anew(store)) as fresh:

@@ -11,7 +11,7 @@ from scipy.stats import beta
 from sqlalchemy import func, select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where, read
+from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where, read
 from judgeboard.domain import Estimate, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.confident_verdicts import measure_confident_verdicts
@@ -41,10 +41,8 @@ from judgeboard.people.roster import raise_flags
 from judgeboard.reports.thresholds import thresholds_table
 from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.thresholds import DELTA, labels_to_pass
-from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import verdict_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import get_version
 from judgeboard.store.response_pages import rules_of
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, StoredVersion
@@ -56,13 +54,13 @@ def judged(
     """One answer in ``share_bad`` (0: none) is bad, and the judge gives it a low score. A person labels all answers."""
     ids = log.answers(n, query_type=query_type)
     version = log.version("rag")
-    bad = {each: share_bad > 0 and place % share_bad == 0 for place, each in enumerate(ids)}
+    bad = {*ids[::share_bad]} if share_bad else set[int]()
     scores = {
-        each: (place * 37 % 101) / 250 + (0.05 if bad[each] else 0.55)
+        each: (place * 37 % 101) / 250 + (0.05 if each in bad else 0.55)
         for place, each in enumerate(ids)
     }
     log.say(version, {each: {"groundedness": round(scores[each], 4)} for each in ids})
-    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
+    log.reviews(labels_in(ids, bad))
     return version
 
 
@@ -81,8 +79,7 @@ def labelled_flags(graded_once: Any) -> LabelledFlags:
         share_bad: float, random_share: float = 0.1, rest_bad_every: int = 10
     ) -> tuple[GradedLog, StoredVersion]:
         def draw(log: GradedLog) -> None:
-            with log.store.writing() as connection:
-                set_setting(connection, "random_share", random_share, "test")
+            log.set("random_share", random_share)
 
         def fill(log: GradedLog) -> StoredVersion:
             draw(log)
@@ -98,11 +95,7 @@ def labelled_flags(graded_once: Any) -> LabelledFlags:
             )
             log.reviews(labels_where(flagged, lambda place: place % 10 < 10 * share_bad))
             drawn = read(log.store, rules_of, np.array(rest))["random_sample"].tolist()
-            bad = {
-                each: rest_bad_every > 0 and place % rest_bad_every == 0
-                for place, each in enumerate(drawn)
-            }
-            log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in drawn})
+            log.reviews(labels_in(drawn, drawn[::rest_bad_every] if rest_bad_every else ()))
             return version
 
         log, version = graded_once(
@@ -117,8 +110,7 @@ def labelled_flags(graded_once: Any) -> LabelledFlags:
 @on_sqlite
 def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log: GradedLog) -> None:
     judged(log)
-    with log.store.writing() as connection:
-        set_setting(connection, "low_groundedness", 0.9, "test")
+    log.set("low_groundedness", 0.9)
     (chosen,) = read(log.store, measure_threshold, Goal("recall", 0.8))
     assert advised_setting(chosen) is not None
     assert advised_setting(chosen) < 0.9
@@ -219,8 +211,7 @@ def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_b
     assert before.change.flags == 0
     assert at.flags == low
     assert at.change.flags == low - before.flags > 0
-    with log.store.writing() as connection:
-        set_setting(connection, "low_groundedness_by_type", ["sql=0.62"], "test")
+    log.set("low_groundedness_by_type", ["sql=0.62"])
     raise_flags(log.store)
     with log.store.reading() as connection:
         after = load_sample(connection, versions[:1])
@@ -305,8 +296,7 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
 def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_rest(
     log: GradedLog,
 ) -> None:
-    with log.store.writing() as connection:
-        set_setting(connection, "random_share", 0.2, "test")
+    log.set("random_share", 0.2)
     version, ids = log.version("rag"), log.answers(400)
     flagged, rest = ids[:100], ids[100:]
     log.say(
@@ -554,8 +544,7 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
     assert chosen.figure("recall", CHOSEN).value is not None
     # Bad answers with a confident verdict are never flagged.
     assert chosen.figure("recall", CHOSEN).value < 1
-    with log.store.writing() as connection:
-        set_setting(connection, "low_groundedness", advised_setting(chosen), "test")
+    log.set("low_groundedness", advised_setting(chosen))
     raise_flags(log.store)
     with log.store.reading() as connection:
         assert (
@@ -568,12 +557,10 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
 @on_sqlite
 def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: GradedLog) -> None:
     version = judged(log)
-    with log.store.writing() as connection:
-        set_setting(connection, "low_groundedness", 0.7, "test")
+    log.set("low_groundedness", 0.7)
     (chosen,) = read(log.store, measure_threshold, Goal("recall", 0.8))
     before = measure_rate(log.store).figure("agreement")
-    with log.store.writing() as connection:
-        set_setting(connection, "low_groundedness", advised_setting(chosen), "test")
+    log.set("low_groundedness", advised_setting(chosen))
     after = measure_rate(log.store).figure("agreement")
     assert before.value != after.value
     (verdicts,) = (
@@ -610,22 +597,14 @@ def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(
 def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: GradedLog) -> None:
     """Answers with a groundedness of 0.55 are bad only in the half of the labels that chooses."""
     version, ids = log.version("rag"), log.answers(400)
-    log.say(
-        version,
-        {
-            each: {"groundedness": (0.1, 0.55, 0.9, 0.9)[place % 4]}
-            for place, each in enumerate(ids)
-        },
-    )
+    scores = zip(ids, (0.1, 0.55, 0.9, 0.9) * 100, strict=True)
+    log.say(version, {each: {"groundedness": score} for each, score in scores})
     sample = read(log.store, load_sample, [version], flags=True)
     choosing = dict(
         zip(sample.judged.response_ids.tolist(), sample.judged.choosing.tolist(), strict=True)
     )
-    bad = {
-        each: place % 4 == 0 or (place % 4 == 1 and choosing[each])
-        for place, each in enumerate(ids)
-    }
-    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
+    bad = {*ids[::4], *(each for each in ids[1::4] if choosing[each])}
+    log.reviews(labels_in(ids, bad))
     result = read(log.store, measure_threshold, Goal("cost", 5))
     (chosen,) = result
     assert chosen.figure("cost_change", CHOSEN).low > 0
@@ -720,24 +699,6 @@ def test_a_setting_flags_what_the_threshold_flags_with_the_fewest_decimals() -> 
     assert setting_of(0.802556, badness) == 0.197445
 
 
-@pytest.mark.shared
-def test_thresholds_of_ragtruth_reach_their_goal_on_the_other_half(ragtruth: Store) -> None:
-    with ragtruth.reading() as connection:
-        sample = load_sample(connection, [get_version(connection, "track_b_modernbert")])
-        result = threshold_result(sample, Goal("recall", 0.8), by_query_type=True)
-        confident = measure_confident_verdicts(
-            connection, 0.9, jury=["track_b_modernbert", "approach_1_modernbert", "track_a_deberta"]
-        )
-    assert (
-        sample.labels.n,
-        len(np.unique(sample.labels.groups)),
-        int(sample.labels.bad.sum()),
-    ) == (1344, 225, 493)
-    assert sample.labels.by_lot.all()
-    assert {each.about.where["query_type"] for each in result} == {"Data2txt", "QA", "Summary"}
-    assert confident.figure("agreement").value > 0.9
-
-
 @on_sqlite
 def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -> None:
     ids = log.answers(20)
@@ -766,8 +727,7 @@ def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_noth
 def test_a_primary_judge_without_verdicts_is_named(log: GradedLog) -> None:
     judged(log, 12)
     log.version("other")
-    with log.store.writing() as connection:
-        set_setting(connection, "primary_judge", "other", "test")
+    log.set("primary_judge", "other")
     with (
         log.store.reading() as connection,
         pytest.raises(NotFound, match=r"^other .*--judge-version"),
@@ -792,26 +752,33 @@ def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log:
 AT = AtThreshold(0.5, 30, *[unmeasured(0, "")] * 4, QueueChange(0, unmeasured(0, "")), 0)
 
 
+def from_(low: float) -> Estimate:
+    return measured(0.9, 100, (low, 0.95))
+
+
+UNKNOWN = unmeasured(3, "too few")
+
+
 @pytest.mark.parametrize(
     ("aim", "in_force", "held_out", "flags", "code"),
     [
-        ("recall", measured(0.9, 100, (0.85, 0.95)), None, None, "threshold_keep"),
-        ("recall", measured(0.9, 100, (0.85, 0.95)), None, 20, "threshold_keep_or_change"),
-        ("recall", measured(0.9, 100, (0.85, 0.95)), None, 40, "threshold_keep"),
-        ("precision", measured(0.9, 100, (0.85, 0.95)), None, 40, "threshold_keep_or_change"),
-        ("precision", measured(0.9, 100, (0.85, 0.95)), None, 20, "threshold_keep"),
-        ("recall", measured(0.9, 100, (0.7, 0.95)), None, None, "threshold_not_shown"),
-        ("recall", measured(0.9, 100, (0.7, 0.95)), None, 40, "threshold_change"),
-        ("recall", unmeasured(3, "too few"), None, 40, "threshold_change"),
+        ("recall", from_(0.85), UNKNOWN, None, "threshold_keep"),
+        ("recall", from_(0.85), UNKNOWN, 20, "threshold_keep_or_change"),
+        ("recall", from_(0.85), UNKNOWN, 40, "threshold_keep"),
+        ("precision", from_(0.85), UNKNOWN, 40, "threshold_keep_or_change"),
+        ("precision", from_(0.85), UNKNOWN, 20, "threshold_keep"),
+        ("recall", from_(0.7), UNKNOWN, None, "threshold_not_shown"),
+        ("recall", from_(0.7), UNKNOWN, 40, "threshold_change"),
+        ("recall", UNKNOWN, UNKNOWN, 40, "threshold_change"),
         # All labels show no error, so they have no interval: the other half has one.
-        ("recall", measured(1.0, 100), measured(1.0, 50, (0.9, 1.0)), None, "threshold_keep"),
-        ("recall", measured(1.0, 2), measured(1.0, 2, (0.9, 1.0)), None, "threshold_not_shown"),
+        ("recall", measured(1.0, 100), from_(0.9), None, "threshold_keep"),
+        ("recall", measured(1.0, 2), from_(0.9), None, "threshold_not_shown"),
     ],
 )
 def test_a_threshold_is_kept_if_the_labels_show_that_it_reaches_the_goal(
-    aim: Aim, in_force: Estimate, held_out: Estimate | None, flags: int | None, code: str
+    aim: Aim, in_force: Estimate, held_out: Estimate, flags: int | None, code: str
 ) -> None:
-    today, same = (replace(AT, **{aim: each or unmeasured(0, "")}) for each in (in_force, held_out))
+    today, same = (replace(AT, **{aim: each}) for each in (in_force, held_out))
     chosen = None if flags is None else replace(AT, flags=flags)
     assert decision(Goal(aim, 0.8), today, same, chosen) == code
     if chosen is not None:
@@ -824,7 +791,7 @@ def test_a_threshold_is_kept_if_the_labels_show_that_it_reaches_the_goal(
         (measured(-0.2, 20, (-0.3, -0.1)), "threshold_cheaper"),
         (measured(0.2, 20, (0.1, 0.3)), "threshold_costs_more"),
         (measured(0.1, 20, (-0.1, 0.3)), "threshold_cost_not_shown"),
-        (unmeasured(3, "too few"), "threshold_cost_not_shown"),
+        (UNKNOWN, "threshold_cost_not_shown"),
     ],
 )
 def test_a_threshold_is_cheaper_if_the_whole_interval_is(change: Estimate, code: str) -> None:

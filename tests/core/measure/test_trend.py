@@ -151,20 +151,7 @@ def test_weeks_begin_on_monday_in_utc() -> None:
     assert start_of(MONDAY + 3, "day") == MONDAY + 3
 
 
-def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
-    version = sqlite_log.version()
-    for week in (0, 1, 3):
-        sqlite_log.say_all(version, sqlite_log.answers(2, day=MONDAY + 7 * week), groundedness=0.9)
-    (panel,) = shown(sqlite_log).panels
-    assert [(point.start, point.end, point.segment) for point in panel.points] == [
-        (MONDAY, MONDAY + 6, 0),
-        (MONDAY + 7, MONDAY + 13, 0),
-        (MONDAY + 21, MONDAY + 27, 1),
-    ]
-    assert panel.empty == (MONDAY + 14,)
-
-
-def test_empty_weeks_before_and_after_the_points_of_a_query_type_are_counted(
+def test_an_empty_week_stays_a_gap_also_before_and_after_the_points_of_a_query_type(
     sqlite_log: GradedLog,
 ) -> None:
     version = sqlite_log.version()
@@ -172,24 +159,34 @@ def test_empty_weeks_before_and_after_the_points_of_a_query_type_are_counted(
         ids = sqlite_log.answers(2, day=MONDAY + 7 * week, query_type=query_type)
         sqlite_log.say_all(version, ids, groundedness=0.9)
     figures = shown(sqlite_log)
-    empty = {
-        panel.group: [(start - MONDAY) // 7 for start in panel.empty] for panel in figures.panels
+    weeks = {
+        panel.group: (
+            [((point.start - MONDAY) // 7, point.segment) for point in panel.points],
+            [(start - MONDAY) // 7 for start in panel.empty],
+        )
+        for panel in figures.panels
     }
-    assert empty == {"All answers": [3, 4], "sql": [1, 2, 3, 4], "plain": [0, 3, 4, 5]}
+    assert weeks == {
+        "All answers": ([(0, 0), (1, 0), (2, 0), (5, 1)], [3, 4]),
+        "sql": ([(0, 0), (5, 1)], [1, 2, 3, 4]),
+        "plain": ([(1, 0), (2, 0)], [0, 3, 4, 5]),
+    }
+    assert {point.end - point.start for panel in figures.panels for point in panel.points} == {6}
 
 
-def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedLog) -> None:
-    version = sqlite_log.version()
-    sqlite_log.say_all(version, sqlite_log.answers(3), quality=3)
+@pytest.mark.parametrize(
+    ("n", "day", "code"),
+    [(0, None, "not_judged"), (3, None, "no_times"), (1, 0, "no_plausible_date")],
+)
+def test_a_trend_without_points_says_why(
+    sqlite_log: GradedLog, n: int, day: int | None, code: str
+) -> None:
+    if n:
+        sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(n, day=day), quality=3)
     drawn = shown(sqlite_log, measure="quality")
-    (panel,) = drawn.panels
-    assert (panel.points, panel.n, panel.without_time) == ((), 0, 3)
-    assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [3]
-    assert drawn.changes.headline.code == "no_times"
-    sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
-    assert [(each.n, each.reason) for each in shown(sqlite_log, measure="quality").left_out] == [
-        (3, "no_time")
-    ]
+    assert [panel.points for panel in drawn.panels] in ([], [()])
+    assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [n] * bool(n)
+    assert (drawn.judge, drawn.changes.headline.code) == ("rag" if n else None, code)
 
 
 @pytest.mark.parametrize(
@@ -219,11 +216,6 @@ def test_the_first_plausible_day_is_drawn(sqlite_log: GradedLog) -> None:
     drawn = shown(sqlite_log, measure="quality", period="day")
     assert [point.start for point in drawn.panels[0].points] == [first]
     assert drawn.left_out == ()
-
-
-def test_a_log_with_wrong_dates_only_says_so(sqlite_log: GradedLog) -> None:
-    sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(1, day=0), quality=3)
-    assert shown(sqlite_log, measure="quality").changes.headline.code == "no_plausible_date"
 
 
 @on_sqlite
@@ -273,10 +265,8 @@ def test_the_share_flagged_counts_each_answer_once_and_all_answers(log: GradedLo
 
 
 def test_the_random_sample_is_not_a_reason(sqlite_log: GradedLog) -> None:
-    from judgeboard.store.settings import set_setting
 
-    with sqlite_log.store.writing() as connection:
-        set_setting(connection, "random_share", 1, "test")
+    sqlite_log.set("random_share", 1)
     sqlite_log.answers(3, day=MONDAY)
     (panel,) = shown(sqlite_log, measure="flagged_share").panels
     assert panel.points[0].estimate.value == 0
@@ -320,26 +310,16 @@ def test_a_trend_of_a_criterion_names_no_measure(sqlite_log: GradedLog) -> None:
     assert [point.estimate.value for point in drawn.panels[0].points] == [2.0]
 
 
-def test_last_keeps_the_newest_periods(sqlite_log: GradedLog) -> None:
-    version = sqlite_log.version()
-    for week in range(5):
-        sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY + 7 * week), groundedness=0.9)
-    starts = [point.start for point in shown(sqlite_log, last=2).panels[0].points]
-    assert starts == [MONDAY + 21, MONDAY + 28]
-
-
 def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
     for query_type in ("a", "b", "c"):
         for week in range(6):
             low = query_type == "c" and week >= 4
             ids = sqlite_log.answers(15, day=MONDAY + 7 * week, query_type=query_type)
+            level = 0.3 if low else 0.8
             sqlite_log.say(
                 version,
-                {
-                    each: {"groundedness": (0.3 if low else 0.8) + index / 100}
-                    for index, each in enumerate(ids)
-                },
+                {each: {"groundedness": level + at / 100} for at, each in enumerate(ids)},
             )
     drawn = shown(sqlite_log)
     assert [panel.group for panel in drawn.panels] == [ALL_ANSWERS, "c", "a", "b"]
@@ -490,13 +470,6 @@ def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(
         drawn = sorted(sum(random.choices(means, k=40)) / 40 for _ in range(2_000))
         width = side.high - side.low
         assert width == pytest.approx(drawn[1_950] - drawn[50], rel=0.15)
-
-
-@on_sqlite
-def test_nothing_judged_is_an_empty_trend_with_the_next_command(log: GradedLog) -> None:
-    drawn = shown(log)
-    assert (drawn.judge, drawn.panels) == (None, ())
-    assert drawn.changes.headline.code == "not_judged"
 
 
 def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLog) -> None:

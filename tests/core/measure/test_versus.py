@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, NOON, GradedLog, labels_where, read
+from graded_log import BAD, GOOD, GradedLog, labels_in, read
 from judgeboard.cli.app import run
 from judgeboard.domain import QueueOrder, Status
 from judgeboard.errors import BadInput
@@ -31,9 +31,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.queues import new_queue
-from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE
+from judgeboard.store.tables import QUEUE_ITEM, RESPONSE
 from judging_log import address
 from recordings import in_sample, records
+from shared_answers import published, shared_answers
 
 Command = Callable[..., tuple[int, Any]]
 SIX_DIGITS = 1e-6
@@ -52,11 +53,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 
 @pytest.fixture(scope="module")
 def expected(shared: Path) -> dict[str, Any]:
-    file = shared / "reading" / "validity-expected.json"
-    if not file.is_file():
-        pytest.skip("the expected figures are absent")
-    figures: dict[str, Any] = json.loads(file.read_text())
-    return figures
+    return published(shared / "data", "e6_align")
 
 
 def named(versions: Iterable[str]) -> list[str]:
@@ -108,7 +105,7 @@ def test_judge_versions_compare_as_published(
         words = (first, second)
         exit_code, output = command(store, "compare", "versions", *words)
         assert (exit_code, output["conclusion"]) == (code, reached)
-        known, rows = expected["e6_align"][name], rows_of(output)
+        known, rows = expected[name], rows_of(output)
         change = rows["change"]
         assert versus_figures(output) == expected_figures(known)
         assert (change["low"], change["high"]) == pytest.approx(
@@ -139,9 +136,9 @@ def test_a_random_sample_compares_as_published(
     exit_code, output = command(store, "compare", "versions", *words)
     counts, rows = output["about"]["counts"], rows_of(output)
     assert (exit_code, counts["differing"], counts["answers"]) == (2, 241, 1344)
-    assert versus_figures(output) == expected_figures(expected["e6_align"]["129 labels"])
+    assert versus_figures(output) == expected_figures(expected["129 labels"])
     assert rows["p_mcnemar"]["value"] == pytest.approx(
-        expected["e6_align"]["129 labels"]["p_mcnemar"], rel=1e-3
+        expected["129 labels"]["p_mcnemar"], rel=1e-3
     )
     assert output["caveats"] == []
     # The printed plan asks for as many labels as the comparison.
@@ -164,7 +161,7 @@ def test_held_out_answers_compare_as_published(
     ]
     store, known = (
         labelled_ragtruth("all", lambda _row: True),
-        expected["e6_align"]["held-out half"],
+        expected["held-out half"],
     )
     versions = ("approach_1_modernbert", "track_b_modernbert")
     with store.reading() as connection:
@@ -188,16 +185,11 @@ def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
     labelled_ragtruth: Callable[..., Store], command: Command, shared: Path
 ) -> None:
     """On the labelled answers alone, the second judge is right more often; on all it is worse by 4 points."""
-    flagged = {
-        row["response_id"]
-        for row in records(shared / "data" / "ragtruth.judgements.jsonl.gz")
-        if (row["judge"], row["label"]) == ("track_b_modernbert", BAD)
-    }
+    answers, drawn = shared_answers(shared / "data"), in_sample(0.05)
+    flagged = {answers.ids[row] for row in np.flatnonzero(answers.judged_bad["track_b_modernbert"])}
     words = ("track_b_modernbert", "approach_1_modernbert")
-
-    drawn = in_sample(0.05)
     with_sample = labelled_ragtruth(
-        "flagged and a sample", lambda row: row["id"] in flagged or drawn(row), 0.05
+        "flagged and a sample", lambda row: str(row["id"]) in flagged or drawn(row), 0.05
     )
     exit_code, output = command(with_sample, "compare", "versions", *words)
     rows = rows_of(output)
@@ -313,18 +305,7 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
     result = read(log.store, compare_versions, "old", "new")
     change, needed = numbers(result, "change", "labels_needed")
     assert 160 < needed <= 800
-    run(
-        [
-            "labels",
-            "plan",
-            "--for",
-            "judges",
-            "--reach",
-            f"{abs(change or 0):.6g}",
-            "--json",
-            *words,
-        ]
-    )
+    run([*f"labels plan --for judges --json --reach {abs(change or 0):.6g}".split(), *words])
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
     more = int(next(row["value"] for row in plan["rows"] if row["figure"] == "more"))
     assert 0 < more < needed / 4
@@ -338,18 +319,7 @@ def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
     first, second = [BAD] * 12 + [GOOD] * 80, [GOOD] * 12 + [BAD] * 80
     people = [GOOD] * 12 + [GOOD] * 8 + [BAD] * 2 + [None] * 70
     ids = two_judges(log, first, second, people)
-    row = {
-        "query_type": "",
-        "source": "log",
-        "rule": "random_sample",
-        "created_at": NOON,
-        "state": "open",
-    }
-    rows = [
-        row | {"response_id": each, "raise_key": str(each), "severity": 0} for each in ids[12:22]
-    ]
-    with log.store.writing() as connection:
-        connection.execute(insert(FLAG), rows)
+    log.flag(ids[12:22], "random_sample", 0)
     result = read(log.store, compare_versions, "old", "new")
     assert numbers(result, "only_first", "only_second") == (8, 14)
     assert result.figure("change").value < 0
@@ -403,23 +373,11 @@ def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> Non
     """Where one version flags, all answers are labelled. These labels count in both orders."""
     log = sqlite_log
     ids = log.answers(240)
-    log.say(
-        log.version("rag"),
-        labels_where(ids, lambda at: at < 80),
-    )
-    log.say(
-        log.version("nli"),
-        labels_where(ids, lambda at: not (at % 3)),
-    )
+    log.say(log.version("rag"), labels_in(ids, ids[:80]))
+    log.say(log.version("nli"), labels_in(ids, ids[::3]))
     log.flag(ids[:100], "low_groundedness")
     log.flag(ids[::4], "random_sample")
-    log.reviews(
-        {
-            each: {"label": GOOD if at % 5 else BAD}
-            for at, each in enumerate(ids)
-            if at < 80 or at % 4 == 0
-        }
-    )
+    log.reviews(labels_in([*ids[:80], *ids[80::4]], ids[::5]))
     with log.store.reading() as connection:
         there, back = (
             compare_versions(connection, "rag", "nli"),

@@ -63,7 +63,7 @@ def by_the_book(judge, values, epsilon, kind):
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 0.2, 0.3]))
 @example(2128, 0.1)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_labels_are_tested_as_the_paper_says(seed, epsilon):
     judge, values = made(seed=seed)
     got = alternative_annotator_test(judge, people(values), epsilon)
@@ -79,7 +79,7 @@ def test_labels_are_tested_as_the_paper_says(seed, epsilon):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_scores_are_held_against_the_root_of_their_squared_distance(seed):
     rng = np.random.default_rng(seed)
     truth = rng.random(90)

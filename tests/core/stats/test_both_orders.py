@@ -1,5 +1,6 @@
 """What holds of verdicts in both orders, whatever they are."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 
 import numpy as np
@@ -19,13 +20,17 @@ rows_of_pairs = st.lists(
 )
 
 
+def any_pairs(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test on the verdicts of any pairs."""
+    return settings(max_examples=40)(given(rows_of_pairs)(test))
+
+
 def columns(rows: Rows) -> tuple[OrderVerdicts, np.ndarray]:
     ab, ba, gold = np.array(rows, dtype=np.int64).T
     return OrderVerdicts(ab, ba), gold
 
 
-@given(rows_of_pairs)
-@settings(max_examples=40, deadline=None)
+@any_pairs
 def test_every_pair_comes_to_one_thing(rows: Rows) -> None:
     counts = columns(rows)[0].counts()
     consistent = counts.wins_a + counts.wins_b + counts.ties
@@ -33,8 +38,7 @@ def test_every_pair_comes_to_one_thing(rows: Rows) -> None:
     assert counts.both_usable + counts.unmeasured == counts.pairs == len(rows)
 
 
-@given(rows_of_pairs)
-@settings(max_examples=40, deadline=None)
+@any_pairs
 def test_the_names_of_the_answers_mean_nothing(rows: Rows) -> None:
     verdicts, gold = columns(rows)
     mirrored = OrderVerdicts(
@@ -51,8 +55,7 @@ def test_the_names_of_the_answers_mean_nothing(rows: Rows) -> None:
         assert (ours.value, ours.n) == (theirs.value, theirs.n)
 
 
-@given(rows_of_pairs)
-@settings(max_examples=40, deadline=None)
+@any_pairs
 def test_verdicts_that_change_lean_to_one_of_the_two_places(rows: Rows) -> None:
     verdicts, _ = columns(rows)
     changed, parts = (
@@ -65,8 +68,7 @@ def test_verdicts_that_change_lean_to_one_of_the_two_places(rows: Rows) -> None:
         assert (parts[0].value, parts[0].n) == (mirrored.value, changed.n)
 
 
-@given(rows_of_pairs)
-@settings(max_examples=40, deadline=None)
+@any_pairs
 def test_the_other_place_gets_the_rest(rows: Rows) -> None:
     verdicts, _ = columns(rows)
     first = verdicts.first_position()
@@ -78,8 +80,7 @@ def test_the_other_place_gets_the_rest(rows: Rows) -> None:
         assert first.low is None or first.low <= first.value <= (first.high or 1)
 
 
-@given(rows_of_pairs)
-@settings(max_examples=40, deadline=None)
+@any_pairs
 def test_wrong_is_never_better_than_a_tie_and_nothing_is_nan(rows: Rows) -> None:
     verdicts, gold = columns(rows)
     tie, wrong = (
@@ -98,8 +99,7 @@ def test_a_judge_of_one_order_cannot_have_verdicts_in_both() -> None:
         OrderVerdicts(np.array([0]), np.array([1]), one_order=True)
 
 
-@given(rows_of_pairs)
-@settings(max_examples=40, deadline=None)
+@any_pairs
 def test_the_net_vote_is_the_sum_of_both_votes(rows: Rows) -> None:
     verdicts, _ = columns(rows)
     votes, both = np.array([-1, 1, 0]), verdicts.both  # A, B, TIE
@@ -109,8 +109,7 @@ def test_the_net_vote_is_the_sum_of_both_votes(rows: Rows) -> None:
     assert (votes[net[both]] == np.sign(summed)).all()
 
 
-@given(rows_of_pairs)
-@settings(max_examples=40, deadline=None)
+@any_pairs
 def test_however_a_contradiction_counts_consistent_verdicts_stay(rows: Rows) -> None:
     verdicts, gold = columns(rows)
     consistent = verdicts.both & (verdicts.ab == verdicts.ba)

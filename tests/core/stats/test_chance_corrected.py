@@ -30,7 +30,7 @@ from rating_tables import made_ratings, ratings, tables
 
 
 @given(case=tables(gaps=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_it_equals_statsmodels_or_is_undefined(case):
     from statsmodels.stats.inter_rater import fleiss_kappa
 
@@ -64,7 +64,7 @@ def test_without_two_ratings_of_anything_it_is_undefined():
 
 
 @given(case=tables())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_percent_agreement_is_that_of_pairs_counted_one_by_one(case):
     from itertools import combinations
 
@@ -100,7 +100,7 @@ def by_irrcac(table, k):
 
 
 @given(case=tables())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_it_equals_irrcac_also_with_gaps_and_categories_that_never_occur(case):
     k, table = case
     got = gwet(ratings(table, k))
@@ -128,7 +128,7 @@ def test_without_single_ratings_its_error_is_near_that_of_irrcac():
 
 
 @given(case=tables(gaps=False))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_two_raters_give_from_their_table_what_they_give_as_a_matrix(case):
     k, table = case
     two = np.array(table)[:, :2]
@@ -289,7 +289,7 @@ def by_krippendorff(values, metric):
 
 @pytest.mark.parametrize("metric", METRICS)
 @given(case=tables())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_it_equals_the_krippendorff_package_or_is_undefined(metric, case):
     k, table = case
     rated = ratings(table, k)
@@ -305,7 +305,7 @@ def test_it_equals_the_krippendorff_package_or_is_undefined(metric, case):
 
 @pytest.mark.parametrize("metric", ["ordinal", "interval"])
 @given(st.integers(0, 10_000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_scores_too(metric, seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(0, 1, (20, 1)).round(1) + rng.normal(0, 0.5, (20, 3)).round(1)
@@ -337,7 +337,7 @@ def test_the_worked_example_of_its_author():
 
 @pytest.mark.parametrize("metric", METRICS)
 @given(case=tables(gaps=False))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_alpha_of_two_raters_is_the_same_from_their_table_as_from_a_matrix(metric, case):
     k, table = case
     two = np.array(table)[:, :2]

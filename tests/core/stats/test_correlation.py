@@ -22,7 +22,7 @@ def clustered(seed=0, n=500, groups=110, levels=10):
 
 
 @given(st.lists(st.tuples(scores, scores), min_size=2, max_size=60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_point_figures_equal_scipy(rows):
     from scipy import stats
 
@@ -155,7 +155,6 @@ tied_pairs = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=
 
 
 @given(tied_pairs)
-@settings(max_examples=100, deadline=None)
 def test_it_equals_scipy_or_is_undefined(rows):
     from scipy.stats import kendalltau
 

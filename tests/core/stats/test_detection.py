@@ -15,7 +15,7 @@ rows = st.lists(st.tuples(st.integers(0, 10), st.booleans()), min_size=2, max_si
 
 
 @given(rows)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_value_equals_scikit_learn(rows):
     from sklearn.metrics import roc_auc_score
 

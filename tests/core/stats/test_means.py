@@ -14,7 +14,7 @@ def of(values, **options):
 
 
 @given(st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=2, max_size=80))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_intervals_from_sums_equal_scipy_on_the_values(values):
     from scipy import stats
 

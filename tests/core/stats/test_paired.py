@@ -94,7 +94,7 @@ def test_fewer_labels_show_that_a_version_is_as_good_if_more_loss_is_allowed() -
     assert paired_shares(first, first, groups).as_good_needed is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 8)), min_size=1, max_size=40)
 )

@@ -9,7 +9,7 @@ from judgeboard.stats.proportions import anchoring, half_credit, share
 
 
 @given(st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_wilson_equals_scipy(counts):
     from scipy.stats import binomtest
 
@@ -91,7 +91,7 @@ def test_nothing_is_undefined_and_other_scores_are_refused() -> None:
         half_credit(np.array([np.nan]))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=50))
 def test_the_interval_holds_the_mean_and_stays_on_the_scale(scores: list[float]) -> None:
     credit = half_credit(np.array(scores))
@@ -117,7 +117,7 @@ def graded(seed, p, n=120, people=3):
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.2, 0.5, 0.8]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_it_is_the_slope_of_a_line_through_the_origin(seed, p):
     from statsmodels.api import OLS
 

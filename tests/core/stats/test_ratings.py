@@ -76,7 +76,7 @@ def by_response(rows):
 
 
 @given(reviews)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_majority_is_taken_and_ties_are_left_out_and_counted(rows):
     ids, who, values = map(np.array, zip(*rows, strict=True))
     got = one_value_per_response(ids, who, values, "label")
@@ -92,7 +92,7 @@ def test_the_majority_is_taken_and_ties_are_left_out_and_counted(rows):
 
 
 @given(reviews)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_quality_is_the_lower_median_and_groundedness_the_mean(rows):
     ids, who, values = map(np.array, zip(*rows, strict=True))
     quality = one_value_per_response(ids, who, values, "quality")

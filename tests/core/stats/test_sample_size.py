@@ -116,7 +116,6 @@ STRATA = st.lists(
 
 
 @given(STRATA, st.floats(1, 4))
-@settings(max_examples=100, deadline=None)
 def test_more_labels_are_never_less_precise_and_all_labels_are_exact(
     strata: list[tuple[int, int, float]], effect: float
 ) -> None:
@@ -135,7 +134,6 @@ def test_more_labels_are_never_less_precise_and_all_labels_are_exact(
 
 
 @given(WIDTHS, SHARES, st.floats(1, 4), st.integers(10, 10**6))
-@settings(max_examples=100, deadline=None)
 def test_labels_by_lot_reach_their_width(
     width: float, share: float, effect: float, answers: int
 ) -> None:
@@ -149,7 +147,7 @@ def test_labels_by_lot_reach_their_width(
 
 
 @given(st.floats(0.02, 0.4), st.floats(0.05, 1), st.floats(1, 3))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_change_that_is_planned_for_is_the_smallest_that_is_found(
     change: float, variance: float, effect: float
 ) -> None:
@@ -163,7 +161,7 @@ def test_a_change_that_is_planned_for_is_the_smallest_that_is_found(
     st.lists(st.integers(0, 300), min_size=1, max_size=8),
     st.sampled_from([0, 2, 20]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_labels_are_allocated_without_a_rest(n: int, answers: list[int], least: int) -> None:
     planned = allocated(n, answers, least=least)
     assert sum(planned) == min(n, sum(answers))

@@ -10,7 +10,7 @@ from judgeboard.stats.significance import benjamini_yekutieli, holm, mcnemar, wi
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_mcnemars_p_equals_the_exact_binomial_test(first, second):
     from scipy.stats import binomtest
 
@@ -29,7 +29,7 @@ def test_counts_below_zero_are_refused():
 
 
 @given(st.lists(st.sampled_from([-1.2, -0.2, 0.8, 0.0, 0.3]), min_size=1, max_size=9))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_wilcoxons_test_counts_all_signs_of_the_ranks_at_hand(differences):
     from scipy.stats import rankdata
 
@@ -54,7 +54,6 @@ def test_wilcoxons_test_without_ties_equals_scipy():
 
 
 @given(st.lists(st.floats(0, 1) | st.floats(0, 0.02), min_size=1, max_size=40))
-@settings(max_examples=100, deadline=None)
 def test_false_discoveries_reject_what_statsmodels_rejects(p):
     from statsmodels.stats.multitest import multipletests
 
@@ -65,7 +64,7 @@ def test_no_tests_reject_nothing():
     assert benjamini_yekutieli([]).tolist() == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_equals_statsmodels(p_values: list[float]) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
