@@ -1,7 +1,7 @@
 """Each field of a label schema is measured with the statistic of its scale: people, and a judge with people."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
 from judgeboard.store.responses import external_ids
+from judgeboard.store.tables import Reviewer
 from judging_log import number_in
 from queue_case import CONFIRM, QueueCase, queue_case
 
@@ -37,37 +38,43 @@ fields:
 """)
 
 
-def schema_queue(case: QueueCase, needed: int) -> None:
-    """A queue in which people fill in the schema, without seeing each other."""
+def fill_in(
+    case: QueueCase,
+    people: tuple[Reviewer, ...],
+    n: int,
+    values: Callable[[int, Reviewer], dict[str, Any]],
+) -> list[int]:
+    """Store ``n`` answers for which people fill in the schema, without seeing each other; ``values`` by its number."""
+    responses = case.flagged(*[0.1] * n)
     add_schema(case.store, SCHEMA, by=case.lead)
-    rules = new_queue("q", needed=needed, blind_people=True)
+    rules = new_queue("q", needed=len(people), blind_people=True)
     create_queue(case.store, rules, by=case.lead, assigned=case.people, schema="s", now=case.now)
+    for who in people * n:
+        leased = case.lease(who)
+        grade = SCHEMA.grade(values(responses.index(leased.response_id), who))
+        fields = {name: getattr(grade, name) for name in ("scores", "spans", "choices", "texts")}
+        case.say(leased, who, CONFIRM, **fields)
+    return responses
 
 
 @on_sqlite
 def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
     case = queue_case(store)
-    case.flagged(*[0.1] * 12)
-    schema_queue(case, needed=2)
-    for number in range(12):
-        even = number % 2 == 0
-        for who in (case.mara, case.jon):
-            differs = who is case.jon and number == 0
-            values = {
-                "verdict": "good" if even != differs else "bad",
-                "causes": ["x", "y"] if even and not differs else ["x"],
-                "tone": 1 + number % 3,
-                "safe": even,
-                "minutes": number + (0.5 if differs else 0.0),
-                "why": "because",
-                "errors": [] if differs else [{"type": "fact", "start": 0, "end": 6}],
-                "best": [1],
-            }
-            grade = SCHEMA.grade(values)
-            fields = {
-                name: getattr(grade, name) for name in ("scores", "spans", "choices", "texts")
-            }
-            case.say(case.lease(who), who, CONFIRM, **fields)
+
+    def values(number: int, who: Reviewer) -> dict[str, Any]:
+        even, differs = number % 2 == 0, who is case.jon and number == 0
+        return {
+            "verdict": "good" if even != differs else "bad",
+            "causes": ["x", "y"] if even and not differs else ["x"],
+            "tone": 1 + number % 3,
+            "safe": even,
+            "minutes": number + (0.5 if differs else 0.0),
+            "why": "because",
+            "errors": [] if differs else [{"type": "fact", "start": 0, "end": 6}],
+            "best": [1],
+        }
+
+    fill_in(case, (case.mara, case.jon), 12, values)
     by_name = {each.field: each for each in read(store, field_agreement, "s v1")}
     assert set(by_name) == {"verdict", "causes", "tone", "safe", "minutes", "errors", "best"}
     assert all(each.n == 12 for each in by_name.values())
@@ -97,28 +104,35 @@ def filled_in_by_the_judge(request: Mapping[str, Any], _number: int) -> Scripted
     )
 
 
+def judge_the_schema(store: Store) -> str:
+    """Judge all answers by the schema; return the first message."""
+    with RecordingEndpoint(filled_in_by_the_judge) as endpoint:
+        rubric = rubric_of(SCHEMA)
+        judge = make_judge("rubric", rubric=rubric, model="m", base_url=endpoint.base_url)
+        assert judge_pending(store, judge).exit_code == 0
+        text: str = endpoint.requests[0].body["messages"][0]["content"]
+        return text
+
+
 @on_sqlite
 def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
     store: Store,
 ) -> None:
     case = queue_case(store)
-    responses = case.flagged(*[0.1] * 30)
-    schema_queue(case, needed=3)
-    for who in (case.mara, case.jon, case.ada) * 30:
-        leased = case.lease(who)
-        number = responses.index(leased.response_id)
-        values = {"verdict": ("good", "bad")[number % 2], "tone": 1 + number % 3, "safe": True}
-        grade = SCHEMA.grade(values)
-        case.say(leased, who, CONFIRM, scores=grade.scores, choices=grade.choices)
-    with RecordingEndpoint(filled_in_by_the_judge) as endpoint:
-        judge = make_judge(
-            "rubric", rubric=rubric_of(SCHEMA), model="m", base_url=endpoint.base_url
-        )
-        assert judge_pending(store, judge).exit_code == 0
-        (system, *_) = endpoint.requests[0].body["messages"]
-    options = [line for line in system["content"].splitlines() if line in {"- 2: bad", "- 1: good"}]
+    fill_in(
+        case,
+        (case.mara, case.jon, case.ada),
+        30,
+        lambda number, _who: {
+            "verdict": ("good", "bad")[number % 2],
+            "tone": 1 + number % 3,
+            "safe": True,
+        },
+    )
+    system = judge_the_schema(store)
+    options = [line for line in system.splitlines() if line in {"- 2: bad", "- 1: good"}]
     assert options == ["- 2: bad", "- 1: good"]
-    assert "minutes" not in system["content"]
+    assert "minutes" not in system
     fields = {each.field: each for each in read(store, field_agreement, "s", epsilon=0.2)}
     assert {name for name, each in fields.items() if each.judges} == {"verdict", "tone", "safe"}
     assert fields["verdict"].judges["s v1"]["kappa"].value == 1
@@ -153,19 +167,16 @@ def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
 def test_a_filter_limits_people_and_judges_to_the_answers_that_match(sqlite_store: Store) -> None:
     store = sqlite_store
     case = queue_case(store)
-    responses = case.flagged(*[0.1] * 24)
-    schema_queue(case, needed=2)
-    for who in (case.mara, case.jon) * 24:
-        leased = case.lease(who)
-        number = responses.index(leased.response_id)
-        differs = number < 12 and who is case.jon
-        grade = SCHEMA.grade({"verdict": ("good", "bad")[(number + differs) % 2], "safe": True})
-        case.say(leased, who, CONFIRM, scores=grade.scores, choices=grade.choices)
-    with RecordingEndpoint(filled_in_by_the_judge) as endpoint:
-        judge = make_judge(
-            "rubric", rubric=rubric_of(SCHEMA), model="m", base_url=endpoint.base_url
-        )
-        assert judge_pending(store, judge).exit_code == 0
+    responses = fill_in(
+        case,
+        (case.mara, case.jon),
+        24,
+        lambda number, who: {
+            "verdict": ("good", "bad")[(number + (number < 12 and who is case.jon)) % 2],
+            "safe": True,
+        },
+    )
+    judge_the_schema(store)
     with store.reading() as connection:
         names = external_ids(connection, responses)
         second_half = RowFilter(ids=tuple(names[each] for each in responses[12:]))
