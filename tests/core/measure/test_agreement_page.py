@@ -132,7 +132,7 @@ def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log: GradedLog) -> N
     version = log.version()
     judged(log, version, log.answers(20, query_type="simple"), wrong=1)
     judged(log, version, log.answers(20, query_type="sql"), wrong=9)
-    log.say(version, {each: {"label": GOOD} for each in log.answers(60)})
+    log.say_all(version, log.answers(60), label=GOOD)
     shown = page(log)
     assert shown.result.is_of_graded
     assert "graded_alone" in codes(shown)

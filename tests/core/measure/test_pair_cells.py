@@ -53,7 +53,7 @@ def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -
     more = log.answers(80)
     version = _version(log)
     log.say(version, {each: {"groundedness": place % 11 / 10} for place, each in enumerate(more)})
-    log.reviews({each: {"label": GOOD} for each in more})
+    log.review_all(more, label=GOOD)
     with log.store.reading() as connection:
         (row,) = every_judge(connection, ["label"])
         assert row.calibration is not None

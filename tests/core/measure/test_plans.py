@@ -498,7 +498,7 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(
 def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_app(
     log: GradedLog,
 ) -> None:
-    log.say(log.version(), {each: {"label": GOOD} for each in log.answers(60)})
+    log.say_all(log.version(), log.answers(60), label=GOOD)
     app, these = (planned(log.store, 0.07, target=target) for target in ("app", "these"))
     assert (app.headline.code, plan_number(app)) == ("plan_too_few", 60)
     assert these.headline.code in LABELS
@@ -511,8 +511,8 @@ def test_labels_that_are_all_alike_are_no_reason_to_stop(
 ) -> None:
     log, ids = flagged[0], flagged[1][:400]
     log.flag(ids[:100], "random_sample")
-    log.reviews({each: {"label": GOOD} for each in ids[:100]})
-    log.say(log.version("constant"), {each: {"label": GOOD} for each in ids})
+    log.review_all(ids[:100], label=GOOD)
+    log.say_all(log.version("constant"), ids, label=GOOD)
     plan = planned(log.store, 0.01, "kappa", "constant")
     assert plan_number(plan) > 0
     assert plan.figure("shows").value > 0

@@ -556,7 +556,7 @@ def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_i
 ) -> None:
     ids, versions = log.answers(80), (log.version("rag", prompt=1), log.version("rag", prompt=2))
     for version, verdict in zip(versions, (GOOD, BAD), strict=True):
-        log.say(version, {each: {"label": verdict} for each in ids[:40]})
+        log.say_all(version, ids[:40], label=verdict)
     items = random_queue(
         log, ids[:40:2], at=datetime.now(UTC), planned_for=[each.id for each in versions]
     )
@@ -568,7 +568,7 @@ def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_i
 
     assert not where_they_differ().has_gap
     for version, verdict in zip(versions, (GOOD, BAD), strict=True):
-        log.say(version, {each: {"label": verdict} for each in ids[40:]})
+        log.say_all(version, ids[40:], label=verdict)
     sample = where_they_differ()
     assert sample.has_gap
     assert {(each.answers, each.labelled) for each in sample.counts} == {(40, 20), (40, 0)}
@@ -766,7 +766,7 @@ def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: G
         {each: {"groundedness": 0.9} for each in scored} | {unscored: {"label": GOOD}},
     )
     draw(log, scored[::2])
-    log.reviews({each: {"groundedness": 0.8} for each in scored[::2]})
+    log.review_all(scored[::2], groundedness=0.8)
     alone = measure_rate(log.store, grade="groundedness").figure("judge_mean")
     assert (alone.value, alone.n) == (pytest.approx(0.9), 20)
 

@@ -59,7 +59,7 @@ def test_replaced_and_withdrawn_reviews_do_not_count(log: GradedLog) -> None:
 @on_sqlite
 def test_a_reviewers_latest_review_with_that_grade_counts(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(10)
-    log.say(version, {each: {"label": GOOD, "quality": 4} for each in ids})
+    log.say_all(version, ids, label=GOOD, quality=4)
     for each in ids:
         log.review(each, label=BAD, quality=4)
         log.review(each, label=GOOD)  # the later one carries no quality: the earlier one's stands
@@ -70,7 +70,7 @@ def test_a_reviewers_latest_review_with_that_grade_counts(log: GradedLog) -> Non
 @on_sqlite
 def test_several_people_are_majority_lower_median_and_mean(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(12)
-    log.say(version, {each: {"label": BAD, "quality": 2, "groundedness": 0.4} for each in ids})
+    log.say_all(version, ids, label=BAD, quality=2, groundedness=0.4)
     for each in ids[:11]:
         log.review(each, "mara", label=BAD, quality=2, groundedness=0.2)
         log.review(each, "jon", label=GOOD, quality=4, groundedness=0.8)

@@ -242,7 +242,7 @@ def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_b
 
 def test_labels_have_the_evidence_groups_of_their_answers(log: GradedLog) -> None:
     version = judged(log, 40)
-    log.say(version, {each: {"groundedness": 0.4} for each in log.answers(20)})
+    log.say_all(version, log.answers(20), groundedness=0.4)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version])
         stored = dict(connection.execute(select(RESPONSE.c.id, RESPONSE.c.evidence_group)).all())
@@ -570,7 +570,7 @@ def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: G
     labelling = log.version("labels")
     sample = read(log.store, load_sample, [version])
     ids = sample.judged.response_ids.tolist()
-    log.say(labelling, {each: {"groundedness": 0.2, "label": GOOD} for each in ids})
+    log.say_all(labelling, ids, groundedness=0.2, label=GOOD)
     other = read(log.store, load_sample, [labelling], flags=True)
     assert verdicts_note(other, 0.1, None) is None
 
@@ -658,7 +658,7 @@ def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(
     second = log.version("nli")
     alone = read(log.store, load_sample, [first]).judged
     badness = dict(zip(alone.response_ids.tolist(), alone.badness.tolist(), strict=True))
-    log.say(second, {each: {"groundedness": 0.5} for each in list(badness)[:80]})
+    log.say_all(second, list(badness)[:80], groundedness=0.5)
     with log.store.reading() as connection:
         sample = load_sample(connection, [first, second])
         with pytest.raises(BadInput, match="two different"):
@@ -702,7 +702,7 @@ def test_a_setting_flags_what_the_threshold_flags_with_the_fewest_decimals() -> 
 @on_sqlite
 def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -> None:
     ids = log.answers(20)
-    log.say(log.version(), {each: {"groundedness": 0.9} for each in ids})
+    log.say_all(log.version(), ids, groundedness=0.9)
     with log.store.reading() as connection:
         confident = measure_confident_verdicts(connection, 0.9)
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8))

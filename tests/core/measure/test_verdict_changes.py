@@ -94,7 +94,7 @@ def test_flips_come_first_then_the_largest_change(log: GradedLog) -> None:
 def test_people_say_which_of_both_is_right(log: GradedLog) -> None:
     old, new = log.version("rag"), log.version("rag", prompt="new")
     ids = log.answers(10)
-    log.say(old, {each: {"groundedness": 0.1} for each in ids})
+    log.say_all(old, ids, groundedness=0.1)
     log.say(
         new, {each: {"groundedness": 0.9 if index < 8 else 0.1} for index, each in enumerate(ids)}
     )

@@ -439,7 +439,7 @@ def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> Non
 @on_sqlite
 def test_answers_on_which_people_tie_are_named(log: GradedLog) -> None:
     ids = two_judges(log, [GOOD] * 30, [BAD] * 10 + [GOOD] * 20, [BAD] * 10 + [GOOD] * 20)
-    log.reviews({each: {"label": BAD} for each in ids[28:]}, "jon")
+    log.review_all(ids[28:], "jon", label=BAD)
     result = read(log.store, compare_versions, "old", "new")
     assert (result.figure("n").value, result.about.left_out) == (28, {"ties": 2})
 
@@ -452,7 +452,7 @@ def test_changes_that_nothing_can_show_are_not_printed(
     ids = two_judges(log, [GOOD] * 40, [BAD] * 4 + [GOOD] * 36, [GOOD] + [None] * 39)
     run(versus)
     assert "Kappa, change" not in capsys.readouterr().out
-    log.reviews({each: {"label": GOOD} for each in ids[1:]})
+    log.review_all(ids[1:], label=GOOD)
     run(versus)
     assert "Kappa, change" in capsys.readouterr().out
 

@@ -33,7 +33,7 @@ def rate_with(log: GradedLog, bad_by_type: dict[str, int], n: int = 60) -> Rate:
     """The rate of a log with so many bad answers among ``n`` of each query type, all of them labelled."""
     for query_type, bad in bad_by_type.items():
         ids = log.answers(n, query_type=query_type)
-        log.say(log.version(), {id_: {"label": GOOD} for id_ in ids})
+        log.say_all(log.version(), ids, label=GOOD)
         log.reviews(labels_where(ids, lambda place, bad=bad: place < bad))
     return measure_rate(log.store, by="query_type")
 

@@ -235,7 +235,7 @@ def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store: Store) -> 
     ids = log.answers(60)
     log.say_all(log.version("rag"), ids, groundedness=0.9)
     log.flag(ids, "random_sample")
-    log.reviews({each: {"label": GOOD, "groundedness": 0.8} for each in ids[:40]})
+    log.review_all(ids[:40], label=GOOD, groundedness=0.8)
     assert "no_sample" in codes(sqlite_store)
 
 
