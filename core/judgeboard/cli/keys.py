@@ -86,10 +86,11 @@ def keys_create(
 )
 def keys_list() -> None:
     """List all keys by name, without their tokens."""
-    from judgeboard.receiving.keys import keys_with_use
+    from judgeboard.receiving.keys import last_use
+    from judgeboard.store.api_keys import list_keys
 
     with options.open_store().reading() as connection:
-        keys = keys_with_use(connection)
+        keys = [(key, last_use(connection, key)) for key in list_keys(connection)]
     now = utc_now()
     lines = [
         f"{key.name}  {', '.join(key.scopes)}  source: {key.source or 'any'}  {key.unusable(now) or 'usable'}"

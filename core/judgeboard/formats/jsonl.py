@@ -44,12 +44,11 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
 
 def object_text(row: dict[str, Any], columns: Sequence[Column]) -> bytes:
     """Return a row as a JSON object in UTF-8, a missing key as null."""
-    values = {column.name: _cell(row.get(column.name), column) for column in columns}
+    values = {column.name: row.get(column.name) for column in columns}
+    for column in columns:
+        if column.type is ColumnType.TIME and (moment := row.get(column.name)) is not None:
+            values[column.name] = iso_z(moment)
     return json.dumps(values, ensure_ascii=False, allow_nan=False).encode("utf-8")
-
-
-def _cell(value: Any, column: Column) -> Any:
-    return iso_z(value) if value is not None and column.type is ColumnType.TIME else value
 
 
 MAX_DIGITS = 4_000  # Python refuses numbers with more than 4,300 digits
@@ -123,10 +122,6 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _nothing(_constant: str) -> None:
-    """Read NaN and Infinity, which are no JSON, as no value: evaluators write them where nothing was measured."""
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
@@ -135,5 +130,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # One decoder for all rows: a new decoder per row would cost more time than the check for duplicate
-# keys.
-_DECODER = json.JSONDecoder(parse_constant=_nothing, parse_int=_whole, object_pairs_hook=_object)
+# keys. NaN and Infinity, which are no JSON, are no value: evaluators write them where nothing was
+# measured.
+_DECODER = json.JSONDecoder(
+    parse_constant=lambda _constant: None, parse_int=_whole, object_pairs_hook=_object
+)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -22,7 +22,6 @@ from judgeboard.store.api_keys import (
     any_key,
     insert_key,
     key_of_token,
-    list_keys,
     revoke_key,
     token_hash,
 )
@@ -94,19 +93,8 @@ def revoke(store: Store, name: str, *, by: Actor) -> None:
         revoke_key(connection, name, by=actor_name(by), now=utc_now())
 
 
-class KeyUse(NamedTuple):
-    """A key, and when a request with it was last recorded: the first one of each day (UTC) is."""
-
-    key: ApiKey
-    last_used: datetime | None
-
-
-def keys_with_use(connection: Connection) -> list[KeyUse]:
-    """Return every key by name, also expired and revoked ones, with its last use."""
-    return [KeyUse(key, _last_use(connection, key)) for key in list_keys(connection)]
-
-
-def _last_use(connection: Connection, key: ApiKey) -> datetime | None:
+def last_use(connection: Connection, key: ApiKey) -> datetime | None:
+    """Return when a request with a key was last recorded: the first one of each day (UTC) is."""
     uses = latest_events(
         connection, EventFilter(USED, f"key:{key.name}", since=key.created_at), limit=_MOST_USES
     )

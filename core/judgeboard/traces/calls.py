@@ -147,7 +147,12 @@ def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Ru
         alone[0].orphan = not _may_be_root(alone[0])
         roots = alone
     elif alone:
-        roots.append(_made_root(alone))
+        # All of these are below a made root.
+        first, last = min(call.started_ns for call in alone), max(call.ended_ns for call in alone)
+        root = Call(Span(alone[0].trace_id, "", None, "", first, last), children=list(alone))
+        for orphan in alone:
+            orphan.parent = root
+        roots.append(root)
     for call in (call for root in roots for call in root.walk()):
         call.depth = call.parent.depth + 1 if call.parent else 0
     return roots
@@ -220,11 +225,3 @@ def _adopted(orphan: Call, roots: Sequence[Call]) -> bool:
     orphan.parent = owner
     owner.children.append(orphan)
     return True
-
-
-def _made_root(orphans: Sequence[Call]) -> Call:
-    first, last = min(call.started_ns for call in orphans), max(call.ended_ns for call in orphans)
-    root = Call(Span(orphans[0].trace_id, "", None, "", first, last), children=list(orphans))
-    for orphan in orphans:
-        orphan.parent = root
-    return root
