@@ -303,6 +303,7 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
     """Import one file, and print what was stored."""
     from judgeboard.imports.importing import import_file, requests_beside
     from judgeboard.imports.reading import UnclearFile
+    from judgeboard.imports.rejected_rows import rejected_path
 
     kind = request.get("kind")
     if kind not in {None, "responses"} and Path(file).is_file() and not Path(file).stat().st_size:
@@ -332,7 +333,11 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
     code = SOME_REJECTED if summary.rejected else ALL_IN
     if further := requests_beside(summary, request):
         if file != "-" and Path(file).is_file():
-            code = max(code, *(_further(store, file, each) for each in further))
+            # Import the rows of other kinds; a file whose answers are stored is no failure as a whole.
+            for each in further:
+                rejected = rejected_path(f"{each.get('rejected') or file}.{each['kind']}")
+                end = import_one(store, file, each | {"rejected": rejected})
+                code = max(code, min(SOME_REJECTED, end.code))
         else:
             nouns = " and ".join(f"{KINDS[kind].noun}s" for kind in summary.others)
             options.echo(
@@ -419,14 +424,6 @@ def mapping_lines(mapping: "FileMapping") -> list[str]:
             f"Is {mapping.asks_dates.example} a date with the day or the month first? Choose one."
         )
     return lines
-
-
-def _further(store: "Store", file: str, request: "ImportRequest") -> int:
-    """Import the rows of another kind from a file whose answers are stored. Return the exit code, at most 1."""
-    from judgeboard.imports.rejected_rows import rejected_path
-
-    rejected = rejected_path(f"{request.get('rejected') or file}.{request['kind']}")
-    return min(SOME_REJECTED, import_one(store, file, request | {"rejected": rejected}).code)
 
 
 def open_target(files: Iterable[str], request: "ImportRequest") -> "Store":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import NamedTuple
 
 from judgeboard.llm.asking import UnsentRequest
@@ -102,13 +103,19 @@ def estimate_planned(planned: Iterable[PlannedCalls]) -> CallEstimate | None:
     if not asked:
         return None
     unpriced = [endpoint.model for endpoint in asked if endpoint.price is None]
-    cost = (
-        None if unpriced else round(sum(each.most * _mean_cost(each.requests) for each in planned))
-    )
+    # A request to no host costs nothing.
+    costs = [
+        each.most
+        * fmean(
+            0 if endpoint.price is None else most_cost(request, endpoint.price)
+            for endpoint, request in each.requests
+        )
+        for each in planned
+    ]
     models = " and ".join(dict.fromkeys(unpriced or [endpoint.model for endpoint in asked]))
     return CallEstimate(
         sum(each.most for each in planned),
-        cost,
+        None if unpriced else round(sum(costs)),
         None,
         None,
         models,
@@ -116,14 +123,6 @@ def estimate_planned(planned: Iterable[PlannedCalls]) -> CallEstimate | None:
         own_endpoint=all(is_own_host(endpoint.host) for endpoint in asked),
         at_most=True,
     )
-
-
-def _mean_cost(requests: Sequence[UnsentRequest]) -> float:
-    costs = [
-        0 if endpoint.price is None else most_cost(request, endpoint.price)
-        for endpoint, request in requests
-    ]
-    return sum(costs) / len(costs)
 
 
 def cost_by_history(

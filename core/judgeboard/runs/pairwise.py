@@ -154,18 +154,15 @@ def _partners(of_a: list[LogAnswer], of_b: list[LogAnswer]) -> list[tuple[LogAns
     return partners
 
 
-class _Order(NamedTuple):
-    pair_id: int
-    shown: Shown
-
-
 class _Task(NamedTuple):
     pair: PairItem
     shown: Shown
     ask: int
 
 
-class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], RunOutcome]):
+class _Comparing(AskOnceMethod[TaskKey, _Task, Answered[_Task, Comparison], RunOutcome]):
+    """Comparing pairs; an item is a pair in one of its orders, as the key of its task names it."""
+
     kind = "compare"
 
     def __init__(
@@ -173,39 +170,38 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], RunOu
     ) -> None:
         self.judge: PairwiseJudge = judge
         self.again = again
-        self._orders = [_Order(pair_id, shown) for pair_id in pair_ids for shown in Shown]
+        self._pair_ids = pair_ids
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
-        pair_ids = comparisons.pairs_with_texts(
-            connection, [order.pair_id for order in self._orders]
-        )
-        if not pair_ids:
+        self._pair_ids = comparisons.pairs_with_texts(connection, self._pair_ids)
+        if not self._pair_ids:
             raise BadInput("no pair has two answers to compare")
-        self._orders = [_Order(pair_id, shown) for pair_id in pair_ids for shown in Shown]
         asks = self.open_asks(connection, version, self._orders)
-        return pairs_question(pair_ids, {"again": self.again}), len(asks)
+        return pairs_question(self._pair_ids, {"again": self.again}), len(asks)
 
-    def items(self, _begun: Begun) -> dict[TaskKey, _Order]:
-        return {TaskKey(order.pair_id, order.shown.value): order for order in self._orders}
+    @property
+    def _orders(self) -> list[TaskKey]:
+        return [TaskKey(pair_id, shown.value) for pair_id in self._pair_ids for shown in Shown]
+
+    def items(self, _begun: Begun) -> dict[TaskKey, TaskKey]:
+        return {order: order for order in self._orders}
 
     def latest(
-        self, connection: Connection, version: StoredVersion, items: Sequence[_Order]
-    ) -> Mapping[_Order, comparisons.LatestInOrder]:
-        pair_ids = list(dict.fromkeys(order.pair_id for order in items))
-        return {
-            _Order(*key): ask
-            for key, ask in comparisons.latest_asks(connection, version.id, pair_ids).items()
-        }
+        self, connection: Connection, version: StoredVersion, items: Sequence[TaskKey]
+    ) -> Mapping[TaskKey, comparisons.LatestInOrder]:
+        pair_ids = list(dict.fromkeys(order.item_id for order in items))
+        asks = comparisons.latest_asks(connection, version.id, pair_ids)
+        return {TaskKey(pair_id, shown.value): ask for (pair_id, shown), ask in asks.items()}
 
     def load_asks(
-        self, connection: Connection, asks: Sequence[tuple[_Order, int]]
-    ) -> dict[_Order, _Task]:
-        ids = comparisons.pairs_with_texts(connection, [order.pair_id for order, _ in asks])
+        self, connection: Connection, asks: Sequence[tuple[TaskKey, int]]
+    ) -> dict[TaskKey, _Task]:
+        ids = comparisons.pairs_with_texts(connection, [order.item_id for order, _ in asks])
         pairs = {pair.id: pair for pair in load_pairs(connection, ids)}
         return {
-            order: _Task(pairs[order.pair_id], order.shown, number)
+            order: _Task(pairs[order.item_id], Shown(order.part), number)
             for order, number in asks
-            if order.pair_id in pairs
+            if order.item_id in pairs
         }
 
     async def ask(self, task: _Task, keep: Keep[Answered[_Task, Comparison]]) -> None:

@@ -22,6 +22,7 @@ from judgeboard.store.tables import QUEUE, RESPONSE
 from marked_answer import mark_answer
 from queue_case import queue_case
 from recording_tool import FakeLangfuse
+from stored_rows import read
 
 
 def blind_case(store: Store) -> str:
@@ -67,8 +68,7 @@ def test_figures_count_the_others(sqlite_store: Store, shell: Shell) -> None:
 
 def test_no_change_is_named_where_answers_are_hidden(sqlite_store: Store, shell: Shell) -> None:
     db = blind_case(sqlite_store)
-    with sqlite_store.reading() as connection:
-        sentence = trend(connection).changes.sentence
+    sentence = read(sqlite_store, trend).changes.sentence
     assert sentence not in shell(f"trends --db {db}")
     with sqlite_store.writing() as connection:
         connection.execute(update(QUEUE).values(state="closed"))

@@ -191,21 +191,6 @@ def test_settings_and_findings_are_printed_as_json(
     assert {*findings[0]} == {"ok", "what", "value", "fix"}
 
 
-def test_import_names_a_field_once_where_rows_call_it_differently(
-    tmp_path: Path, shell: Shell
-) -> None:
-    log = tmp_path / "log.jsonl"
-    names = ["query", "question", "prompt", "input", "instruction"]
-    log.write_text("\n".join(json.dumps({name: "why?", "answer": "because"}) for name in names))
-    (read,) = [
-        line
-        for line in shell(f"import {log} --db {tmp_path / 'd.db'}").splitlines()
-        if line.startswith("  read:")
-    ]
-    assert [read.count(f"'{name}'") for name in names] == [1, 1, 1, 0, 0]
-    assert " 2 more, " in read
-
-
 def test_import_exit_codes_tell_all_some_and_none(tmp_path: Path) -> None:
     good = json.dumps({"query": "q", "answer": "a"})
     for name, text, code in (("all", good, 0), ("some", f"{good}\n{{", 1), ("none", "{", 2)):
@@ -263,31 +248,6 @@ def test_a_reader_that_closes_the_pipe_does_not_change_the_exit_code(
             patched.setattr(sys, "stdout", pipe)
             patched.setattr(sys, "stderr", sys.stderr)  # click wraps both
             assert run([*words, "--db", database]) == code
-
-
-def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, shell: Shell) -> None:
-    database, log, grades = (
-        str(tmp_path / "judgeboard.db"),
-        tmp_path / "log.jsonl",
-        tmp_path / "grades.jsonl",
-    )
-    answers = [
-        {"id": f"a{n}", "question": f"q{n}?", "response": "ten", "contexts": ["ten"]}
-        for n in range(12)
-    ]
-    log.write_text("\n".join(map(json.dumps, answers)))
-    said = [
-        {"id": f"a{n}", "annotator": "Mara", "label": "grounded" if n else "hallucinated"}
-        for n in range(12)
-    ]
-    grades.write_text("\n".join(map(json.dumps, said)))
-    shell(f"import {log} --db {database}")
-    shell(f"import {grades} --kind grades --db {database}")
-    run_line(f"judge --judge lexical --db {database}")
-    out = shell(f"stats --db {database}")
-    assert ["lexical", "v1", "all", "12", "12", "92", "%"] in [
-        line.split()[:7] for line in out.splitlines()
-    ]
 
 
 def test_export_all_writes_a_folder(database: str, tmp_path: Path) -> None:
@@ -460,15 +420,3 @@ def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(
     )
     assert (failed["details"]["judge"], failed["details"]["state"]) == ("night v1", "stopped")
     assert "401" in failed["details"]["reason"]
-    lines = shell(f"db events {db}").splitlines()
-    kinds = [line.split("  ")[3] for line in lines]
-    assert kinds[:1] == ["forget"]
-    assert kinds.count("run") == 2
-    assert [line.split("  ")[1] for line in lines] == sorted(
-        (line.split("  ")[1] for line in lines), reverse=True
-    )
-    assert run_line(f"db events --since 2199-01-01 {db}") == 0
-    assert run_line(f"db events --actor nobody {db}") == 0
-    assert shell(f"db events --kind run --before 1 {db}") == ""
-    assert run_line(f"db events --kind run --limit 1 {db}") == 0
-    assert "--before 2\n" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import PAIR
 from judging_log import address, runs, time_passes, until
 from pair_log import add_pairs, asked, by_pair, record, said
-from stored_rows import rows_of
+from stored_rows import rows_of, write_to
 
 AT_ONCE = 4
 
@@ -54,8 +54,7 @@ def answers(store: Store, source: str, *given: tuple[str, str, tuple[str, ...] |
         Response(source, f"{source}-{place}", query, answer, passages)
         for place, (query, answer, passages) in enumerate(given)
     ]
-    with store.writing() as connection:
-        store_responses(connection, responses)
+    write_to(store, store_responses, responses)
 
 
 def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing(

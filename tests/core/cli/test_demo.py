@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from judgeboard.methods.suites.results import list_results, suite_result
 from judgeboard.reports.stats import stats
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.opening import open_store
 from judgeboard.store.overview import count_flags, overview
 from judgeboard.store.tables import RESPONSE, REVIEW
 
@@ -55,13 +53,30 @@ def reading(kinds: list[str]) -> Callable[..., ImportSummary]:
 
 
 @pytest.fixture
-def filled(fill_once: Any) -> Callable[[Store], list[str]]:
-    """Fills a database as the demo does; returns what it says of its steps."""
+def filled(
+    fill_once: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
+) -> Callable[[Store], str]:
+    """Fills a database as the demo does; returns what it prints.
 
-    def fill_and_listen(store: Store) -> list[str]:
-        lines: list[str] = []
-        fill(store, lines.append)
-        return lines
+    An SQLite database is filled on the way that has most obstacles: the demo breaks off once, and
+    the folder has a project file. Without the primary judge of the sample, the demo would have no
+    flags for low scores; and 7 is no threshold.
+    """
+
+    def fill_and_listen(store: Store) -> str:
+        if not store.is_sqlite:
+            fill(store)
+            return ""
+        with pytest.raises(RuntimeError):
+            fill(store, stop_after("answers judged"))
+        (tmp_path / "judgeboard.toml").write_text('primary_judge = "rag"\nlow_quality = 7\n')
+        with monkeypatch.context() as here:
+            here.chdir(tmp_path)
+            here.delenv("JUDGEBOARD_CONFIG", raising=False)
+            printed = shell(f"quickstart --no-serve --db '{store.engine.url.database}'")
+            assert "JUDGEBOARD_CONFIG" not in os.environ
+        (tmp_path / "judgeboard.toml").unlink()
+        return printed
 
     return lambda store: fill_once("demo", store, fill_and_listen)
 
@@ -69,8 +84,12 @@ def filled(fill_once: Any) -> Callable[[Store], list[str]]:
 def test_the_demo_brings_answers_verdicts_flags_and_grades(
     sqlite_store: Store, filled: Any
 ) -> None:
-    # It tells every step.
-    assert len(filled(sqlite_store)) == 12
+    project, *steps, last = filled(sqlite_store).splitlines()
+    assert "judgeboard.toml " in project
+    assert len(steps) >= 12
+    *serve, config, nowhere = shlex.split(last.partition(": ")[2])
+    assert serve[:2] == ["judgeboard", "serve"]
+    assert (config, nowhere) == ("--config", os.devnull)
     brought = json.loads(numbers(sqlite_store))
     assert brought["responses"] == 448
     assert brought["judgments"]["ok"] == 648
@@ -119,15 +138,11 @@ def test_a_second_demo_changes_nothing(sqlite_store: Store, filled: Any) -> None
     assert stored_before == [["0", each] for each in ("400", "48", "200", "198", "163", "53", "40")]
 
 
-def test_a_demo_that_broke_off_or_is_of_another_release_is_completed(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+def test_a_demo_of_another_release_is_completed(
+    sqlite_store: Store, filled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(RuntimeError):
-        fill(sqlite_store, stop_after("answers judged"))
-    fill(sqlite_store)
-    before = json.loads(numbers(sqlite_store))
-    assert (before["responses"], before["judgments"]["ok"]) == (448, 648)
-    assert before["reviews"] > 198
+    filled(sqlite_store)
+    before = numbers(sqlite_store)
     read: list[str] = []
     monkeypatch.setattr("judgeboard.cli.demo.version", lambda _name: "later")
     monkeypatch.setattr("judgeboard.imports.importing.import_file", reading(read))
@@ -136,15 +151,17 @@ def test_a_demo_that_broke_off_or_is_of_another_release_is_completed(
     fill(sqlite_store)
     # The same release again reads nothing.
     assert len(read) == 7
-    assert json.loads(numbers(sqlite_store)) == before
+    assert numbers(sqlite_store) == before
 
 
-def test_both_engines_give_the_same_numbers_to_the_byte(
+def test_both_engines_give_the_same_numbers_to_the_byte_whatever_breaks_off(
     sqlite_store: Store, postgres_store: Store, filled: Any
 ) -> None:
     filled(sqlite_store)
     filled(postgres_store)
     assert numbers(sqlite_store) == numbers(postgres_store)
+    with sqlite_store.reading() as first, postgres_store.reading() as second:
+        assert count_flags(first) == count_flags(second)
 
 
 def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(
@@ -154,29 +171,3 @@ def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(
     database = shutil.copyfile(str(sqlite_store.engine.url.database), str(tmp_path / "my demo.db"))
     *_, last = shell(f"quickstart --no-serve --db '{database}'").splitlines()
     assert shlex.split(last.partition(": ")[2]) == ["judgeboard", "serve", "--db", database]
-
-
-def test_the_project_file_of_the_folder_is_not_about_the_sample_data(
-    sqlite_store: Store,
-    filled: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    shell: Shell,
-) -> None:
-    """Without the primary judge of the sample, the demo would have no flags for low scores; and 7 is no threshold."""
-    filled(sqlite_store)
-    project = tmp_path / "judgeboard.toml"
-    project.write_text('primary_judge = "rag"\nlow_quality = 7\n', encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JUDGEBOARD_CONFIG", raising=False)
-    first, *_, last = shell("quickstart --no-serve --db demo.db").splitlines()
-    assert first.startswith(f"{project} ")
-    command = ["judgeboard", "serve", "--db", "demo.db", "--config", os.devnull]
-    assert shlex.split(last.partition(": ")[2]) == command
-    assert "JUDGEBOARD_CONFIG" not in os.environ
-    with (
-        closing(open_store("demo.db")) as demo,
-        sqlite_store.reading() as expected,
-        demo.reading() as connection,
-    ):
-        assert count_flags(connection) == count_flags(expected)

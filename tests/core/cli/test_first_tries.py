@@ -22,6 +22,7 @@ from judgeboard.store.overview import count_open_flags
 from judgeboard.store.runs import start_or_continue_run
 from judgeboard.store.storing import store_responses
 from judging_log import address, store_answers
+from stored_rows import read, write_to
 
 
 def last_command(text: str) -> list[str]:
@@ -130,14 +131,12 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
         )
         for n in range(3)
     ]
-    with sqlite_store.writing() as connection:
-        store_responses(connection, answers)
+    write_to(sqlite_store, store_responses, answers)
     db = f"--db {address(sqlite_store)}"
     assert run_line(f"judge --judge lexical {db}") == 0
     capsys.readouterr()
     shown = shell(f"flags apply {db}")
-    with sqlite_store.reading() as connection:
-        assert f" {count_open_flags(connection):,} open\n" in shown
+    assert f" {read(sqlite_store, count_open_flags):,} open\n" in shown
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("JUDGEBOARD_URL", "http://pages.example/")
     assert run([*last_command(shown), "--where", "rule=low_groundedness", "--limit", "2"]) == 0
@@ -212,8 +211,7 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
         error = shell(f"{line} --db {address(sqlite_store)}", code=2)
         assert "'judges_differ'; rules: low_groundedness, " in error, line
     assert "rules: low_groundedness, " in shell(f"judge lexical {rule} --db none.db", code=2)
-    with sqlite_store.reading() as connection:
-        assert not list_versions(connection)
+    assert not read(sqlite_store, list_versions)
     assert "leave out state=confirmed" in shell(
         f"flags list --where state=confirmed --db {address(sqlite_store)}", code=2
     )
@@ -255,5 +253,4 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, shell: Shell) -
         set_run(connection, second, begun.id)
     # The id of a job names it also after its run has begun.
     assert "0 of 3" in shell(f"worker cancel {second} {db}")
-    with sqlite_store.reading() as connection:
-        assert get_job(connection, second).cancelled_at is not None
+    assert read(sqlite_store, get_job, second).cancelled_at is not None

@@ -10,6 +10,7 @@ from graded_log import GradedLog
 from judgeboard.domain import RunState, Status
 from judgeboard.store.runs import finish_run, start_or_continue_run
 from judging_log import address
+from stored_rows import write_to
 
 
 def test_a_warning_fails_a_gate_and_nothing_else(sqlite_log: GradedLog, shell: Shell) -> None:
@@ -54,13 +55,11 @@ def test_the_json_counts_every_request_of_the_version_and_what_its_runs_left(
     sqlite_log: GradedLog, shell: Shell
 ) -> None:
     store, version, ids = sqlite_log.store, sqlite_log.version("rag"), sqlite_log.answers(9)
-    with store.writing() as connection:
-        started = start_or_continue_run(connection, version, actor="test")
+    started = write_to(store, start_or_continue_run, version, actor="test")
     statuses = [Status.OK] * 3 + [Status.UNPARSABLE, Status.REFUSED, Status.ERROR]
     given = {each: {"status": status} for each, status in zip(ids, statuses, strict=False)}
     sqlite_log.say(version, given, started.id)
-    with store.writing() as connection:
-        finish_run(connection, started.id, RunState.STOPPED)
+    write_to(store, finish_run, started.id, RunState.STOPPED)
     sqlite_log.say_all(sqlite_log.version("other"), ids, quality=4)
     shown = json.loads(shell(f"test health rag --json --db {address(store)}"))
     names = ("asked", "ok", "unparsable", "refused", "error", "not_reached")

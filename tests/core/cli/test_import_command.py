@@ -19,6 +19,7 @@ from judgeboard.store.export import export_tables
 from judgeboard.store.opening import open_store
 from judgeboard.store.storing import start_batch
 from judgeboard.text import counted
+from stored_rows import write_to
 
 
 @pytest.fixture
@@ -55,6 +56,13 @@ def ticket(number: int, **more: Any) -> dict[str, Any]:
         "snippets": ["p"],
         **more,
     }
+
+
+def stored(database: Path) -> list[dict[str, Any]]:
+    """The answers, as they are exported."""
+    file = database.with_suffix(".jsonl")
+    export_tables(open_store(database), {"responses": file})
+    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 BOTH = "--map usr=query --map bot=answer"
@@ -196,7 +204,7 @@ def the_command(printed: list[str]) -> list[str]:
     return shlex.split(command)[1:]
 
 
-def test_passages_of_a_support_bot_are_found_by_their_values(asked, tmp_path: Path) -> None:
+def test_passages_of_a_support_bot_are_found_by_their_values(asked, database: Path) -> None:
     code, printed = asked("log.csv", SUPPORT)
     assert code == 0
     assert re.findall(r"(\d+) (new|unchanged|rejected|feedback)", printed[0]) == [
@@ -205,10 +213,8 @@ def test_passages_of_a_support_bot_are_found_by_their_values(asked, tmp_path: Pa
         ("0", "rejected"),
         ("2", "feedback"),
     ]
-    export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
-    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     passages = ("Press the button to reset.|Hold it.", "Bills are in the account.|See there.")
-    assert [row["context"] for row in rows] == [[each] for each in passages]
+    assert [row["context"] for row in stored(database)] == [[each] for each in passages]
 
 
 OTHER_NAMES = """ticket,kunde,bot,kanal
@@ -267,9 +273,7 @@ def test_in_a_terminal_enter_takes_the_table_and_another_column_is_chosen_in_pla
         typing.setattr("sys.stdin", terminal)
         assert run_line(f"import {log} --db {database}") == code
     os.close(ours)
-    export_tables(open_store(database), {"responses": tmp_path / "out.jsonl"})
-    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert sorted({row["query_type"] for row in rows}) == types
+    assert sorted({row["query_type"] for row in stored(database)}) == types
 
 
 def test_a_required_field_that_no_column_fits_has_no_command(asked) -> None:
@@ -315,7 +319,7 @@ def test_a_text_inside_an_object_is_proposed_by_its_path(asked) -> None:
     ],
 )
 def test_the_file_decides_whether_its_dates_have_the_day_first(
-    asked, tmp_path: Path, dates, first
+    asked, database: Path, dates, first
 ) -> None:
     between = [
         f"a{n},q{n},a{n},{dates[0]}" for n in range(2_000)
@@ -323,12 +327,11 @@ def test_the_file_decides_whether_its_dates_have_the_day_first(
     text = "\n".join(["id,query,answer,date", *between, f"z,q,a,{dates[1]}"])
     code, _ = asked("log.csv", text)
     assert code == 0
-    export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
-    assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["asked_at"] == first
+    assert stored(database)[0]["asked_at"] == first
 
 
 def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(
-    asked, database: Path, tmp_path: Path
+    asked, database: Path
 ) -> None:
     database.unlink()
     text = "id,query,answer,date\n1,q,a,03/04/2026\n2,q,b,05/04/2026\n"
@@ -341,10 +344,7 @@ def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(
     ]
     assert not database.exists()
     assert asked("log.csv", text, "--dates month-first")[0] == 0
-    export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
-    assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["asked_at"].startswith(
-        "2026-03-04"
-    )
+    assert stored(database)[0]["asked_at"].startswith("2026-03-04")
 
 
 DAY_FIRST = ("day", "25/04/2026")
@@ -401,14 +401,12 @@ def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_k
     assert any(line.startswith("  not read: snippets") for line in printed)
 
 
-def test_a_column_of_a_graded_pair_that_is_beside_its_aspects_is_not_read(lines) -> None:
-    grade = {"pair_id": "p1", "annotator": "Ada", "aspects": {"style": "A"}, "mood": "good"}
-    assert any(line.startswith("  not read: mood ") for line in lines([grade], "--kind grades"))
-
-
-def test_the_aspects_of_a_graded_pair_are_read(lines) -> None:
-    grade = {"pair_id": "p1", "annotator": "Ada", "consistency": "A"}
-    assert not any("not read" in line for line in lines([grade], "--kind grades"))
+def test_a_column_of_a_graded_pair_is_an_aspect_but_beside_aspects(lines) -> None:
+    pair = {"pair_id": "p1", "annotator": "Ada"}
+    printed = lines([pair | {"aspects": {"style": "A"}, "mood": "good"}], "--kind grades")
+    assert any(line.startswith("  not read: mood ") for line in printed)
+    printed = lines([pair | {"consistency": "A"}], "--kind grades")
+    assert not any("not read" in line for line in printed)
 
 
 def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_differ(
@@ -520,16 +518,16 @@ def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_i
     tmp_path: Path, shell: Shell
 ) -> None:
     database = str(tmp_path / "log.db")
-    with open_store(database, create=True).writing() as connection:
-        start_batch(
-            connection,
-            file="may\nlog.jsonl",
-            sha256=None,
-            importer="x",
-            kind="grades",
-            actor="ann",
-            now=utc_now(),
-        )
+    write_to(
+        open_store(database, create=True),
+        start_batch,
+        file="may\nlog.jsonl",
+        sha256=None,
+        importer="x",
+        kind="grades",
+        actor="ann",
+        now=utc_now(),
+    )
     (line,) = shell(f"import list --db {database}").splitlines()
     assert r"'may\nlog.jsonl'  grades: " in line
     assert line.endswith("by ann")

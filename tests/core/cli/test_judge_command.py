@@ -9,7 +9,6 @@ import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -116,25 +115,15 @@ def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(
     assert (code, sorted(asked(endpoint))) == (0, [1, 2, 4])
 
 
-@pytest.mark.parametrize(
-    ("reply", "fix"),
-    [
-        (failure(401, "bad key"), "OPENAI_API_KEY"),
-        (failure(403, "not yours"), "--model"),
-        (failure(404, "no such model", code="model_not_found"), "--model"),
-    ],
-    ids=["401", "403", "404"],
-)
 def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], reply: Any, fix: str
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_answers(sqlite_store, 30)
-    code, endpoint = judge(sqlite_store, always(reply))
-    assert code == 2
-    assert judgments(sqlite_store) == []
+    code, endpoint = judge(sqlite_store, always(failure(401, "bad key")))
+    assert (code, judgments(sqlite_store)) == (2, [])
     assert len(endpoint.requests) <= AT_ONCE
     out = capsys.readouterr().out
-    assert fix in out
+    assert "OPENAI_API_KEY" in out
     assert "30 not reached" in out
 
 
@@ -150,7 +139,6 @@ def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
         ("--judge rag --model m --base-url localhost:8000", "http://"),
         ("--judge lexical --concurrency 0", "--concurrency"),
         ("--judge lexical --max-cost nan", "'--max-cost': nan is not a finite number"),
-        ("--judge lexical --max-cost inf", "'--max-cost': inf is not a finite number"),
         (
             "--judge lexical --timeout nan",
             "'--timeout': must be a finite number, not 'nan'",
@@ -193,30 +181,12 @@ def test_the_cost_of_one_cheap_call_is_not_shown_as_zero(
     assert "cost $ 0.000027" in capsys.readouterr().out
 
 
-def test_recorded_replies_are_judged_without_model_key_or_network(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store_answers(sqlite_store, 2)
-    replies = tmp_path / "replies.jsonl"
-    good = {"reasoning": "r", "groundedness": 0.5, "quality": 3}
-    replies.write_text(
-        "\n".join(json.dumps({"response_id": str(n), "raw": json.dumps(good)}) for n in range(2))
-    )
-    assert run_line(f"judge --judge rag --replies {replies} --db {address(sqlite_store)}") == 0
-    assert [row["quality"] for row in judgments(sqlite_store)] == [3, 3]
-    assert "cost unknown" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     "options",
     [
         ["--model", "m"],
-        ["--base-url", "http://localhost:8000/v1"],
         ["--replies", "replies.jsonl"],
-        ["--max-output", "99"],
-        ["--domain", "climbing"],
         ["--claims"],
-        ["--timeout", "9"],
         ["--prices", "prices.toml"],
     ],
     ids=lambda options: options[0],

@@ -72,7 +72,6 @@ LOGS = {
     "bot.csv": csv(
         "id,ts,user_message,bot_reply", "{0},03/04/2026 10:00," + QUESTION + "," + ANSWER
     ),
-    "plain.csv": csv("prompt,completion", f'"{QUESTION}","{ANSWER}"'),
     "tabs.tsv": csv("query\tresponse", f"{QUESTION}\t{ANSWER}"),
     "nested.jsonl": lines(
         lambda n: {
@@ -81,7 +80,6 @@ LOGS = {
         }
     ),
     "chat.jsonl": lines(chat),
-    "array.json": json.dumps([flat("q", "a", "docs")(number) for number in range(ROWS)]),
     "spans.jsonl": lines(spans),
     "made_up.jsonl": lines(flat("x1", "x2", "x3")),
 }

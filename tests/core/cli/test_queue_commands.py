@@ -19,6 +19,7 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import QUEUE
 from judging_log import address
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
+from stored_rows import read, write_to
 
 
 @pytest.fixture
@@ -231,11 +232,9 @@ def test_people_work_shows_how_each_person_reviews(case: QueueCase, typed: Typed
     case.adjudicate(disputed.item_id, CONFIRM, "the fee is made up", label=Label.HALLUCINATED)
     typed("lead", "queue create t --training --grades label --assign Ada")
     assert "reviews as Ada" in typed("ann", "people link ada")
-    with case.store.writing() as connection:
-        trained = store_reviewer(connection, "page", "Ada")
+    trained = write_to(case.store, store_reviewer, "page", "Ada")
     case.review(trained, CONFIRM, "t", label=Label.GROUNDED)
-    with case.store.reading() as connection:
-        people = everybodys_work(connection)
+    people = read(case.store, everybodys_work)
     assert {each.person.name: (each.gold.value, each.training.value) for each in people} == {
         "Ada": (None, 0),  # also as the terminal's user ann
         "Jon": (0, None),

@@ -2,20 +2,18 @@
 
 import json
 import shlex
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command_lines import Shell, run_line
+from forked_commands import ReadCommand
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
-from judging_log import address, store_answers
-from served import START_SECONDS, answers, free_port
+from judging_log import address, store_answers, until
+from served import answers, free_port
 
 ROWS = [
     {
@@ -80,27 +78,12 @@ def test_without_answers_the_next_step_is_the_import(
 def test_it_ends_in_pages_that_are_served(tmp_path: Path) -> None:
     file, port = tmp_path / "log.jsonl", free_port()
     file.write_text("".join(json.dumps(row | {"query": row["Frage"]}) + "\n" for row in ROWS))
-    words = ["quickstart", str(file), "--db", str(tmp_path / "log.db"), "--port", str(port)]
-    command = f"import sys; from judgeboard.cli.app import run; sys.exit(run({words!r}))"
-    with subprocess.Popen(
-        [sys.executable, "-c", command], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        try:
-            lines = list(
-                iter(
-                    process.stdout.readline,
-                    f"Judgeboard is at http://localhost:{port}   (Ctrl-C stops it)\n",
-                )
-            )
-            assert any("2 new" in line for line in lines)
-            deadline = time.monotonic() + START_SECONDS
-            while not answers(f"http://localhost:{port}/"):
-                assert process.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
-        finally:
-            process.terminate()
+    url, place = f"http://localhost:{port}", ("--db", str(tmp_path / "log.db"), "--port", str(port))
+    with ReadCommand("quickstart", str(file), *place) as process:
+        served = f"Judgeboard is at {url}   (Ctrl-C stops it)\n"
+        assert any("2 new" in line for line in iter(process.stdout.readline, served))
+        until(lambda: answers(f"{url}/"), "the pages")
+        process.terminate()
 
 
 def test_each_command_names_the_next_which_can_be_typed(

@@ -10,6 +10,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.settings import set_setting
 from judging_log import address
+from stored_rows import write_to
 
 
 @pytest.fixture
@@ -56,8 +57,7 @@ def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
     shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with sqlite_log.store.writing() as connection:
-        set_setting(connection, "low_groundedness", 0.9, "test")
+    write_to(sqlite_log.store, set_setting, "low_groundedness", 0.9, "test")
     raise_flags(sqlite_log.store)
     rows = json.loads(shell(f"labels threshold --recall 0.8 --json --db {database}"))["thresholds"][
         0

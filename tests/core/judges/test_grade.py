@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from endpoint_scripts import in_turn
 from judgeboard.domain import JudgeInput, Label, Status, Verdict
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion
@@ -45,26 +44,6 @@ def test_a_grade_is_a_label_and_a_score(reply: str, label: Label, score: float) 
     assert (verdict.groundedness, verdict.quality) == (None, None)
     assert len(endpoint.requests) == 1
     assert "response_format" not in endpoint.requests[0].body
-
-
-@pytest.mark.parametrize(
-    "reply",
-    ["", "correct 0", "correct 1\nincorrect 0", "correct 1 or incorrect 0", "It is correct."],
-)
-def test_anything_else_is_unparsable_and_never_0(reply: str) -> None:
-    verdict, endpoint = graded(always(completion(reply)))
-    assert (verdict.status, verdict.label, verdict.scores) == (Status.UNPARSABLE, None, ())
-    assert verdict.raw == reply
-    assert len(endpoint.requests) == 2  # asked, and asked once more for the form alone
-
-
-def test_a_repaired_reply_counts() -> None:
-    verdict, endpoint = graded(
-        in_turn([completion("I think it is right."), completion("correct 1")])
-    )
-    assert verdict.label is Label.GROUNDED
-    assert [attempt.status for attempt in verdict.attempts] == ["unparsable", "ok"]
-    assert "correct 1" in endpoint.requests[1].body["messages"][-1]["content"]
 
 
 def test_the_form_is_spelled_out_and_the_texts_are_fenced() -> None:

@@ -1,7 +1,6 @@
 """The rating judge: what it takes for a rating and what it does not, and what it shows the model."""
 
 import asyncio
-import json
 
 import pytest
 
@@ -24,12 +23,6 @@ GOOD = {"evaluation": "It says so.", "rating": 3, "feedback": "Say more."}
 ITEM = JudgeInput(1, "How warm is it?", "15 degrees", ("It is warm.",), external_id="a")
 
 
-@pytest.mark.parametrize("rating", [0, 5, 2.5, True, "4 of 5", "good", None])
-def test_a_bad_rating_makes_the_whole_reply_unusable(rating: object) -> None:
-    with pytest.raises(UnusableReply, match="rating"):
-        read_rating(json.dumps(GOOD | {"rating": rating}))
-
-
 def test_only_the_rating_is_needed() -> None:
     assert read_rating('{"rating": 3}').value == Rating(3, "", "")
     assert read_rating('{"score": 3, "feedback": "More."}').value == Rating(3, "", "More.")
@@ -44,11 +37,6 @@ def test_free_text_is_evaluation_and_feedback_without_the_rating() -> None:
         "Say more. [RESULT] 3",
     ):
         assert read_rating(reply).value == Rating(3, "Say more.", "Say more.")
-
-
-def test_text_around_the_object_and_an_empty_feedback_are_fine() -> None:
-    result = read_rating(f"Sure!\n```json\n{json.dumps(GOOD | {'feedback': ''})}\n```").value
-    assert (result.rating, result.evaluation, result.feedback) == (3, "It says so.", "")
 
 
 def ask(script: Script) -> tuple[Replied[Rating], RecordingEndpoint]:

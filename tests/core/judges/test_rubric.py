@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from endpoint_scripts import in_turn
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import schema_in
@@ -16,8 +15,6 @@ from judgeboard.judges.prompt import Example, example_responses
 from judgeboard.judges.rubric_file import (
     Dimension,
     Rubric,
-    default_rubric,
-    overall,
     read_rubric,
     rubric_of,
 )
@@ -133,14 +130,10 @@ def test_a_dimension_that_the_rubric_has_not_is_reported_and_does_not_count() ->
 @pytest.mark.parametrize(
     ("reply", "named"),
     [
-        (said(accuracy=4.5, tone=4), "accuracy"),
-        (said(accuracy=True, tone=4), "accuracy"),
         (said(accuracy=0, tone=4), "not 0"),
         (said(accuracy=6, tone=4), "not 6"),
         (said(accuracy="4.5", tone=4), "'4.5'"),
-        ('{"accuracy": {"score": 4, "max": 10}}', "accuracy"),
         (said(style=4), ""),
-        ("{}", ""),
         ("Splendid.", "no JSON object"),
     ],
 )
@@ -152,15 +145,6 @@ def test_one_bad_field_makes_the_whole_verdict_unparsable_and_never_a_number(
     assert named in (verdict.error or "")
     assert len(requests) == 2, "asked once more"
     assert named in requests[1]["messages"][-1]["content"]
-
-
-def test_text_around_the_json_is_tolerated_and_a_repair_may_save_it() -> None:
-    assert (
-        judged(always(completion(f"Sure!\n{said(accuracy=3, tone=3)}\nDone.")))[0].status
-        is Status.OK
-    )
-    verdict, _ = judged(in_turn([completion("no"), completion(said(accuracy=2, tone=2))]))
-    assert scores(verdict)["overall"] == 2.0
 
 
 def test_the_version_holds_the_rubric_and_changes_with_any_word_of_it() -> None:
@@ -266,23 +250,6 @@ def written(tmp_path: Path, text: str) -> Path:
     return file
 
 
-def test_the_default_rubric_has_the_four_dimensions_in_words() -> None:
-    rubric = default_rubric()
-    assert [dimension.name for dimension in rubric.dimensions] == [
-        "accuracy",
-        "helpfulness",
-        "safety",
-        "coherence",
-    ]
-    assert {dimension.weight for dimension in rubric.dimensions} == {1.0}
-    for dimension in rubric.dimensions:
-        assert [words.split(".")[0] for words in dimension.levels[2:]] == [
-            "Acceptable",
-            "Good",
-            "Excellent",
-        ]
-
-
 def test_a_file_says_names_weights_words_and_examples(tmp_path: Path) -> None:
     rubric = read_rubric(written(tmp_path, HOUSE))
     assert (rubric.name, rubric.domain, rubric.weights) == (
@@ -371,10 +338,3 @@ def test_a_mistake_names_file_and_line(tmp_path: Path, old: str, new: str, said:
     with pytest.raises(BadInput) as refused:
         read_rubric(file)
     assert str(refused.value).startswith(f"{file}, {said}")
-
-
-def test_the_overall_score_is_the_weighted_mean_over_what_was_scored() -> None:
-    weights = {"accuracy": 3.0, "tone": 1.0, "safety": 1.0}
-    assert overall({"accuracy": 5, "tone": 1}, weights) == 4.0
-    assert overall({"tone": 2}, weights) == 2.0
-    assert overall({}, weights) is None

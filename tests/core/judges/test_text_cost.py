@@ -79,7 +79,7 @@ READERS = {
         [{"role": "user", "content": text}], None, ["1", "2"]
     ),
 }
-CHARACTERS = 10_000
+CHARACTERS = 5_000
 TIMES = 8  # a cost that grows with the square grows 64 times
 
 
@@ -104,10 +104,11 @@ def test_the_cost_grows_with_the_text_and_not_with_its_square(reader):
         short, long = (
             piece * (characters // len(piece)) for characters in (CHARACTERS, TIMES * CHARACTERS)
         )
-        read(f"{short} ")  # what is loaded or compiled at its first use
-        before = min(_cost(read, f"{short}{end}") for end in "ab")
-        # The margin is wide, because another process may slow one of the two down.
-        if _cost(read, long) > 0.5 + 4 * TIMES * before:
+        cost = _cost(read, long)
+        # The margins are wide, because another process may slow one of the two down.
+        if cost > 0.3 and cost > 0.3 + 4 * TIMES * min(
+            _cost(read, f"{short}{end}") for end in "ab"
+        ):
             slow.append(name)
     assert not slow
 

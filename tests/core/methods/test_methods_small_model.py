@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from aligned_log import STRONG, measured_routes, numbers_of
+from command_lines import run_line
 from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Label, Status, Verdict
@@ -23,7 +24,7 @@ from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, VERSION
 from judging_log import address, judgments
 from refining_log import generations, refinements, store_bad
-from stored_rows import rows_of
+from stored_rows import read, rows_of
 
 # The model reads 300 tokens a second: a part of the built-in prompts does.
 SHORT_TASK = """
@@ -90,8 +91,7 @@ def test_a_real_model_proposes_and_judges(
     )
     assert any(each["right"] is not None for each in shown["candidates"])
     assert len(rows_of(sqlite_store, JUDGMENT)) == 12
-    with sqlite_store.reading() as connection:
-        assert len(stored_looks(connection)) == (shown["look"] is not None)
+    assert len(read(sqlite_store, stored_looks)) == (shown["look"] is not None)
 
 
 SUITE = """
@@ -141,21 +141,10 @@ def graded(sqlite_store: Store) -> GradedLog:
     return graded
 
 
-def asked(graded: GradedLog, small_model: str, *words: str) -> int:
+def asked(graded: GradedLog, small_model: str, line: str) -> None:
     """Run a command against the model; 0 or 1 is its exit code: everything came back."""
-    model = [
-        "--base-url",
-        small_model,
-        "--max-output",
-        "8",
-        "--timeout",
-        "120",
-        "--db",
-        address(graded.store),
-    ]
-    code = run([*words, *model])
-    assert code in {0, 1}
-    return code
+    limits = f"--max-output 8 --timeout 120 --db {address(graded.store)}"
+    assert run_line(f"{line} --base-url {small_model} {limits}") in {0, 1}
 
 
 def statuses(graded: GradedLog, table: Any) -> list[Any]:
@@ -171,11 +160,11 @@ def test_a_grade_its_repeat_an_audit_and_a_jury(
 ) -> None:
     prompt = tmp_path / "grade.md"  # both judges have these sections
     prompt.write_text(GRADE)
-    model = ("--model", "smollm2", "--prompt", str(prompt))
-    asked(graded, small_model, "judge", "--judge", "grade", *model)
-    asked(graded, small_model, "judge", "--judge", "grade", *model, "--repeats", "2")
-    asked(graded, small_model, "test", "audit", "teacher", *model, "--sample", "1")
-    assert run(["compare", "judges", "teacher", "grade", "--db", address(graded.store)]) == 0
+    model = f"--model smollm2 --prompt {prompt}"
+    asked(graded, small_model, f"judge --judge grade {model}")
+    asked(graded, small_model, f"judge --judge grade {model} --repeats 2")
+    asked(graded, small_model, f"test audit teacher {model} --sample 1")
+    assert run_line(f"compare judges teacher grade --db {address(graded.store)}") == 0
     said = [*statuses(graded, JUDGMENT), *statuses(graded, REVIEWED)]
     assert len(said) == 3
     assert set(said) <= {Status.OK.value, Status.UNPARSABLE.value}
@@ -193,22 +182,12 @@ def test_a_grade_its_repeat_an_audit_and_a_jury(
 
 
 def play(
-    store: Store, base_url: str, capsys: pytest.CaptureFixture[str], *words: str
-) -> dict[str, object]:
-    generator = [
-        "--generator",
-        "smollm2",
-        "--generator-base-url",
-        base_url,
-        "--generator-max-output",
-        "24",
-    ]
-    assert run([*words, *generator, "--timeout", "200", "--json", "--db", address(store)]) in {
-        0,
-        1,
-    }  # 1: no reply was usable
-    output = json.loads(capsys.readouterr().out)
-    assert isinstance(output, dict)
+    store: Store, base_url: str, capsys: pytest.CaptureFixture[str], line: str
+) -> dict[str, Any]:
+    generator = f"--generator smollm2 --generator-base-url {base_url} --generator-max-output 24"
+    # 1: no reply was usable
+    assert run_line(f"{line} {generator} --timeout 200 --json --db {address(store)}") in {0, 1}
+    output: dict[str, Any] = json.loads(capsys.readouterr().out)
     return output
 
 
@@ -221,22 +200,11 @@ def test_one_answer_is_reflected_on_and_refined(
     with RecordingEndpoint(forward_to(small_model, timeout_s=200)) as endpoint:
         url = endpoint.base_url
         # The offline judge, since a real one's calls are what the second command makes.
-        reflected = play(
-            sqlite_store,
-            url,
-            capsys,
-            "refine",
-            "reflect",
-            "--judge",
-            "lexical",
-            "--max-quality",
-            "4",
-        )
+        rule = "--judge lexical --max-quality 4"
+        reflected = play(sqlite_store, url, capsys, f"refine reflect {rule}")
         first = len(endpoint.requests)
-        judge = ("--model", "smollm2", "--base-url", url, "--max-output", "64")
-        refined = play(
-            sqlite_store, url, capsys, "refine", "--where", "id=0", *judge, "--max-repeats", "0"
-        )
+        judge = f"--model smollm2 --base-url {url} --max-output 64 --max-repeats 0"
+        refined = play(sqlite_store, url, capsys, f"refine --where id=0 {judge}")
         assert (reflected["calls"], refined["calls"]) == (first, len(endpoint.requests) - first)
     for said in (reflected, refined):
         account = said["account"]

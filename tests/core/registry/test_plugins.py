@@ -392,37 +392,28 @@ def entry_points(monkeypatch: pytest.MonkeyPatch, plugins: Mapping[str, Any]) ->
     return read
 
 
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        ("entry_points.txt", b"[judgeboard.rules]\nno equals sign\n"),
-        ("entry_points.txt", b"[judgeboard.rules]\nlatin = caf\xe9:RULE\n"),
-    ],
-    ids=["a line without a value", "entry points that are no UTF-8"],
-)
 def test_a_package_with_malformed_files_is_one_warning_and_stops_no_command(
-    tmp_path: Path, packages: Path, file: str, content: bytes
+    tmp_path: Path, packages: Path
 ) -> None:
-    malformed = tmp_path / "malformed-3.0.dist-info"
-    malformed.mkdir()
-    (malformed / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: malformed\nVersion: 3.0\n", encoding="utf-8"
-    )
-    (malformed / file).write_bytes(content)
+    malformed = {"lacking": b"no equals sign\n", "latin": b"latin = caf\xe9:RULE\n"}
+    for name, line in malformed.items():
+        info = tmp_path / f"{name}-3.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.0\n")
+        (info / "entry_points.txt").write_bytes(b"[judgeboard.rules]\n" + line)
     (tmp_path / "log.csv").write_text("query,answer\nq,a\n", encoding="utf-8")
     search = os.pathsep.join((str(tmp_path), str(packages)))
+    environment = os.environ | {"PYTHONPATH": search, "JUDGEBOARD_DB": str(tmp_path / "log.db")}
     for words in (["import", "log.csv"], ["judge", "--judge", "lexical"], ["doctor"]):
-        environment = os.environ | {"PYTHONPATH": search, "JUDGEBOARD_DB": str(tmp_path / "log.db")}
         command = [sys.executable, "-c", "from judgeboard.cli import main; main()", *words]
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
         assert "Traceback" not in done.stderr
-        assert done.returncode == (1 if words == ["doctor"] else 0), (
-            done.stderr
-        )  # another package is broken
-        assert done.stderr.count("malformed-3.0") <= 1
-    assert "malformed-3.0" in done.stderr
+        # Another package is broken.
+        assert done.returncode == (1 if words == ["doctor"] else 0), done.stderr
+        assert all(done.stderr.count(f"{name}-3.0") <= 1 for name in malformed)
+    assert all(f"{name}-3.0" in done.stderr for name in malformed)
     # Other packages are used.
     assert "cited" in done.stdout
 

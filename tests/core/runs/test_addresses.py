@@ -28,6 +28,7 @@ from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.runs import last_asked_run
 from judgeboard.store.tables import RUN
 from judging_log import address, asked, rag, runs, store_answers
+from stored_rows import read
 
 RAG = {"kind": "rag", "model": "scripted"}
 
@@ -313,8 +314,7 @@ def test_the_address_of_an_earlier_run_at_a_provider_is_known(
     judged: Store, base_url: str, provider: str
 ) -> None:
     as_stored_by_an_earlier_release(judged, endpoint_host=base_url.split("/")[2])
-    with judged.reading() as connection:
-        options = at_last_address(connection, make_judge, RAG)
+    options = read(judged, at_last_address, make_judge, RAG)
     assert options == {**RAG, "provider": provider, "base_url": base_url}
 
 
@@ -326,8 +326,7 @@ def test_no_user_password_or_query_of_an_address_is_stored(
     judge_pending(
         store, make_judge("rag", model="scripted", base_url=f"{ours.base_url}?token=hidden")
     )
-    with store.reading() as connection:
-        stored = last_asked_run(connection, 1)
+    stored = read(store, last_asked_run, 1)
     assert stored is not None
     assert (stored.endpoint_host, stored.provider, stored.base_url) == (
         host(ours),

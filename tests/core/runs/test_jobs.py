@@ -39,6 +39,7 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import Destination, start_or_continue_run
 from judgeboard.store.tables import WORKER
 from judging_log import time_passes, until
+from stored_rows import read, write_to
 
 RAG = {"kind": "rag", "model": "gpt-4o-mini"}
 
@@ -112,8 +113,7 @@ def test_without_a_worker_a_job_waits(log: Store) -> None:
         ANSWERS,
         False,
     )
-    with log.writing() as connection:
-        register_worker(connection, "elsewhere")
+    write_to(log, register_worker, "elsewhere")
     assert job_progress(log, job_id).state == "waiting"
 
 
@@ -287,8 +287,7 @@ def test_people_are_stored_while_a_worker_leads(postgres_log: Store) -> None:
     with working(postgres_log):
         until(lambda: living(postgres_log), "the worker")
         ended(postgres_log, ask(postgres_log, {"kind": "lexical"}))
-        with postgres_log.writing() as connection:
-            assert store_reviewer(connection, "typed", "Ann").name == "Ann"
+        assert write_to(postgres_log, store_reviewer, "typed", "Ann").name == "Ann"
 
 
 @pytest.mark.postgres
@@ -353,13 +352,11 @@ def grade_all(store: Store) -> None:
 
 
 def agreement_of(store: Store, judge: str) -> list[VersionAgreement]:
-    with store.reading() as connection:
-        return [row for row in stats(connection).agreement if row.judge == judge]
+    return [row for row in read(store, stats).agreement if row.judge == judge]
 
 
 def living(store: Store) -> set[str]:
-    with store.reading() as connection:
-        return live_workers(connection)
+    return read(store, live_workers)
 
 
 def worker_pids(store: Store) -> list[int]:
@@ -372,8 +369,7 @@ def test_the_row_of_a_job_holds_no_secret(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-case")
     job_id = ask(sqlite_log, {"kind": "rag", "model": "gpt-4o-mini"})
-    with sqlite_log.reading() as connection:
-        assert "sk-secret" not in str(get_job(connection, job_id))
+    assert "sk-secret" not in str(read(sqlite_log, get_job, job_id))
 
 
 ADDRESS = "http://localhost:9/v1"

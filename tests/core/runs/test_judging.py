@@ -165,16 +165,6 @@ def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_o
     assert len(endpoint.requests) == 40 - summary.ok
 
 
-def test_an_address_where_nobody_answers_stops_the_run(sqlite_store: Store) -> None:
-    store_answers(sqlite_store, 3)
-    with RecordingEndpoint() as gone:
-        pass
-    summary = judge_pending(sqlite_store, rag(gone))
-    assert summary.state is RunState.STOPPED
-    assert "--base-url" in (summary.why_stopped or "")
-    assert judgments(sqlite_store) == []
-
-
 def test_failed_ones_are_asked_again_and_only_they(store: Store) -> None:
     store_answers(store, 6)
     judge(store, by_number({1: completion("hm"), 4: failure(400, "too long")}))
@@ -248,17 +238,6 @@ def test_an_interrupted_limit_is_filled_up_not_started_over(store: Store) -> Non
     continued, _ = judge(store, always(verdict()), limit=10)
     assert (continued.run_id, continued.ok) == (stopped.run_id, 10)
     assert len(judgments(store)) == 10
-
-
-def test_a_changed_prompt_parameter_is_another_judge_version_with_its_own_judgments(
-    sqlite_store: Store,
-) -> None:
-    store_answers(sqlite_store, 3)
-    with RecordingEndpoint() as endpoint:
-        judge_pending(sqlite_store, rag(endpoint))
-        other = judge_pending(sqlite_store, rag(endpoint, domain="climbing knowledge"))
-    assert (other.judge, other.ok) == ("rag v2", 3)
-    assert len(judgments(sqlite_store)) == 6
 
 
 def test_a_run_waits_for_a_database_that_another_process_has_locked(

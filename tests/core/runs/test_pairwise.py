@@ -17,7 +17,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.tables import COMPARISON
 from pair_log import add_pairs, asked, by_pair, pairwise, said
-from stored_rows import rows_of
+from stored_rows import read, rows_of, write_to
 
 
 def compare(
@@ -52,8 +52,7 @@ def test_each_pair_is_asked_once_in_each_order_and_a_second_call_asks_nothing(st
 def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) -> None:
     (pair_id,) = add_pairs(store, 1)
     compared, _ = compare(store, always(said("first")), [pair_id])
-    with store.reading() as connection:
-        ab, ba = latest_comparisons(connection, compared.version.id, pair_id)
+    ab, ba = read(store, latest_comparisons, compared.version.id, pair_id)
     assert (ab.shown, ab.preferences) == (Shown.AB, {"overall": "a"})
     assert (ba.shown, ba.preferences) == (Shown.BA, {"overall": "b"})
     assert "first" in (ab.reasoning or "")
@@ -78,11 +77,10 @@ def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_stor
     account = compared.account
     assert (account.ok, account.unparsable, account.refused, account.error) == (5, 1, 1, 1)
     assert account.exit_code == 1
-    with sqlite_store.reading() as connection:
-        statuses = {
-            each.shown: each.status
-            for each in latest_comparisons(connection, compared.version.id, pair_ids[0])
-        }
+    statuses = {
+        each.shown: each.status
+        for each in read(sqlite_store, latest_comparisons, compared.version.id, pair_ids[0])
+    }
     assert statuses == {Shown.AB: Status.UNPARSABLE, Shown.BA: Status.OK}
     assert asked(endpoint)[0, "ab"] == 2, "one repair"
 
@@ -108,13 +106,13 @@ def test_a_later_failure_takes_no_usable_verdict_away(sqlite_store: Store) -> No
     pair_ids = add_pairs(sqlite_store, 1)
     compare(sqlite_store, by_pair({(0, "ab"): completion("hm")}), pair_ids)
     compared, _ = compare(sqlite_store, always(completion("hm again")), pair_ids, again=True)
-    with sqlite_store.reading() as connection:
-        assert [
-            each.status for each in latest_comparisons(connection, compared.version.id, pair_ids[0])
-        ] == [
-            Status.UNPARSABLE,
-            Status.OK,
-        ]
+    assert [
+        each.status
+        for each in read(sqlite_store, latest_comparisons, compared.version.id, pair_ids[0])
+    ] == [
+        Status.UNPARSABLE,
+        Status.OK,
+    ]
 
 
 def test_a_refused_key_stops_and_the_same_call_goes_on_in_the_same_run(sqlite_store: Store) -> None:
@@ -151,8 +149,7 @@ def test_newcomers_are_asked_in_a_run_of_their_own(sqlite_store: Store) -> None:
 
 
 def test_a_forgotten_pair_is_left_out_and_nothing_to_compare_is_said(sqlite_store: Store) -> None:
-    with sqlite_store.writing() as connection:
-        (question,) = store_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
+    (question,) = write_to(sqlite_store, store_pairs, [Pair("bench", "no answers", "Which?")]).new
     pair_ids = add_pairs(sqlite_store, 1)
     _, endpoint = compare(sqlite_store, always(said("tie")), [question, *pair_ids])
     assert set(asked(endpoint)) == {(0, "ab"), (0, "ba")}

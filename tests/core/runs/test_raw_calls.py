@@ -31,6 +31,7 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, JOB, JUDGMENT, VERSION
+from stored_rows import read, write_to
 
 
 def judged(store: Store, kind: str, endpoint: RecordingEndpoint, **options: Any) -> int:
@@ -89,17 +90,14 @@ def test_a_call_has_its_attempts_and_what_they_used(store: Store) -> None:
         ("repair", "ok"),
     ]
     assert (raw.judgment.prompt_tokens, raw.judgment.completion_tokens) == (200, 40)
-    with store.writing() as connection:
-        forget_response(connection, "a", actor="test")
-    with store.reading() as connection:
-        [raw] = raw_calls(connection, response_id, [judgment.id])
+    write_to(store, forget_response, "a", actor="test")
+    [raw] = read(store, raw_calls, response_id, [judgment.id])
     assert (raw.messages, raw.note, raw.judgment.raw) == ((), NOT_REBUILT, None)
 
 
 @on_sqlite
 def test_an_offline_judge_asked_no_model(store: Store) -> None:
-    with store.writing() as connection:
-        [response_id] = store_responses(connection, [Response("log", "a", "q", "a")]).new
+    [response_id] = write_to(store, store_responses, [Response("log", "a", "q", "a")]).new
     judge_pending(store, make_judge("lexical"))
     with store.reading() as connection:
         [judgment] = load_item(connection, response_id).judgments

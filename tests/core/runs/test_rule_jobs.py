@@ -50,6 +50,7 @@ from judgeboard.store.runs import NOWHERE
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, RESPONSE, JudgingRule
 from judging_log import judgments, runs, until
+from stored_rows import write_to
 
 LEXICAL = {"kind": "lexical"}
 
@@ -169,16 +170,14 @@ def test_another_judge_takes_the_waiting_and_later_answers_and_judges_none_again
     with working(log):
         judged(log, ANSWERS)
     new = [Response("log", name, "q", "Slate it is.", ("Granite.",)) for name in ("waits", "later")]
-    with log.writing() as connection:
-        store_responses(connection, new[:1])
+    write_to(log, store_responses, new[:1])
     set_judge(log, "live", judge=LEXICAL, actor="Ben")
     line = progress(log)
     assert (line.version.title, line.waiting, line.calls_today) == ("lexical v1", 1, ANSWERS)
     rule = before.rule
     assert (line.rule.name, line.rule.by, line.rule.at) == (rule.name, rule.by, rule.at)
     assert [each.title for each in line.earlier] == [before.version.title]
-    with log.writing() as connection:
-        store_responses(connection, new[1:])
+    write_to(log, store_responses, new[1:])
     with working(log):
         rows = judged(log, ANSWERS + 2)
         until(lambda: progress(log).waiting == 0, "the last answer")

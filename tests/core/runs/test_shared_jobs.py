@@ -26,9 +26,10 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import get_job, live_workers
 from judgeboard.store.tables import WORKER
 from judging_log import judgments, runs, until
+from stored_rows import read
 
 StartWorker = Callable[[Store], WorkerProcess]
-MANY = 200
+MANY = 100
 
 
 def start_rule(store: Store, judge: dict[str, Any]) -> None:
@@ -57,8 +58,7 @@ def two_workers(store: Store) -> Iterator[None]:
 
 
 def living(store: Store) -> set[str]:
-    with store.reading() as connection:
-        return live_workers(connection)
+    return read(store, live_workers)
 
 
 def judged(store: Store, least: int) -> list[dict[str, Any]]:
@@ -292,8 +292,7 @@ def test_a_chunk_that_fails_for_good_is_held_and_the_job_says_why(
         job = ended(log, job_id)
         assert (job.state, job.asked) == ("stopped", ANSWERS - 1)
         assert re.findall(r"\d+|OSError", str(job.why)) == ["1", "3", "OSError"]
-        with log.reading() as connection:
-            assert get_job(connection, job_id).failed is not None
+        assert read(log, get_job, job_id).failed is not None
         monkeypatch.setattr(share, "store_steps", store_steps)
         again = ended(log, ask(log, rag(endpoint)))
     assert (again.state, again.asked) == ("done", ANSWERS)

@@ -112,11 +112,14 @@ def _sequence(
     run = get_run(connection, run_id)
     stored = queries.stored_attempts(connection, run_id, [subject]).get(subject, [])
     rule = None
+    kept: int | None = int(any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored))
     if method != queries.REFLECT:
         known = run.filter.get("rule", {})
         names = ("success_rating", "max_repeats", "keep")
         rule = RefineRule(**{name: known[name] for name in names if name in known})
-    kept = _kept(rule, stored)
+        kept = rule.selected_number(
+            [(attempt.number, attempt.rating) for attempt in stored if attempt.response_id]
+        )
     attempts = [
         record_of(
             ShownAttempt,
@@ -166,14 +169,6 @@ def _sequence(
             each for each in selections if (each.run_id, each.subject, each.number) in shown
         ),
         people=reviewer_names(connection) if selections else {},
-    )
-
-
-def _kept(rule: RefineRule | None, stored: Sequence[queries.StoredAttempt]) -> int | None:
-    if rule is None:
-        return 1 if any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored) else 0
-    return rule.selected_number(
-        [(attempt.number, attempt.rating) for attempt in stored if attempt.response_id]
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
@@ -143,21 +143,14 @@ class CaseTask:
     passages: tuple[str, ...] | None = None
 
 
-class _Scored(NamedTuple):
-    """An answer with the judge's verdict."""
-
-    answer: str
-    verdict: Verdict
+_Step = Answered[CaseTask, Replied[str] | Verdict]
 
 
-_Step = Answered[CaseTask, Replied[str] | _Scored]
-
-
-def _judged(task: CaseTask, answer: str) -> JudgeInput:
+def _judged(task: CaseTask) -> JudgeInput:
     return JudgeInput(
         response_id=0,  # not stored yet; no judge reads it
         query=task.case.query,
-        answer=answer,
+        answer=task.answer or "",
         passages=task.passages,
         reference=task.case.reference,
         external_id=task.case.id,
@@ -227,16 +220,16 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
     async def sample_requests(self, task: CaseTask) -> None:
         await super().sample_requests(task)
         if task.answer is None:  # no answer is here yet: the reference is about as long
-            await self.judge.judge(_judged(task, task.case.reference or task.case.query))
+            usual = replace(task, answer=task.case.reference or task.case.query)
+            await self.judge.judge(_judged(usual))
 
     async def ask(self, task: CaseTask, keep: Keep[_Step]) -> None:
-        answer, case = task.answer, task.case
-        if answer is None:
+        if task.answer is None:
             generator = self._candidate.generator
             if generator is None:
                 return
             generated = await generator.generate(
-                messages_for(self._candidate, case), subject=case.id
+                messages_for(self._candidate, task.case), subject=task.case.id
             )
             # The cost of a function of the user is unknown and does not count towards a cost limit.
             record = (
@@ -245,16 +238,16 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
                 else generated.record
             )
             go_on = await keep(Answered(task, generated, record))
-            answer = generated.value
-            if answer is None or not go_on:
+            if generated.value is None or not go_on:
                 return
-        verdict = await self.judge.judge(_judged(task, answer))
-        await keep(Answered(task, _Scored(answer, verdict), verdict))
+            task = replace(task, answer=generated.value)
+        verdict = await self.judge.judge(_judged(task))
+        await keep(Answered(task, verdict, verdict))
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
         now = utc_now()
         answered = [(step.task, step.result) for step in steps if isinstance(step.result, Replied)]
-        scored = [(step.task, step.result) for step in steps if isinstance(step.result, _Scored)]
+        scored = [(step.task, step.result) for step in steps if isinstance(step.result, Verdict)]
         self._save_answers(connection, begun.run.id, answered, now)
         self._save_scores(connection, begun, scored, now)
 
@@ -354,23 +347,44 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self,
         connection: Connection,
         begun: Begun,
-        scored: Sequence[tuple[CaseTask, _Scored]],
+        scored: Sequence[tuple[CaseTask, Verdict]],
         now: datetime,
     ) -> None:
         verdicts = [
             (
-                self._response(task.case, begun.run.id, result.answer, task.passages, None),
-                result.verdict,
+                self._response(task.case, begun.run.id, task.answer or "", task.passages, None),
+                verdict,
             )
-            for task, result in scored
+            for task, verdict in scored
         ]
-        cases = [
-            _scored_case(self._suite_run_id, task, result, stored[0], stored[1].judgment_id)
-            for (task, result), stored in zip(
-                scored, store_verdicts(connection, begun, verdicts, now), strict=True
+        cases = []
+        stored_verdicts = store_verdicts(connection, begun, verdicts, now)
+        for (task, verdict), stored in zip(scored, stored_verdicts, strict=True):
+            if stored is None:
+                continue
+            score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
+            reason: str | None = None
+            if verdict.status is not Status.OK:
+                reason = f"no score: {verdict.status.value}"
+            elif score is None:
+                reason = "no score: the judge gives no overall score"
+            checks = [
+                asdict(queries.CheckOutcome(check.kind, check.wanted, failure is None))
+                for check in task.case.checks
+                for failure in [check.failure(task.answer or "", task.passages)]
+            ]
+            cases.append(
+                SuiteCase(
+                    suite_run_id=self._suite_run_id,
+                    position=task.position,
+                    case_key=task.case.key,
+                    reason=reason,
+                    response_id=stored[0],
+                    judgment_id=stored[1].judgment_id,
+                    checks=checks,
+                    score=score,
+                )
             )
-            if stored is not None
-        ]
         queries.insert_cases(connection, cases)
 
     @property
@@ -402,33 +416,6 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             kind=ResponseKind.CANDIDATE,
             derived_from=derived_from,
         )
-
-
-def _scored_case(
-    suite_run_id: int, task: CaseTask, scored: _Scored, response_id: int, judgment_id: int
-) -> SuiteCase:
-    verdict = scored.verdict
-    score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
-    reason: str | None = None
-    if verdict.status is not Status.OK:
-        reason = f"no score: {verdict.status.value}"
-    elif score is None:
-        reason = "no score: the judge gives no overall score"
-    checks = [
-        asdict(queries.CheckOutcome(check.kind, check.wanted, failure is None))
-        for check in task.case.checks
-        for failure in [check.failure(scored.answer, task.passages)]
-    ]
-    return SuiteCase(
-        suite_run_id=suite_run_id,
-        position=task.position,
-        case_key=task.case.key,
-        reason=reason,
-        response_id=response_id,
-        judgment_id=judgment_id,
-        checks=checks,
-        score=score,
-    )
 
 
 async def run_suite_async(

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from sqlalchemy import Connection, select
 
@@ -23,8 +22,7 @@ from aligned_log import (
     numbers_of,
     script,
 )
-from engines import on_sqlite
-from graded_log import BAD
+from graded_log import BAD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, WhyDiffers
 from judgeboard.errors import BadInput
@@ -43,14 +41,13 @@ from judgeboard.methods.alignment.run import (
     alignment_page,
 )
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.stats.arrays import grouping
-from judgeboard.stats.paired import Conclusion, after_looks, conclusion, paired_shares
+from judgeboard.stats.paired import Conclusion
 from judgeboard.store.alignments import EvidenceRole, Look, evidence_role, record_look, stored_looks
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version, get_version, list_versions
 from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE
 from judging_log import address
-from stored_rows import rows_of
+from stored_rows import read, rows_of, write_to
 
 HELD_OUT, DEVELOP = EvidenceRole.HELD_OUT, EvidenceRole.DEVELOP
 
@@ -61,23 +58,40 @@ def endpoint() -> Iterator[RecordingEndpoint]:
         yield made
 
 
-def aligned(
-    store: Store, endpoint: RecordingEndpoint, candidates: int = 1, which: str = "rag v1"
-) -> Alignment:
-    address_ = {"base_url": endpoint.base_url}
-    return align(
-        store, which, candidates=candidates, model={"model": STRONG, **address_}, judge=address_
-    )
+class Routes:
+    """A log of measured routes, and the judge of it whose prompt was made worse."""
+
+    def __init__(self, store: Store, endpoint: RecordingEndpoint, folder: Path) -> None:
+        self.store, self.endpoint, self.folder = store, endpoint, folder
+
+    def judge(
+        self, count: int = 80, prompt: str = KIND, **routes: Any
+    ) -> tuple[GradedLog, list[int]]:
+        """Store so many routes with labels, and judge them."""
+        stored = measured_routes(self.store, count, **routes)
+        kind_judge(self.store, self.endpoint, self.folder, prompt)
+        return stored
+
+    def align(self, candidates: int = 1, which: str = "rag v1") -> Alignment:
+        address_ = {"base_url": self.endpoint.base_url}
+        return align(
+            self.store,
+            which,
+            candidates=candidates,
+            model={"model": STRONG, **address_},
+            judge=address_,
+        )
 
 
-@on_sqlite
-def test_a_worsened_prompt_is_improved_on_held_out_labels(
-    store: Store, endpoint: RecordingEndpoint, tmp_path: Path
-) -> None:
-    measured_routes(store, 80)
-    kind_judge(store, endpoint, tmp_path)
-    stored = len(rows_of(store, JUDGMENT))
-    result = aligned(store, endpoint)
+@pytest.fixture
+def routes(sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path) -> Routes:
+    return Routes(sqlite_store, endpoint, tmp_path)
+
+
+def test_a_worsened_prompt_is_improved_on_held_out_labels(routes: Routes) -> None:
+    routes.judge()
+    stored = len(rows_of(routes.store, JUDGMENT))
+    result = routes.align()
     held_out = numbers_of(HELD_OUT, 80)
     assert (result.conclusion, result.exit_code, result.best, result.looks) == (
         Conclusion.BETTER,
@@ -91,24 +105,22 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(
     assert result.broken == ()
     assert [each.code for each in result.notes] == ["version_better"]
     # Verdicts of candidates raise no flags.
-    assert len(rows_of(store, JUDGMENT)) == stored
-    [proposal] = asked_of(endpoint, STRONG)
+    assert len(rows_of(routes.store, JUDGMENT)) == stored
+    [proposal] = asked_of(routes.endpoint, STRONG)
     assert "CASE 1 QUESTION" in proposal
     assert not any(f"route number {number} " in proposal.casefold() for number in held_out)
 
 
-@on_sqlite
 def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_from(
-    store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+    routes: Routes,
 ) -> None:
-    measured_routes(store, 80)
-    kind_judge(store, endpoint, tmp_path)
-    result = aligned(store, endpoint)
+    routes.judge()
+    result = routes.align()
     assert result.look is not None
-    accepted = accept_candidate(store, result.look, "test")
-    assert accept_candidate(store, result.look, "test").id == accepted.id
+    accepted = accept_candidate(routes.store, result.look, "test")
+    assert accept_candidate(routes.store, result.look, "test").id == accepted.id
     assert (accepted.title, accepted.kind, accepted.model) == ("rag v2", "rag", "judge")
-    with store.reading() as connection:
+    with routes.store.reading() as connection:
         page = alignment_page(connection, get_version(connection, "rag v1").id)
         [look] = stored_looks(connection)
     assert page is not None
@@ -116,10 +128,13 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
     assert KIND in page.before
     assert CAREFUL in page.after
     assert page.answers.keys() == {*result.mended}
-    file = tmp_path / "accepted.md"
+    file = routes.folder / "accepted.md"
     file.write_text(accepted.prompt or "")
-    judge_pending(store, make_judge("rag", model="judge", base_url=endpoint.base_url, prompt=file))
-    with store.reading() as connection:
+    judge_pending(
+        routes.store,
+        make_judge("rag", model="judge", base_url=routes.endpoint.base_url, prompt=file),
+    )
+    with routes.store.reading() as connection:
         assert [each.title for each in list_versions(connection) if each.name == "rag"] == [
             "rag v1",
             "rag v2",
@@ -130,15 +145,14 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
         assert LabelledAnswers(connection, accepted).left_out["develop"] == len(look.look.shown)
         compared = compare_versions(connection, "rag v1", "rag v2")
     assert compared.figure("n").value == 80 - len(look.look.shown)
-    agreement = measure_agreement(store, judge_versions=["rag v2"])
+    agreement = measure_agreement(routes.store, judge_versions=["rag v2"])
     assert agreement.n == 80 - len(look.look.shown)
     developed = len(look.look.shown)
     assert agreement.about.left_out == {"develop": developed}
     assert compared.about.left_out == {"develop": developed}
-    judges = measure_agreement(store, of="judges")
+    judges = measure_agreement(routes.store, of="judges")
     assert (judges.n, judges.about.left_out) == (80 - developed, {"develop": developed})
-    with store.reading() as connection:
-        (plan,) = plan_labels(connection, 0.01, "kappa", versions=[accepted])
+    (plan,) = read(routes.store, plan_labels, 0.01, "kappa", versions=[accepted])
     assert {"judge": "rag v2", "n": developed} in [each.values for each in plan.caveats]
 
 
@@ -147,50 +161,42 @@ def _groups_of(connection: Connection, response_ids: Collection[int]) -> list[in
     return list(connection.execute(groups).scalars())
 
 
-@on_sqlite
 def test_a_judge_of_the_project_file_judges_with_its_accepted_version(
-    store: Store,
-    endpoint: RecordingEndpoint,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    routes: Routes, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measured_routes(store, 80)
-    kind_judge(store, endpoint, tmp_path)
-    judge = f'[judges.rag]\nmodel = "judge"\nbase_url = "{endpoint.base_url}"\nprompt = "kind.md"\n'
-    (tmp_path / "judgeboard.toml").write_text(judge)
-    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(tmp_path / "judgeboard.toml"))
-    again = ["judge", "rag", "--rejudge", "all", "--limit", "2", "--db", address(store)]
-    assert run(["config", "--confirm", "--db", address(store)]) == 0
+    routes.judge()
+    judge = f'[judges.rag]\nmodel = "judge"\nbase_url = "{routes.endpoint.base_url}"\nprompt = "kind.md"\n'
+    (routes.folder / "judgeboard.toml").write_text(judge)
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(routes.folder / "judgeboard.toml"))
+    again = ["judge", "rag", "--rejudge", "all", "--limit", "2", "--db", address(routes.store)]
+    assert run(["config", "--confirm", "--db", address(routes.store)]) == 0
     capsys.readouterr()
     assert run(again) == 0
     assert capsys.readouterr().out.startswith("rag v1, ")
-    result = aligned(store, endpoint)
+    result = routes.align()
     assert result.look is not None
-    accept_candidate(store, result.look, "test")
+    accept_candidate(routes.store, result.look, "test")
     assert run(again) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("rag v2, ")
     assert "judge rag --judge-version 1" in shown.err
-    assert CAREFUL in asked_of(endpoint, "judge")[-1]
+    assert CAREFUL in asked_of(routes.endpoint, "judge")[-1]
     assert run([*again, "--judge-version", "1"]) == 0
     assert capsys.readouterr().out.startswith("rag v1, ")
     assert run([*again, "--judge-version", "7"]) == 2
     assert "rag v7" in capsys.readouterr().err
-    (tmp_path / "judgeboard.toml").write_text(f"{judge}temperature = 0.5\n")
-    assert run(["config", "--confirm", "--db", address(store)]) == 0
+    (routes.folder / "judgeboard.toml").write_text(f"{judge}temperature = 0.5\n")
+    assert run(["config", "--confirm", "--db", address(routes.store)]) == 0
     capsys.readouterr()
     assert run(again) == 0
     # Who changes the file wants what it says.
     assert capsys.readouterr().out.startswith("rag v3, ")
 
 
-@on_sqlite
 def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
-    store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    routes: Routes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log, ids = measured_routes(store, 80)
-    kind_judge(store, endpoint, tmp_path)
+    log, ids = routes.judge()
     accept = [
         "align",
         "--judge-version",
@@ -198,12 +204,12 @@ def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
         "--accept",
         "rag candidate v1",
         "--db",
-        address(store),
+        address(routes.store),
     ]
     assert run(accept) == 2
     assert "'rag candidate v1'" in capsys.readouterr().err
-    look = aligned(store, endpoint).look
-    asked = len(endpoint.requests)
+    look = routes.align().look
+    asked = len(routes.endpoint.requests)
     assert run([*accept, "--candidates", "2"]) == 2
     assert "remove --candidates" in capsys.readouterr().err
     for judged in (0, 1):  # idempotent
@@ -213,52 +219,49 @@ def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
         assert ("1 judgment" in said) == bool(judged)
         accept[2] = "rag v1"  # "rag" now means the accepted version
         if not judged:
-            with store.reading() as connection:
-                accepted = get_version(connection, "rag v2")
+            accepted = read(routes.store, get_version, "rag v2")
             log.say(accepted, {ids[0]: {"label": BAD}})
-    [event] = [row for row in rows_of(store, EVENT) if row["kind"] == "accept_aligned_judge"]
+    [event] = [row for row in rows_of(routes.store, EVENT) if row["kind"] == "accept_aligned_judge"]
     assert event["details"]["look"] == look
-    with store.reading() as connection:
+    with routes.store.reading() as connection:
         [stored] = stored_looks(connection)
         accepted = get_version(connection, "rag v2")
     assert stored.accepted_id == accepted.id
-    assert len(endpoint.requests) == asked
-    with store.writing() as connection:
-        record_look(connection, replace(stored.look, conclusion="not_shown"), "test")
+    assert len(routes.endpoint.requests) == asked
+    write_to(routes.store, record_look, replace(stored.look, conclusion="not_shown"), "test")
     assert run([*accept, "--json"]) == 2
 
 
 def test_with_too_few_labels_no_model_is_asked(
-    sqlite_store: Store,
-    endpoint: RecordingEndpoint,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    routes: Routes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured_routes(sqlite_store, 12)
-    kind_judge(sqlite_store, endpoint, tmp_path)
-    before = len(endpoint.requests)
-    words = ["--db", address(sqlite_store), "--base-url", endpoint.base_url, "--json"]
+    routes.judge(12)
+    before = len(routes.endpoint.requests)
+    words = ["--db", address(routes.store), "--base-url", routes.endpoint.base_url, "--json"]
     assert run(["align", "--judge-version", "rag", "--model", STRONG, *words]) == 2
     shown = json.loads(capsys.readouterr().out)
     assert shown["conclusion"] == "not_shown"
     assert [each["code"] for each in shown["notes"]] == ["align_few_labels"]
-    assert len(endpoint.requests) == before
+    assert len(routes.endpoint.requests) == before
 
 
 def test_align_says_before_its_calls_how_many_they_are_at_most(
-    sqlite_store: Store,
-    endpoint: RecordingEndpoint,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    routes: Routes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured_routes(sqlite_store, 80)
-    kind_judge(sqlite_store, endpoint, tmp_path)
-    prices = tmp_path / "prices.toml"
+    routes.judge()
+    prices = routes.folder / "prices.toml"
     prices.write_text(
         f'[models]\n"{STRONG}" = {{ input = 10, output = 20 }}\njudge = {{ input = 1, output = 2 }}\n'
     )
-    before = len(endpoint.requests)
-    words = ["--db", address(sqlite_store), "--base-url", endpoint.base_url, "--candidates", "1"]
+    before = len(routes.endpoint.requests)
+    words = [
+        "--db",
+        address(routes.store),
+        "--base-url",
+        routes.endpoint.base_url,
+        "--candidates",
+        "1",
+    ]
     assert (
         run(["align", "--judge-version", "rag", "--model", STRONG, "--prices", str(prices), *words])
         == 0
@@ -268,28 +271,20 @@ def test_align_says_before_its_calls_how_many_they_are_at_most(
     assert f" {calls} calls of {STRONG} " in announced
     assert "$ " in announced
     # The estimate sends nothing.
-    assert len(endpoint.requests) - before == calls
+    assert len(routes.endpoint.requests) - before == calls
 
 
-def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
-) -> None:
-    measured_routes(sqlite_store, 60)
-    endpoint.script = lambda _request, _number: completion("no verdict")
-    kind_judge(sqlite_store, endpoint, tmp_path)
-    assert aligned(sqlite_store, endpoint, candidates=1).notes == (
-        note("align_no_verdict", judge="rag v1"),
-    )
+def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(routes: Routes) -> None:
+    routes.endpoint.script = lambda _request, _number: completion("no verdict")
+    routes.judge(60)
+    assert routes.align(candidates=1).notes == (note("align_no_verdict", judge="rag v1"),)
 
 
-def test_a_difference_that_the_labels_cannot_show_is_not_claimed(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
-) -> None:
+def test_a_difference_that_the_labels_cannot_show_is_not_claimed(routes: Routes) -> None:
     """The candidate mends two of about twenty held-out answers and breaks none."""
     few = {*numbers_of(HELD_OUT, 40)[:2], *numbers_of(DEVELOP, 40)[:2]}
-    measured_routes(sqlite_store, 40, bad=few.__contains__)
-    kind_judge(sqlite_store, endpoint, tmp_path)
-    result = aligned(sqlite_store, endpoint)
+    routes.judge(40, bad=few.__contains__)
+    result = routes.align()
     assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
     assert (len(result.mended), result.broken) == (2, ())
     assert result.held_out is not None
@@ -306,32 +301,27 @@ def only_develop(system: str, task: str) -> float:
     )
 
 
-def test_a_prompt_that_fits_only_the_develop_answers_is_worse(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
-) -> None:
-    measured_routes(sqlite_store, 80)
-    kind_judge(sqlite_store, endpoint, tmp_path)
-    endpoint.script = script([CAREFUL], only_develop)
-    result = aligned(sqlite_store, endpoint)
+def test_a_prompt_that_fits_only_the_develop_answers_is_worse(routes: Routes) -> None:
+    routes.judge()
+    routes.endpoint.script = script([CAREFUL], only_develop)
+    result = routes.align()
     assert (result.conclusion, result.exit_code) == (Conclusion.WORSE, 1)
     assert result.candidates[0].right == result.labelled["develop"]
     assert result.look is not None
     with pytest.raises(BadInput, match="not shown"):
-        accept_candidate(sqlite_store, result.look, "test")
+        accept_candidate(routes.store, result.look, "test")
 
 
-def test_no_gain_on_develop_answers_spends_no_look(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
-) -> None:
-    measured_routes(sqlite_store, 60)
-    kind_judge(sqlite_store, endpoint, tmp_path)
-    endpoint.script = script(["groundedness: give 1.0 always.", "groundedness: give 1.0 always."])
-    result = aligned(sqlite_store, endpoint, candidates=2)
+def test_no_gain_on_develop_answers_spends_no_look(routes: Routes) -> None:
+    routes.judge(60)
+    routes.endpoint.script = script(
+        ["groundedness: give 1.0 always.", "groundedness: give 1.0 always."]
+    )
+    result = routes.align(candidates=2)
     assert result.exit_code == 2
     assert [each.code for each in result.notes] == ["align_no_gain", "align_not_looked"]
     assert [each.refused is None for each in result.candidates] == [True, False]
-    with sqlite_store.reading() as connection:
-        assert stored_looks(connection) == []
+    assert read(routes.store, stored_looks) == []
 
 
 @pytest.mark.parametrize(
@@ -344,39 +334,32 @@ def test_no_gain_on_develop_answers_spends_no_look(
         "The answer route-{number} is good.",
     ],
 )
-def test_a_candidate_that_was_told_held_out_answers_is_refused(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, leak: str
-) -> None:
-    measured_routes(sqlite_store, 60)
-    kind_judge(sqlite_store, endpoint, tmp_path)
+def test_a_candidate_that_was_told_held_out_answers_is_refused(routes: Routes, leak: str) -> None:
+    routes.judge(60)
     number = next(number for number in numbers_of(HELD_OUT, 60) if number % 2)
-    endpoint.script = script([f"{CAREFUL}\n{leak.format(number=number, length=1000 + number)}"])
-    asked = len(asked_of(endpoint, "judge"))
-    result = aligned(sqlite_store, endpoint)
+    routes.endpoint.script = script(
+        [f"{CAREFUL}\n{leak.format(number=number, length=1000 + number)}"]
+    )
+    asked = len(asked_of(routes.endpoint, "judge"))
+    result = routes.align()
     assert (result.conclusion, result.exit_code, result.look) == (Conclusion.NOT_SHOWN, 2, None)
     assert f"'route-{number}'" in (result.candidates[0].refused or "")
-    assert len(asked_of(endpoint, "judge")) == asked
+    assert len(asked_of(routes.endpoint, "judge")) == asked
 
 
-def test_a_judge_that_was_told_held_out_answers_is_not_aligned(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
-) -> None:
-    measured_routes(sqlite_store, 60)
+def test_a_judge_that_was_told_held_out_answers_is_not_aligned(routes: Routes) -> None:
     known = numbers_of(HELD_OUT, 60)[3]
-    kind_judge(sqlite_store, endpoint, tmp_path, f"{KIND} {QUESTION.format(known)} Bad.")
+    routes.judge(60, prompt=f"{KIND} {QUESTION.format(known)} Bad.")
     with pytest.raises(BadInput, match=f"'route-{known}'"):
-        aligned(sqlite_store, endpoint)
+        routes.align()
 
 
-def test_a_leak_among_candidates_leaves_the_others(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
-) -> None:
-    measured_routes(sqlite_store, 80)
-    kind_judge(sqlite_store, endpoint, tmp_path)
+def test_a_leak_among_candidates_leaves_the_others(routes: Routes) -> None:
+    routes.judge()
     leak = f"{CAREFUL} It is route-{numbers_of(HELD_OUT, 80)[0]}."
     # One proposal cannot be used, and neither can its repair, which comes last.
-    endpoint.script = script([leak, "# Task\nNo.", CAREFUL, "# Task\nNo."])
-    result = aligned(sqlite_store, endpoint, candidates=3)
+    routes.endpoint.script = script([leak, "# Task\nNo.", CAREFUL, "# Task\nNo."])
+    result = routes.align(candidates=3)
     assert sum(each.refused is not None for each in result.candidates) == 2
     assert (result.conclusion, result.candidates[(result.best or 0) - 1].refused) == (
         Conclusion.BETTER,
@@ -384,14 +367,11 @@ def test_a_leak_among_candidates_leaves_the_others(
     )
 
 
-def test_looks_are_counted_and_corrected_and_end(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
-) -> None:
-    measured_routes(sqlite_store, 80)
-    kind_judge(sqlite_store, endpoint, tmp_path)
-    first = aligned(sqlite_store, endpoint)
-    endpoint.script = script([f"{CAREFUL} Be strict."])
-    second = aligned(sqlite_store, endpoint)
+def test_looks_are_counted_and_corrected_and_end(routes: Routes) -> None:
+    routes.judge()
+    first = routes.align()
+    routes.endpoint.script = script([f"{CAREFUL} Be strict."])
+    second = routes.align()
     assert (first.looks, second.looks) == (1, 2)
     assert "97.5 % CI" in second.notes[0].text
     assert second.notes[-1] == note("looks", looks=2)
@@ -400,39 +380,32 @@ def test_looks_are_counted_and_corrected_and_end(
     assert first.held_out.figure("p").value is not None
     assert second.held_out.figure("p").value == pytest.approx(2 * first.held_out.figure("p").value)
     assert (second.held_out.figure("change").low or 0) < (first.held_out.figure("change").low or 0)
-    with sqlite_store.writing() as connection:
+    with routes.store.writing() as connection:
         look = stored_looks(connection)[0].look
         for _ in range(MOST_LOOKS - 2):
             record_look(connection, look, "test")
-    ended = aligned(sqlite_store, endpoint)
+    ended = routes.align()
     assert (ended.exit_code, ended.look) == (2, None)
     assert ended.notes == (note("align_many_looks", looks=10),)
 
 
-def test_differences_are_grouped_by_the_reasons_of_people(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
-) -> None:
-    log, ids = measured_routes(sqlite_store, 60, bad=lambda _number: False)
-    kind_judge(sqlite_store, endpoint, tmp_path)
+def test_differences_are_grouped_by_the_reasons_of_people(routes: Routes) -> None:
+    log, ids = routes.judge(60, bad=lambda _number: False)
     reasons = (WhyDiffers.RUBRIC_UNCLEAR, WhyDiffers.FLUENT_TEXT, WhyDiffers.FLUENT_TEXT)
     for number, reason in zip(numbers_of(DEVELOP, 60), reasons, strict=False):
         log.review(ids[number], "jo", label=BAD, why_differs=reason)
         log.review(ids[number], "ann", label=BAD)
-    result = aligned(sqlite_store, endpoint)
+    result = routes.align()
     assert result.differences == {"fluent text": 2, "rubric unclear": 1}
-    [proposal] = asked_of(endpoint, STRONG)
+    [proposal] = asked_of(routes.endpoint, STRONG)
     assert proposal.index("fluent text.") < proposal.index("rubric unclear.")
 
 
 def test_recorded_replies_align_without_an_endpoint(
-    sqlite_store: Store,
-    endpoint: RecordingEndpoint,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    routes: Routes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured_routes(sqlite_store, 80)
-    kind_judge(sqlite_store, endpoint, tmp_path)
-    replies = tmp_path / "replies.jsonl"
+    routes.judge()
+    replies = routes.folder / "replies.jsonl"
     lines: list[dict[str, Any]] = [
         {"response_id": "candidate 1", "raw": {"why": "Compare numbers.", "instructions": CAREFUL}}
     ]
@@ -440,10 +413,10 @@ def test_recorded_replies_align_without_an_endpoint(
         raw = {"reasoning": "r", "groundedness": float(number % 2), "quality": 3}
         lines.append({"response_id": f"candidate 1/route-{number}", "raw": raw})
     replies.write_text("\n".join(map(json.dumps, lines)))
-    words = ["--db", address(sqlite_store), "--replies", str(replies), "--candidates", "1"]
+    words = ["--db", address(routes.store), "--replies", str(replies), "--candidates", "1"]
     assert run(["align", "--judge-version", "rag", "--model", "any", *words]) == 0
     assert capsys.readouterr().out.startswith("rag candidate v1 ")
-    assert run(["versions", "prompt", "rag candidate v1", "--db", address(sqlite_store)]) == 0
+    assert run(["versions", "prompt", "rag candidate v1", "--db", address(routes.store)]) == 0
     assert CAREFUL in capsys.readouterr().out
 
 
@@ -452,17 +425,16 @@ def test_recorded_replies_align_without_an_endpoint(
     [
         ("lexical", "it has no prompt to change"),
         ("rating", "its verdicts are not good or bad"),
-        ("rubric", "its verdicts are not good or bad"),
     ],
 )
 def test_other_kinds_of_judges_are_refused_with_the_kinds_that_can_be_aligned(
-    sqlite_store: Store, endpoint: RecordingEndpoint, kind: str, why: str
+    routes: Routes, kind: str, why: str
 ) -> None:
-    asking = {} if kind == "lexical" else {"model": "judge", "base_url": endpoint.base_url}
-    with sqlite_store.writing() as connection:
-        version = ensure_version(connection, make_judge(kind, name="other", **asking).version)
+    asking = {} if kind == "lexical" else {"model": "judge", "base_url": routes.endpoint.base_url}
+    made = make_judge(kind, name="other", **asking).version
+    version = write_to(routes.store, ensure_version, made)
     with pytest.raises(BadInput, match=f"{kind}: {why}.* rag or grade"):
-        aligned(sqlite_store, endpoint, which=version.title)
+        routes.align(which=version.title)
 
 
 def test_a_role_is_fixed_by_the_evidence() -> None:
@@ -486,38 +458,6 @@ def test_common_words_and_short_ids_are_no_leak() -> None:
     assert PromptText(usual).contains(item)
     assert not PromptText(f"Be strict. {usual}", usual).contains(item)
     assert PromptText("ids: f00d").contains(item, "f00d")
-
-
-def test_the_best_of_many_equal_prompts_is_shown_better_on_its_own_labels_only() -> None:
-    """Why the held-out labels are looked at once: the choice itself finds a difference that is not there."""
-    random = np.random.default_rng(5)
-    groups = grouping(None, 200)
-    own, fresh = 0, 0
-    for _ in range(150):
-        first, *others = random.random((41, 200)) < 0.8
-        best = max(others, key=lambda right: right.sum())
-        own += conclusion(paired_shares(first, best, groups).change) is Conclusion.BETTER
-        again = random.random((2, 200)) < 0.8
-        fresh += conclusion(paired_shares(again[0], again[1], groups).change) is Conclusion.BETTER
-    assert own > 30
-    assert fresh < 12
-
-
-def test_more_looks_give_a_wider_interval() -> None:
-    random = np.random.default_rng(1)
-    first, second = random.random(100) < 0.6, random.random(100) < 0.8
-    groups = grouping(None, 100)
-    shares = paired_shares(first, second, groups)
-    assert after_looks(shares, groups, 1) == shares
-    third = after_looks(shares, groups, 3)
-    assert (
-        (third.change.low or 0)
-        < (shares.change.low or 0)
-        < (shares.change.high or 0)
-        < (third.change.high or 0)
-    )
-    assert third.change.level == pytest.approx(1 - 0.05 / 3)
-    assert third.p == pytest.approx(3 * (shares.p or 0))
 
 
 def test_a_look_is_read_as_it_was_stored(sqlite_store: Store) -> None:

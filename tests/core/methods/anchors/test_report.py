@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import select
 
 from aligned_log import CAREFUL, QUESTION, STRONG, asked_of, kind_judge, measured_routes, script
+from command_lines import Shell
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.cli.app import run
 from judgeboard.domain import Response, Role, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import (
@@ -44,7 +44,7 @@ from judgeboard.store.runs import AskMode
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT, RESPONSE
 from judging_log import address, number_in, rag
-from stored_rows import rows_of
+from stored_rows import read, rows_of, write_to
 
 # How alarms name changes of the model: there, there a second time, and back.
 BACK_AND_FORTH = (
@@ -98,21 +98,18 @@ def fill(log: GradedLog) -> None:
 
 
 def again(store: Store, script: Script, **options: Any) -> JudgingSummary:
-    with store.reading() as connection:
-        where = RowFilter(response_ids=stored_anchors(connection).response_ids)
+    where = RowFilter(response_ids=read(store, stored_anchors).response_ids)
     with RecordingEndpoint(script) as endpoint:
         judge = rag(endpoint, api_key="k")
         return judge_pending(store, judge, where=where, mode=AskMode.ANCHORS, **options)
 
 
 def report(store: Store, **options: Any) -> AnchorReport:
-    with store.reading() as connection:
-        return anchor_report(connection, **options)
+    return read(store, anchor_report, **options)
 
 
 def figures(store: Store) -> Any:
-    with store.reading() as connection:
-        agreement = list(every_judge(connection))
+    agreement = list(read(store, every_judge))
     return agreement, measure_rate(store, judge_version="rag v1")
 
 
@@ -126,16 +123,13 @@ def stored(store: Store) -> Any:
 def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log: GradedLog) -> None:
     made = make_anchors(log.store, n=30, by="cli:mara")
     assert made.about.counts == {"anchors": 30, "labelled": 30, "bad": 10, "evidence_groups": 30}
-    with log.store.reading() as connection:
-        first = stored_anchors(connection).response_ids
+    first = read(log.store, stored_anchors).response_ids
     with pytest.raises(BadInput, match="--replace"):
         make_anchors(log.store, n=30, by="cli:mara")
     make_anchors(log.store, n=30, replace=True, by="cli:mara")
-    with log.store.reading() as connection:
-        assert stored_anchors(connection).response_ids == first
+    assert read(log.store, stored_anchors).response_ids == first
     make_anchors(log.store, n=30, seed="other", replace=True, by="cli:mara")
-    with log.store.reading() as connection:
-        assert stored_anchors(connection).response_ids != first
+    assert read(log.store, stored_anchors).response_ids != first
 
 
 @on_sqlite
@@ -157,8 +151,7 @@ def test_an_answer_in_a_prompt_is_no_anchor(store: Store) -> None:
         log.review(id_, label=GOOD)
     log.version("taught", examples=[{"response": ids[0]}])
     make_anchors(store, n=20, by="cli:mara")
-    with store.reading() as connection:
-        assert stored_anchors(connection).response_ids == tuple(ids[1:])
+    assert read(store, stored_anchors).response_ids == tuple(ids[1:])
 
 
 @on_sqlite
@@ -169,8 +162,7 @@ def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(
     with RecordingEndpoint(script([CAREFUL] * 2)) as endpoint:
         kind_judge(store, endpoint, tmp_path)
         make_anchors(store, n=10, by="cli:mara")
-        with store.reading() as connection:
-            first = stored_anchors(connection).response_ids
+        first = read(store, stored_anchors).response_ids
         local = {"base_url": endpoint.base_url}
         aligned = align(
             store, "rag v1", candidates=1, model={"model": STRONG, **local}, judge=local
@@ -181,17 +173,14 @@ def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(
     assert not {*first} & {*aligned.mended, *aligned.broken}
     assert not any(QUESTION.format(ids.index(anchor)) in asked for anchor in first)
     make_anchors(store, n=10, replace=True, by="cli:mara")
-    with store.reading() as connection:
-        assert stored_anchors(connection).response_ids == first
-    with store.writing() as connection:
-        unlabelled = store_responses(
-            connection, [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]
-        ).new
+    assert read(store, stored_anchors).response_ids == first
+    unlabelled = write_to(
+        store, store_responses, [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]
+    ).new
     made = make_anchors(store, n=15, replace=True, by="cli:mara")
     assert (made.about.counts["anchors"], made.about.counts["labelled"]) == (15, 10)
     assert note("not_drawn_align", n=70) in made.caveats
-    with store.reading() as connection:
-        assert stored_anchors(connection).response_ids == (*first, *unlabelled)
+    assert read(store, stored_anchors).response_ids == (*first, *unlabelled)
 
 
 @on_sqlite
@@ -286,12 +275,12 @@ def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> 
     assert watch(store, by="cli:mara", now=later).new == ()
 
 
+@on_sqlite
 def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_another(
     log: GradedLog,
 ) -> None:
     store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
-    with store.writing() as connection:
-        lead = store_reviewer(connection, "page", "Lia", role=Role.LEAD)
+    lead = write_to(store, store_reviewer, "page", "Lia", role=Role.LEAD)
     make_anchors(store, by="cli:mara")
 
     def changed(model: str) -> tuple[list[Any], list[Any]]:
@@ -304,8 +293,7 @@ def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_ano
         return [changes[each] for each in result.new], list(changes.values())
 
     def acknowledged() -> None:
-        with store.reading() as connection:
-            (alarm,) = (each.alarm for each in open_alarms(connection))
+        (alarm,) = (each.alarm for each in read(store, open_alarms))
         acknowledge(store, alarm.id, "The provider did it.", by=lead)
 
     there, there_again, back = BACK_AND_FORTH
@@ -319,26 +307,20 @@ def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_ano
     assert changed("m-1")[0] == [(back, None)]
 
 
-def test_the_commands_go_from_draw_to_report(
-    log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
-    database = ["--db", address(log.store)]
-    assert run(["test", "anchors", "make", "--n", "40", *database]) == 0
-    drawn, _ = capsys.readouterr().out.splitlines()
+def test_the_commands_go_from_draw_to_report(log: GradedLog, shell: Shell) -> None:
+    db = f"--db {address(log.store)}"
+    drawn = shell(f"test anchors make --n 40 {db}").splitlines()[0]
     assert re.findall(r"\d+", drawn) == ["40", "40", "40"]  # anchors, evidence groups, labels
-    assert run(["judge", "--judge", "lexical", *database]) == 0
-    assert run(["test", "anchors", "judge", "--judge", "lexical", *database]) == 0
-    capsys.readouterr()
-    assert run(["test", "anchors", "report", "--json", *database]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    shell(f"judge --judge lexical {db}")
+    shell(f"test anchors judge --judge lexical {db}")
+    shown = json.loads(shell(f"test anchors report --json {db}"))
     assert (shown["about"]["judges"], shown["about"]["counts"]["anchors"], shown["drift"]) == (
         ["lexical v1"],
         40,
         False,
     )
     assert [row["n"] for row in shown["rows"] if row["figure"] == "n"] == [40]
-    with log.store.reading() as connection:
-        assert newest_anchors(connection) is not None
+    assert read(log.store, newest_anchors) is not None
 
 
 def test_anchors_that_another_process_drew_in_the_meantime_are_kept(

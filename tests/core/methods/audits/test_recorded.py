@@ -96,7 +96,7 @@ def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> No
     assert [
         getattr(report.account, name)
         for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
-    ] == [*(3, 1, 1, 0, 1, 1)]
+    ] == [3, 1, 1, 0, 1, 1]
     assert (report.account.run_id, many(report)) == (None, 1)
 
 
@@ -196,7 +196,9 @@ def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
     with log.store.reading() as connection:
         done = done_audits(connection)
         assert [(each.audited.name, each.supreme.name) for each in done] == [
-            *(("rag", "big"), ("nli", "big"), ("rag", "nli"))
+            ("rag", "big"),
+            ("nli", "big"),
+            ("rag", "nli"),
         ]
         assert [many(audit_report(connection, *each, reviewed_only=True)) for each in done] == [
             1,

@@ -41,6 +41,7 @@ from judgeboard.store.response_pages import response_page
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
 from judging_log import judgments, rag, runs
+from stored_rows import read, write_to
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -58,13 +59,11 @@ def add(store: Store, count: int, *, first: int = 0, group: str | None = None) -
         )
         for number in range(first, first + count)
     ]
-    with store.writing() as connection:
-        store_responses(connection, rows)
+    write_to(store, store_responses, rows)
 
 
 def controls(store: Store) -> dict[str, int]:
-    with store.reading() as connection:
-        return {each.external_id: each.original_id for each in list_controls(connection)}
+    return {each.external_id: each.original_id for each in read(store, list_controls)}
 
 
 @on_sqlite
@@ -82,10 +81,9 @@ def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
     first = controls(store)
     assert len(first) == 30
     for external_id, original_id in first.items():
-        with store.reading() as connection:
-            assert external_id.startswith(
-                load_item(connection, original_id).response.external_id + "#control-"
-            )
+        assert external_id.startswith(
+            read(store, load_item, original_id).response.external_id + "#control-"
+        )
     assert all((each.made, each.known) == (0, 5) for each in make_control_answers(store, n=5))
     assert controls(store) == first
 
@@ -116,8 +114,7 @@ def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store: Sto
 
 
 def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None:
-    with sqlite_store.writing() as connection:
-        store_responses(connection, [Response("log", "plain", "q", "Certainly.", None)])
+    write_to(sqlite_store, store_responses, [Response("log", "plain", "q", "Certainly.", None)])
     add(sqlite_store, 3)
     by_name = {each.kind: each.made for each in make_control_answers(sqlite_store, n=50)}
     assert by_name == dict.fromkeys(by_name, 3) | {"other_answer": 4}
@@ -134,14 +131,13 @@ def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store: 
         )
 
     def count_events() -> int:
-        with sqlite_store.reading() as connection:
-            return len(latest_events(connection, EventFilter(kind=MADE_CONTROLS), limit=LATEST))
+        return len(read(sqlite_store, latest_events, EventFilter(kind=MADE_CONTROLS), limit=LATEST))
 
-    with sqlite_store.writing() as connection:
-        store_responses(
-            connection,
-            [Response("log", f"plain {each}", "q", "Certainly.", None) for each in range(40)],
-        )
+    write_to(
+        sqlite_store,
+        store_responses,
+        [Response("log", f"plain {each}", "q", "Certainly.", None) for each in range(40)],
+    )
     judge_pending(sqlite_store, make_judge("lexical"))
     assert "--kinds hedges_removed" in (of_tone().command or "")
     make_control_answers(sqlite_store, kinds=["hedges_removed"], where=RowFilter(ids=("plain 1",)))
@@ -201,8 +197,7 @@ def figures(store: Store) -> str:
 
 @on_sqlite
 def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store: Store) -> None:
-    with store.writing() as connection:
-        set_setting(connection, "random_share", 1, "test")
+    write_to(store, set_setting, "random_share", 1, "test")
     add(store, 12)
     judge_pending(store, make_judge("lexical"))
     raise_flags(store)
@@ -229,8 +224,7 @@ def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store
 def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store) -> None:
     add(sqlite_store, 3)
     make_control_answers(sqlite_store, kinds=["truncated"])
-    with sqlite_store.writing() as connection:
-        assert len(forget_response(connection, "a1", actor="test")) == 2
+    assert len(write_to(sqlite_store, forget_response, "a1", actor="test")) == 2
     with sqlite_store.reading() as connection:
         (made,) = (each for each in list_controls(connection) if each.external_id.startswith("a1#"))
         assert made.kind == "truncated"

@@ -50,7 +50,7 @@ from refining_log import (
     standing,
     store_bad,
 )
-from stored_rows import rows_of
+from stored_rows import read, rows_of, write_to
 
 OK, BAD = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
 RATINGS = st.lists(st.sampled_from([None, 1, 2, 3, 4]), min_size=6, max_size=6)
@@ -200,8 +200,7 @@ def test_what_cannot_be_selected_is_refused(refined: Store) -> None:
 
 @on_sqlite
 def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refined: Store) -> None:
-    with refined.writing() as connection:
-        forgotten = forget_response(connection, "0", actor="Mara")
+    forgotten = write_to(refined, forget_response, "0", actor="Mara")
     assert len(forgotten) == 3
     assert {(row["answer"], row["messages"]) for row in made(refined)} == {(None, None)}
     assert [(row["rating"], row["feedback"]) for row in refinements(refined)] == [
@@ -235,8 +234,7 @@ PAID_OK = StepRecord(Status.OK, raw="raw", cost_micro=100)
 
 
 def sequences(store: Store, response_id: int) -> tuple[AttemptSequence, ...]:
-    with store.reading() as connection:
-        return attempt_sequences(connection, response_id)
+    return read(store, attempt_sequences, response_id)
 
 
 @on_sqlite

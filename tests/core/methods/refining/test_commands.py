@@ -111,25 +111,6 @@ def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store
     assert [request["max_tokens"] for request in written(endpoint)] == [64]
 
 
-def test_refine_says_in_json_what_came_of_each_prompt(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, database = tmp_path / "prompts.txt", str(tmp_path / "new.db")
-    file.write_text("How warm is it?\n")
-    with RecordingEndpoint(ratings(2, "Fine.", 4)) as endpoint:
-        assert run(refine_words(database, endpoint, "--prompts", str(file), "--json")) == 0
-    output = printed(capsys)
-    assert output["account"].keys() >= COUNTS
-    assert (output["prompts"], output["passed"], output["calls"]) == (1, 1, 7)
-    [item] = output["items"]
-    assert (item["id"], item["passed"]) == ("1", True)
-    assert [(one["rating"], one["status"]) for one in item["attempts"]] == [
-        (2, "ok"),
-        (None, "unparsable"),
-        (4, "ok"),
-    ]
-
-
 def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,7 @@ from judgeboard.store.overview import count_log
 from judgeboard.store.responses import log_answers
 from judgeboard.store.runs import list_runs
 from judgeboard.store.tables import FLAG, RESPONSE
+from stored_rows import read
 
 QUERY = "At what temperature does Dyneema melt?"
 BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."
@@ -52,8 +53,7 @@ def test_a_bad_answer_is_replaced_by_a_better_grounded_one() -> None:
 
 def logged(store: Store) -> list[str]:
     """The external ids of the answers of the log, which rules, the queue and figures read."""
-    with store.reading() as connection:
-        return sorted(answer.external_id for answer in log_answers(connection, "shop"))
+    return sorted(answer.external_id for answer in read(store, log_answers, "shop"))
 
 
 def open_flags(store: Store) -> list[tuple[str, str]]:
@@ -149,8 +149,7 @@ def test_an_answer_with_a_used_id_is_refused_and_changes_nothing(store: Store) -
         judgeboard.reflect_blocking(
             QUERY, BAD, PASSAGES, generate=Generate(), store=store, external_id="q1"
         )
-    with store.reading() as connection:
-        assert count_log(connection) == 1
+    assert read(store, count_log) == 1
 
 
 def test_an_async_generator_and_the_awaited_form_give_the_same() -> None:

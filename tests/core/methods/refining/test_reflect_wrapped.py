@@ -116,11 +116,6 @@ def test_the_limit_gives_the_last_answer_with_the_feedback_and_raises_nothing() 
     assert len(chat.asked) == 4
 
 
-def test_the_best_answer_is_given_where_that_is_wanted_and_of_equals_the_later() -> None:
-    result = judgeboard.refine(Chat(), judging(1, 3, 3, 2), keep="best").blocking(QUESTION)
-    assert (result.answer, result.passed, result.rating) == ("try 3", False, 3)
-
-
 def test_unusable_ratings_alone_still_give_an_answer() -> None:
     result = judgeboard.refine(Chat(), judging("no idea"), max_repeats=1, keep="best").blocking(
         QUESTION

@@ -27,6 +27,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.tables import RESPONSE
 from sent_traces import receiving
+from stored_rows import read
 
 QUERY = "At what temperature does Dyneema melt?"
 BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."
@@ -46,12 +47,14 @@ def items(store: Store) -> list[Item]:
         return [load_item(connection, id_) for id_ in ids.scalars()]
 
 
+def serve(answer: str, passages: Any = PASSAGES, **options: Any) -> ServedAnswer:
+    return judgeboard.serve_answer_blocking(QUERY, answer, passages, **options)
+
+
 @on_sqlite
 def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> None:
-    served = judgeboard.serve_answer_blocking(
-        QUERY,
+    served = serve(
         BAD,
-        PASSAGES,
         store=store,
         source="shop",
         metadata={"tenant": "a"},
@@ -90,17 +93,14 @@ def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> No
 
 @on_sqlite
 def test_a_better_second_answer_is_served_and_the_page_can_say_so(store: Store) -> None:
-    served = judgeboard.serve_answer_blocking(
-        QUERY, BAD, PASSAGES, generate=lambda _messages: GOOD, query_type="complex", store=store
-    )
+    served = serve(BAD, generate=lambda _messages: GOOD, query_type="complex", store=store)
     assert (served.text, served.level) == (GOOD, "full")
     [item] = items(store)
     assert (item.response.answer, item.response.metadata["served"]["reflection"]) == (
         GOOD,
         "kept_new",
     )
-    with store.reading() as connection:
-        [attempts] = attempt_sequences(connection, item.response_id)
+    [attempts] = read(store, attempt_sequences, item.response_id)
     assert [attempt.answer for attempt in attempts.attempts] == [BAD, GOOD]
     words = served_words(item.response.metadata) or ""
     assert "groundedness 1.00" in words
@@ -109,9 +109,7 @@ def test_a_better_second_answer_is_served_and_the_page_can_say_so(store: Store) 
 
 def test_the_rule_says_which_answers_get_a_second_one() -> None:
     by_default, of_all = (
-        judgeboard.serve_answer_blocking(
-            QUERY, BAD, PASSAGES, generate=lambda _: GOOD, rule=rule, record=False
-        )
+        serve(BAD, generate=lambda _: GOOD, rule=rule, record=False)
         for rule in (None, judgeboard.ReflectRule(query_types=()))
     )
     # The query type is not known.
@@ -120,11 +118,11 @@ def test_the_rule_says_which_answers_get_a_second_one() -> None:
 
 @on_sqlite
 def test_each_step_is_optional(store: Store) -> None:
-    plain = judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, judge=None, store=store)
+    plain = serve(BAD, judge=None, store=store)
     assert (plain.text, plain.level, plain.verdict) == (BAD, "unmeasured", None)
-    without = judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, notice=False, store=store)
+    without = serve(BAD, notice=False, store=store)
     assert (without.text, without.level) == (BAD, "disclaimer")
-    judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, record=False, store=store)
+    serve(BAD, record=False, store=store)
     first, second = items(store)
     assert (first.judgments, first.response.metadata["served"]) == ((), {"notice": "unmeasured"})
     assert (len(second.judgments), "notice" in second.response.metadata["served"]) == (1, False)
@@ -135,9 +133,7 @@ def test_each_step_is_optional(store: Store) -> None:
 )
 def test_the_notice_goes_by_the_verdict_of_a_model(score: float, start: str, level: str) -> None:
     with RecordingEndpoint(always(verdict(groundedness=score, quality=3))) as endpoint:
-        served = judgeboard.serve_answer_blocking(
-            QUERY, GOOD, PASSAGES, judge="rag", model="m", base_url=endpoint.base_url, record=False
-        )
+        served = serve(GOOD, judge="rag", model="m", base_url=endpoint.base_url, record=False)
     assert served.text.startswith(start or GOOD)
     assert served.level == level
 
@@ -203,7 +199,7 @@ def test_without_a_store_the_server_gets_the_whole_verdict_and_flags_the_answer(
 ) -> None:
     with RecordingEndpoint(always(ScriptedReply({"stored": True}))) as server:
         client = judgeboard.Client(server.base_url.removesuffix("/v1"), delay_s=0, source="shop")
-        judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, judge=Own(status), client=client)
+        serve(BAD, judge=Own(status), client=client)
         assert client.flush(60)
     assert [request.path for request in server.requests] == ["/api/responses", "/api/judgments"]
     with receiving(store) as http:
@@ -276,7 +272,7 @@ def test_the_reader_gets_the_answer_whatever_fails(
     arguments = {"passages": PASSAGES, "record": False} | fault
     began = time.monotonic()
     with caplog.at_level(logging.WARNING, "judgeboard"):
-        served = judgeboard.serve_answer_blocking(QUERY, GOOD, **arguments)
+        served = serve(GOOD, **arguments)
     assert (served.answer, served.text, served.level) == (
         GOOD,
         f"{UNCHECKED}\n\n{GOOD}",
@@ -292,9 +288,7 @@ def test_what_was_judged_counts_also_if_the_second_answer_takes_too_long(store: 
         await asyncio.sleep(60)
         return GOOD
 
-    served = judgeboard.serve_answer_blocking(
-        QUERY, BAD, PASSAGES, generate=generate, query_type="complex", within_s=1, store=store
-    )
+    served = serve(BAD, generate=generate, query_type="complex", within_s=1, store=store)
     assert (served.answer, served.level) == (BAD, "disclaimer")
     [item] = items(store)
     assert len(item.judgments) == 1
@@ -323,15 +317,11 @@ def returns_meanwhile(call: Callable[[], ServedAnswer]) -> ServedAnswer:
 def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_recorded_later(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    judgeboard.serve_answer_blocking(QUERY, GOOD, PASSAGES, store=store)
+    serve(GOOD, store=store)
     other = sqlite3.connect(str(store.engine.url.database), isolation_level=None)
     other.execute("begin immediate")
     with caplog.at_level(logging.WARNING, "judgeboard"):
-        served = returns_meanwhile(
-            lambda: judgeboard.serve_answer_blocking(
-                QUERY, BAD, PASSAGES, within_s=0.5, store=store
-            )
-        )
+        served = returns_meanwhile(lambda: serve(BAD, within_s=0.5, store=store))
         assert (served.level, other.in_transaction, len(items(store))) == ("disclaimer", True, 1)
         assert [served.external_id in record.getMessage() for record in caplog.records] == [True]
     other.execute("rollback")
@@ -352,13 +342,13 @@ def test_a_recording_that_fails_in_the_background_is_logged(
             released.wait(60)
             raise full
 
-    def serve() -> ServedAnswer:
+    def serving() -> ServedAnswer:
         return judgeboard.serve_answer_blocking(
             QUERY, BAD, judge=None, within_s=0.1, store=cast(Store, Stuck())
         )
 
     with caplog.at_level(logging.WARNING, "judgeboard"):
-        served = returns_meanwhile(serve)
+        served = returns_meanwhile(serving)
         released.set()
         for thread in threading.enumerate():
             if thread.name == "judgeboard-call":
@@ -375,12 +365,10 @@ def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(
         released.wait(60)
         return GOOD
 
-    def serve() -> ServedAnswer:
-        return judgeboard.serve_answer_blocking(
-            QUERY, BAD, PASSAGES, generate=generate, query_type="complex", within_s=1, record=False
-        )
+    def serving() -> ServedAnswer:
+        return serve(BAD, generate=generate, query_type="complex", within_s=1, record=False)
 
-    served = returns_meanwhile(serve)
+    served = returns_meanwhile(serving)
     assert (served.answer, served.level, released.is_set()) == (BAD, "disclaimer", False)
 
 
@@ -390,10 +378,8 @@ def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_war
 ) -> None:
     with RecordingEndpoint(in_turn([ScriptedReply({"error": "no"}, 500)] * 9)) as endpoint:
         made = judgeboard.make_judge("rag", model="m", base_url=endpoint.base_url, tries=1)
-        unwarned = judgeboard.serve_answer_blocking(
-            QUERY, GOOD, PASSAGES, judge=made, unchecked_notice=False, record=False
-        )
-        served = judgeboard.serve_answer_blocking(QUERY, GOOD, PASSAGES, judge=made, store=store)
+        unwarned = serve(GOOD, judge=made, unchecked_notice=False, record=False)
+        served = serve(GOOD, judge=made, store=store)
     assert (unwarned.text, unwarned.level) == (GOOD, "unmeasured")
     assert (served.text, served.level) == (f"{UNCHECKED}\n\n{GOOD}", "unchecked")
     [item] = items(store)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from command_lines import Shell
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
@@ -40,31 +41,28 @@ from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION, StoredVersion
 from judging_log import address, asked, judgments, number_in, rag, runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
+from stored_rows import read, write_to
 
 
 def repeat(
     store: Store, script: Script, times: int = 3, **options: Any
 ) -> tuple[JudgingSummary, RecordingEndpoint]:
-    chosen = {name: options.pop(name) for name in ("prices",) if name in options}
     with RecordingEndpoint(script) as endpoint:
-        return judge_repeats(
-            store, rag(endpoint, **chosen), times, **{"concurrency": 2} | options
-        ), endpoint
+        return judge_repeats(store, rag(endpoint), times, **{"concurrency": 2} | options), endpoint
 
 
 def version(store: Store, name: str, **params: Any) -> StoredVersion:
-    with store.writing() as connection:
-        return ensure_version(connection, JudgeVersion(name, "rubric", params=params))
+    return write_to(store, ensure_version, JudgeVersion(name, "rubric", params=params))
 
 
 def add(store: Store, of: StoredVersion, response_id: int, *verdicts: Verdict) -> None:
-    with store.writing() as connection:
-        store_judgments(
-            connection,
-            of,
-            None,
-            [NewJudgment(response_id, 0, number, each) for number, each in enumerate(verdicts)],
-        )
+    write_to(
+        store,
+        store_judgments,
+        of,
+        None,
+        [NewJudgment(response_id, 0, number, each) for number, each in enumerate(verdicts)],
+    )
 
 
 def scored(value: float | None) -> Verdict:
@@ -112,34 +110,22 @@ def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(
     assert {row["repeat"] for row in judgments(sqlite_store)} == {0, 1, 2, 3, 4}
 
 
-def test_a_stopped_run_of_repeats_goes_on_where_it_ended(store: Store, tmp_path: Path) -> None:
-    prices = tmp_path / "prices.toml"
-    prices.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
-    store_answers(store, 10)
-    first, endpoint = repeat(store, always(verdict()), prices=prices, max_cost=0.0006)
-    done = len(endpoint.requests)
-    assert (first.state, first.not_reached) == ("stopped", 30 - done)
-    second, endpoint = repeat(store, always(verdict()), prices=prices)
-    assert (len(endpoint.requests), second.asked, len(runs(store))) == (30 - done, 30, 1)
-    assert len(by_name(judgments(store), store)["rag x3"]) == 10
-
-
 def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been_stored(
-    sqlite_store: Store,
+    store: Store,
 ) -> None:
-    store_answers(sqlite_store, 2)
+    store_answers(store, 2)
     first, endpoint = repeat(
-        sqlite_store,
+        store,
         lambda _request, number: verdict() if number < 4 else failure(401, "no"),
         concurrency=1,
     )
     assert (first.state, len(endpoint.requests)) == ("stopped", 5)
-    store_answers(sqlite_store, 1, first=5, kind=ResponseKind.CONTROL)
-    store_answers(sqlite_store, 1, first=6)
-    second, endpoint = repeat(sqlite_store, always(verdict()))
-    assert (second.asked, len(endpoint.requests), len(runs(sqlite_store))) == (6, 2, 1)
-    third, endpoint = repeat(sqlite_store, always(verdict()))
-    assert (asked(endpoint), len(runs(sqlite_store)), third.ok) == ({6: 3}, 2, 3)
+    store_answers(store, 1, first=5, kind=ResponseKind.CONTROL)
+    store_answers(store, 1, first=6)
+    second, endpoint = repeat(store, always(verdict()))
+    assert (second.asked, len(endpoint.requests), len(runs(store))) == (6, 2, 1)
+    third, endpoint = repeat(store, always(verdict()))
+    assert (asked(endpoint), len(runs(store)), third.ok) == ({6: 3}, 2, 3)
 
 
 def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(
@@ -171,8 +157,7 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
         labels = (GOOD, GOOD, GOOD) if place > 3 else (GOOD, BAD, GOOD)
         add(sqlite_store, rag_, id_, *(Verdict(Status.OK, label=label) for label in labels))
     log.review_all(ids[:12], label=BAD.value)
-    with sqlite_store.reading() as connection:
-        report = repeats_report(connection, version="rag")
+    report = read(sqlite_store, repeats_report, version="rag")
     assert (report.main.measure, report.main.items, report.repeats, report.temperature) == (
         "label",
         16,
@@ -190,8 +175,7 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
     )
     assert "12 graded answers" in " ".join(repeats_lines(report))
     log.review_all(ids[12:], label=GOOD.value)
-    with sqlite_store.reading() as connection:
-        report = repeats_report(connection, version="rag")
+    report = read(sqlite_store, repeats_report, version="rag")
     assert report.main.accuracy_answers == 16
     assert report.main.spread.value == 0.25
     assert report.caveats == (note("temperature", temperature=0.7),)
@@ -211,8 +195,7 @@ def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
         Verdict(Status.ERROR, error="timeout"),
         Verdict(Status.UNPARSABLE),
     )
-    with sqlite_store.reading() as connection:
-        report = repeats_report(connection, version="rag")
+    report = read(sqlite_store, repeats_report, version="rag")
     left_out = {"no value in some repeat": 1, "no value in any repeat": 1}
     assert (report.main.items, report.main.left_out, report.answers) == (14, left_out, 16)
     assert all(
@@ -267,9 +250,9 @@ def test_who_was_not_asked_twice_is_told_how_and_named_those_that_were(
         repeat(sqlite_store, always(verdict()), 1)
 
 
-def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands(sqlite_store: Store, shell: Shell) -> None:
     store_answers(sqlite_store, 3)
-    db = ["--db", address(sqlite_store)]
+    db = f"--db {address(sqlite_store)}"
 
     def script(request: dict[str, Any], number: int) -> ScriptedReply:
         return (
@@ -277,25 +260,19 @@ def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -
         )
 
     with RecordingEndpoint(script) as endpoint:
-        model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
-        assert run(["judge", *model, "--repeats", "3", *db]) == 0
-    capsys.readouterr()
-    assert run(["test", "repeats", "--judge-version", "rag", "--json", *db]) == 0
-    result = json.loads(capsys.readouterr().out)
+        shell(f"judge --judge rag --model m --base-url {endpoint.base_url} --repeats 3 {db}")
+    result = json.loads(shell(f"test repeats --judge-version rag --json {db}"))
     counts = [result["account"][name] for name in ("asked", "ok", "unparsable")]
     assert [*counts, result["main"]["items"], result["temperature"]] == [9, 6, 3, 2, 0]
     assert {each["measure"] for each in result["measures"]} == {"quality", "groundedness"}
     for name in ("self_consistency", "krippendorff_alpha", "spread", "accuracy"):
         assert {"value", "low", "high", "n", "method"} <= set(result["main"][name])
-    assert run(["test", "repeats", "--name", "rag", "--json", *db]) == 0
-    assert json.loads(capsys.readouterr().out)["measures"] == result["measures"]
-    for words, says in (
-        ([], "choose a judge"),
-        (["--judge-version", "a", "--name", "b"], "choose a judge"),
-        (["--judge", "rag"], "No such option"),  # elsewhere --judge is a kind
-    ):
-        assert run(["test", "repeats", *words, *db]) == 2
-        assert says in capsys.readouterr().err
+    named = json.loads(shell(f"test repeats --name rag --json {db}"))
+    assert named["measures"] == result["measures"]
+    for words in ("", "--judge-version a --name b"):
+        assert "choose a judge" in shell(f"test repeats {words} {db}", code=2)
+    # Elsewhere --judge is a kind.
+    assert "No such option" in shell(f"test repeats --judge rag {db}", code=2)
 
 
 @pytest.mark.shared

@@ -27,6 +27,7 @@ from judgeboard.store.pairs import store_pairs
 from judgeboard.store.tables import COMPARISON
 from judging_log import runs
 from solving_log import TORN, Solver, self_reference, store_questions
+from stored_rows import write_to
 
 
 def ask(
@@ -184,8 +185,7 @@ def test_a_forgotten_pair_is_left_out_and_counted_and_not_taken_for_one_without_
 ) -> None:
     ids = store_questions(sqlite_store, 2)
     ask(sqlite_store, Solver(), ids)
-    with sqlite_store.writing() as connection:
-        forget_response(connection, "pair:q0:a", actor="test")
+    write_to(sqlite_store, forget_response, "pair:q0:a", actor="test")
     report = measure_self_reference(sqlite_store)
     assert (items(report), counts(report)) == (1, {"forgotten_samples": 1})
     again, endpoint = ask(sqlite_store, Solver(), ids)
@@ -250,8 +250,7 @@ def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store: Store)
 
 
 def test_pairs_without_their_texts_are_left_out(sqlite_store: Store) -> None:
-    with sqlite_store.writing() as connection:
-        bare = store_pairs(connection, [Pair("s", "x", "?", gold=Preference.A)]).new
+    bare = write_to(sqlite_store, store_pairs, [Pair("s", "x", "?", gold=Preference.A)]).new
     with pytest.raises(BadInput, match="two answers"):
         ask(sqlite_store, Solver(), bare)
     report, _ = ask(sqlite_store, Solver(), [*store_questions(sqlite_store, 1), *bare])

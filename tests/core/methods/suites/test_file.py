@@ -190,30 +190,24 @@ def gated(
 
 
 @pytest.mark.parametrize(
-    ("cases", "unmeasured", "average", "code"),
+    ("cases", "unmeasured", "average", "more", "code"),
     [
-        (20, 0, 3.5, 0),
-        (20, 0, 3.4999, 1),
-        (20, 0, 3.5 - 1e-12, 0),  # floats: a mean of 3.5 may miss it by a bit
-        (20, 1, 5.0, 0),
-        (20, 2, 5.0, 2),
-        (20, 2, 1.0, 2),  # before 1: what was not measured may be the good ones
-        (20, 20, None, 2),
+        (20, 0, 3.5, {}, 0),
+        (20, 0, 3.4999, {}, 1),
+        (20, 0, 3.5 - 1e-12, {}, 0),  # floats: a mean of 3.5 may miss it by a bit
+        (20, 1, 5.0, {}, 0),
+        (20, 2, 5.0, {}, 2),
+        (20, 2, 1.0, {}, 2),  # before 1: what was not measured may be the good ones
+        (20, 20, None, {}, 2),
+        (3, 3, None, {"max_unmeasured": 1.0}, 2),
+        (20, 0, 5.0, {"failing_checks": 1}, 1),
+        (20, 2, 5.0, {"failing_checks": 20}, 2),
     ],
 )
-def test_the_share_without_a_score_goes_before_the_average(
-    cases: int, unmeasured: int, average: float | None, code: int
+def test_the_share_without_a_score_goes_before_checks_and_the_average(
+    cases: int, unmeasured: int, average: float | None, more: dict[str, Any], code: int
 ) -> None:
-    assert gated(cases, unmeasured, average).code == code
-
-
-def test_a_failing_check_fails_the_gate_whatever_the_average() -> None:
-    assert gated(20, 0, 5.0, failing_checks=1).code == 1
-    assert gated(20, 2, 5.0, failing_checks=20).code == 2
-
-
-def test_nothing_measured_is_never_a_pass_however_much_is_allowed() -> None:
-    assert gated(3, 3, None, max_unmeasured=1.0).code == 2
+    assert gated(cases, unmeasured, average, **more).code == code
 
 
 @pytest.mark.parametrize(("n", "code"), [(19, 2), (20, 1)])

@@ -27,7 +27,7 @@ from judgeboard.store.settings import primary_judge
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE
 from judging_log import rag
-from stored_rows import row_count
+from stored_rows import row_count, write_to
 from suite_runs import asked, playing, scored, suite
 
 
@@ -271,8 +271,7 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
         ),
         Response("else", "c", "What is number-1?", "It is number-1."),
     ]
-    with store.writing() as connection:
-        ids = store_responses(connection, logged).new
+    ids = write_to(store, store_responses, logged).new
     result, endpoint = run(store, playing(), suite(2), "source:app")
     assert asked(endpoint) == ([], [0])
     assert "It is number-0." in endpoint.requests[0].body["messages"][-1]["content"]
@@ -282,8 +281,7 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
     with store.reading() as connection:
         copied = connection.execute(select(RESPONSE).where(RESPONSE.c.kind == "candidate")).one()
     assert (copied.derived_from, copied.generator_model) == (ids[1], "m")
-    with store.writing() as connection:
-        forget_response(connection, "b", source="app", actor="test")
+    write_to(store, forget_response, "b", source="app", actor="test")
     forgotten = suite_result(store, result.run)
     assert (forgotten.cases[0].query, forgotten.cases[0].score) == (None, 4.0)
     assert {name: given.reasoning for name, given in forgotten.cases[0].dimensions.items()} == {
