@@ -75,7 +75,11 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
     from judgeboard.store.events import record_event
 
     stored = _import_and_judge(store, folder, say)
-    _run_methods(store, folder, say)
+    for registration in registrations():
+        if registration.sample is not None:
+            for line in load_object(registration.sample)(store, folder):
+                say(line)
+    say(f"{_review_queue(store, folder)} decisions stored in the queue {QUEUE!r}")
     with store.writing() as connection:
         record_event(connection, FILLED, ACTOR, details=sample | {"there": stored})
 
@@ -144,15 +148,6 @@ def _decide_samples(store: "Store", folder: Path) -> None:
             bulk_id=f"demo:{decision}",
             now=DECIDED,
         )
-
-
-def _run_methods(store: "Store", folder: Path, say: Callable[[str], None]) -> None:
-    """Store what methods add to the sample log, and a reviewed queue; finished steps are skipped."""
-    for registration in registrations():
-        if registration.sample is not None:
-            for line in load_object(registration.sample)(store, folder):
-                say(line)
-    say(f"{_review_queue(store, folder)} decisions stored in the queue {QUEUE!r}")
 
 
 def _review_queue(store: "Store", folder: Path) -> int:

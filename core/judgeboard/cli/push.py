@@ -15,7 +15,6 @@ from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:
     from judgeboard.store.tools import What
-    from judgeboard.tools.push import PushResult
 
     class PushKeywords(TypedDict):
         """The values of `push_options`: arguments of `push` and of `add_target`."""
@@ -163,21 +162,18 @@ def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKe
                 progress=lambda done, update=update: update(completed=done),  # type: ignore[misc]
             )
         if every is None or any(result.sent.values()) or result.stopped:
-            options.show(result, _lines(result))
+            sent = ", ".join(f"{count:,} {kind}" for kind, count in result.sent.items())
+            lines = [f"{result.target}: {sent} sent"]
+            lines += [
+                f"refused: {counted(count, 'item')}: {reason}"
+                for reason, count in result.refused.items()
+            ]
+            lines += [f"stopped: {result.stopped}"] if result.stopped else []
+            options.show(result, lines)
         if every is None:
             return 1 if result.refused or result.stopped else 0
         refused_again_s = REFUSED_AGAIN_S
         time.sleep(every)
-
-
-def _lines(result: "PushResult") -> list[str]:
-    lines = [
-        f"{result.target}: {', '.join(f'{count:,} {kind}' for kind, count in result.sent.items())} sent"
-    ]
-    lines += [
-        f"refused: {counted(count, 'item')}: {reason}" for reason, count in result.refused.items()
-    ]
-    return lines + ([f"stopped: {result.stopped}"] if result.stopped else [])
 
 
 @options.command(

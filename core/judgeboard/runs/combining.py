@@ -46,7 +46,16 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     groundedness = _given([verdict.groundedness for verdict in usable], members)
     quality = _given([verdict.quality for verdict in usable], members)
     label: Label | None = votes.most_common(1)[0][0] if has_quorum(votes.total(), members) else None
-    scores = _scores(usable, members)
+    by_dimension: dict[tuple[str, str], list[float]] = {}
+    for verdict in usable:
+        for score in verdict.scores:
+            if score.value is not None:
+                by_dimension.setdefault((score.dimension, score.scale), []).append(score.value)
+    scores = tuple(
+        DimensionScore(dimension, median_low(values), scale)
+        for (dimension, scale), values in sorted(by_dimension.items())
+        if has_quorum(len(values), members)
+    )
     if not (groundedness or quality or label or scores):
         reason = f"no quorum: {len(usable)} of {members} members gave a usable verdict, no measure has more than half"
         return Verdict(Status.UNPARSABLE, reasoning=summary, error=reason, cost_micro=0)
@@ -69,19 +78,6 @@ def has_quorum(votes: int, members: int) -> bool:
 def _given(values: Sequence[Any], members: int) -> list[Any]:
     usable = [value for value in values if value is not None]
     return usable if has_quorum(len(usable), members) else []
-
-
-def _scores(usable: Sequence[Verdict], members: int) -> tuple[DimensionScore, ...]:
-    by_dimension: dict[tuple[str, str], list[float]] = {}
-    for verdict in usable:
-        for score in verdict.scores:
-            if score.value is not None:
-                by_dimension.setdefault((score.dimension, score.scale), []).append(score.value)
-    return tuple(
-        DimensionScore(dimension, median_low(values), scale)
-        for (dimension, scale), values in sorted(by_dimension.items())
-        if has_quorum(len(values), members)
-    )
 
 
 def _summary(usable: Sequence[Verdict]) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import JudgeInput, Response, ResponseKind, RunState, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
-from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
+from judgeboard.judges.prompt import fence_token, fenced, fenced_parts, fill, load_prompt, numbered
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
 from judgeboard.llm.chat import (
     CallableChat,
@@ -189,11 +189,7 @@ def rebuilt_messages(query: str, passages: Sequence[str] | None) -> Messages:
     if not passages:
         return ({"role": "user", "content": fill(sections["Without passages"], question=query)},)
     token = fence_token((query, *passages))
-    parts = [
-        fenced(f"PASSAGE {number}", passage, token)
-        for number, passage in enumerate(passages, start=1)
-    ]
-    material = "\n\n".join([*parts, fenced("QUESTION", query, token)])
+    material = fenced_parts(token, *numbered("PASSAGE", passages), ("QUESTION", query))
     return (
         {
             "role": "user",

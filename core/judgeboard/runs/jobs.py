@@ -166,32 +166,25 @@ def estimate_calls(
         prompt_tokens, completion_tokens, latency_ms = call_history(
             connection, version.kind, version.model
         )
-    continues = left.run_id
     seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
-    if (
-        version.model is None
-    ):  # without a host, nothing is paid, and a call takes less than a millisecond
-        free = not kind_of(version.kind).calls_host
-        cost = 0 if free else None
-        return CallEstimate(
-            calls,
-            cost,
-            seconds,
-            None,
-            None,
-            priced=free,
-            continues=continues,
-            version_title=title,
-            flags=flags,
-        )
     host = None if address is None else address.host
-    price = price_of(version.model, load_settings().prices, host)
-    unknown = prompt_tokens is None or completion_tokens is None
-    tokens = None if unknown else (prompt_tokens or 0) + (completion_tokens or 0)
-    cost = 0 if price == FREE else cost_by_history(calls, price, prompt_tokens, completion_tokens)
-    own, priced = is_own_host(host), price is not None
+    # Without a host, nothing is paid, and a call takes less than a millisecond.
+    if version.model is None:
+        price = None if kind_of(version.kind).calls_host else FREE
+    else:
+        price = price_of(version.model, load_settings().prices, host)
+    known = None not in (version.model, prompt_tokens, completion_tokens)
     return CallEstimate(
-        calls, cost, seconds, tokens, version.model, priced, continues, title, own, flags=flags
+        calls,
+        0 if price == FREE else cost_by_history(calls, price, prompt_tokens, completion_tokens),
+        seconds,
+        (prompt_tokens or 0) + (completion_tokens or 0) if known else None,
+        version.model,
+        priced=price is not None,
+        continues=left.run_id,
+        version_title=title,
+        own_endpoint=version.model is not None and is_own_host(host),
+        flags=flags,
     )
 
 

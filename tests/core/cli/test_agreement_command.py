@@ -30,26 +30,6 @@ def graded(sqlite_log: GradedLog) -> str:
     return address(log.store)
 
 
-def test_a_person_with_few_answers_is_tested_by_ranks(sqlite_log: GradedLog, shell: Shell) -> None:
-    labels = {
-        each: {"label": BAD if place % 4 == 0 else GOOD}
-        for place, each in enumerate(sqlite_log.answers(20))
-    }
-    sqlite_log.say(sqlite_log.version(), labels)
-    for reviewer in ("mara", "jon"):
-        sqlite_log.reviews(labels, reviewer)
-    words = f"agreement --db {address(sqlite_log.store)} --alt-test --json"
-    assert [each["p"] for each in json.loads(shell(words))["alt_test"]["people"]] == [
-        None,
-        None,
-    ]
-    people = json.loads(shell(f"{words} --small wilcoxon"))["alt_test"]["people"]
-    assert all(
-        (each["test"], each["rejected"]) == ("Wilcoxon", True) and each["p"] < 0.05
-        for each in people
-    )
-
-
 def test_too_few_grades_are_said_once_with_the_command_that_gets_more(
     sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,18 +23,17 @@ from judgeboard.store.engine import Store
 from judgeboard.store.export import exports
 from judgeboard.store.opening import open_store
 from judging_log import address
+from tool_files import written as written_rows
 
 
 @pytest.fixture
 def database(sqlite_template: Path, tmp_path: Path) -> str:
     path = str(shutil.copyfile(sqlite_template, tmp_path / "judgeboard.db"))
-    log = tmp_path / "log.jsonl"
     rows = [
         {"id": f"a{n}", "question": f"q{n}?", "response": f"answer {n}", "contexts": ["p"]}
         for n in range(4)
     ]
-    log.write_text("\n".join(json.dumps(row) for row in rows))
-    assert run_line(f"import {log} --db {path}") == 0
+    assert run_line(f"import {written_rows(tmp_path, *rows)} --db {path}") == 0
     return path
 
 

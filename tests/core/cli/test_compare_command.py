@@ -20,6 +20,7 @@ from judgeboard.store.tables import PAIR
 from judging_log import address, runs, time_passes, until
 from pair_log import add_pairs, asked, by_pair, record, said
 from stored_rows import rows_of, write_to
+from tool_files import written as written_rows
 
 AT_ONCE = 4
 
@@ -44,9 +45,7 @@ def pairs_file(folder: Path, count: int) -> Path:
         }
         for number in range(count)
     ]
-    file = folder / "pairs.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return file
+    return written_rows(folder, *rows, name="pairs.jsonl")
 
 
 def answers(store: Store, source: str, *given: tuple[str, str, tuple[str, ...] | None]) -> None:

@@ -20,6 +20,7 @@ from judgeboard.store.opening import open_store
 from judgeboard.store.storing import start_batch
 from judgeboard.text import counted
 from stored_rows import write_to
+from tool_files import written as written_rows
 
 
 @pytest.fixture
@@ -117,12 +118,6 @@ def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(
     writer = threading.Thread(target=pipe.write_text, args=(json.dumps(sample),), daemon=True)
     writer.start()
     assert "verdicts too" in shell(f"import {pipe} --db {tmp_path / 'judgeboard.db'}")
-
-
-def test_columns_that_are_not_read_are_named_with_what_to_do(lines) -> None:
-    printed = lines([ticket(1, empty=None), ticket(2, lang="de")], BOTH)
-    names = "ticket (2 times), snippets (2 times), lang (1 time)"
-    assert f"  not read: {names} (kept in metadata)" in printed
 
 
 def test_scores_beside_the_answers_are_imported_with_them(lines) -> None:
@@ -542,7 +537,7 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
             {"id": f"{name}{number}", "question": "q", "answer": "a", "thumbs": "up"}
             for number in range(2)
         ]
-        Path(name).write_text("\n".join(json.dumps(row) for row in rows))
+        written_rows(tmp_path, *rows, name=name)
     shell("import log.jsonl --db log.db")
     shell("import ./undo --db log.db")
     said = shell("import undo 1 --db log.db")

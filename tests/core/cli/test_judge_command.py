@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from command_lines import run_line
+from command_lines import Shell, run_line
 from forked_commands import ReadCommand
 from graded_log import GradedLog
 from held_endpoint import held_endpoint
@@ -76,29 +76,21 @@ def test_all_good_is_0_and_nothing_left_to_ask_is_0(
 
 
 @pytest.mark.parametrize(
-    "more", [(), ("--repeats", "2"), ("--jury", "m1,m2")], ids=["plain", "repeats", "jury"]
+    ("more", "part"),
+    [("--model m1", "judge"), ("--model m1 --repeats 2", "repeats"), ("--jury m1,m2", "jury")],
 )
 def test_json_stands_alone_on_standard_output(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+    sqlite_store: Store, shell: Shell, more: str, part: str
 ) -> None:
     store_answers(sqlite_store, 3)
     with RecordingEndpoint(by_number({1: completion("hm")})) as endpoint:
-        line = words(endpoint, sqlite_store, *more, "--json")
-        if "--jury" in more:
-            del line[line.index("--model") : line.index("--model") + 2]
-        assert run(line) == 0
-    output = json.loads(capsys.readouterr().out)
-    counted = output["members"] if "--jury" in more else [output]
-    for each in counted:
+        judge = f"judge --judge rag {more} --base-url {endpoint.base_url} --yes --json"
+        output = json.loads(shell(f"{judge} --db {address(sqlite_store)}"))
+    assert part in output
+    unusable = 2 if part == "repeats" else 1
+    for each in output.get("members", [output]):
         assert each["asked"] == each["ok"] + each["unparsable"] + each["refused"] + each["error"]
-        assert (each["unparsable"], each["not_reached"], each["cost"]) == (
-            1 + ("--repeats" in more),
-            0,
-            0,
-        )
-    assert len(counted) == 1 + ("--jury" in more)
-    assert output.get("repeats", {}).keys() >= {"measures"} or "--repeats" not in more
-    assert output.get("jury", {}).keys() >= {"items"} or "--jury" not in more
+        assert (each["unparsable"], each["not_reached"], each["cost"]) == (unusable, 0, 0)
 
 
 def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(

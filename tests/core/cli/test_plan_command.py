@@ -5,13 +5,13 @@ import re
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from command_lines import Shell, run_line
-from graded_log import BAD, GOOD, NOON, GradedLog
+from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.options import actor
 from judgeboard.measure.notes import note
-from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE
+from judgeboard.store.tables import QUEUE_ITEM, RESPONSE
 from judging_log import address
 from queue_case import QueueCase, queue_case
 
@@ -68,30 +68,6 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
         "queue create graded --assign Mara --plan rate --n 9 --grades label,quality --json",
     )
     assert typed("queue list graded --json")["queue"]["grades"] == ["label", "quality"]
-
-
-def test_a_plan_that_is_made_anew_shows_no_strata(case: QueueCase, typed) -> None:
-    row = {
-        "query_type": "QA",
-        "source": "log",
-        "rule": "random_sample",
-        "state": "open",
-        "severity": 0.0,
-    }
-    rows = [
-        row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOON}
-        for each in range(1, 200, 10)
-    ]
-    with case.store.writing() as connection:
-        connection.execute(insert(FLAG), rows)
-    shown = typed("labels plan --reach 0.3").out
-    assert " 20 open answers " in shown
-    assert "judged bad" not in shown
-
-
-def test_a_plan_without_a_goal_is_for_five_points(typed) -> None:
-    assert typed("labels plan --json") == typed("labels plan --reach 0.05 --json")
-    assert "±5 percentage points" in typed("labels plan").out
 
 
 def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:

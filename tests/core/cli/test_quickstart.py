@@ -14,6 +14,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
 from judging_log import address, store_answers, until
 from served import answers, free_port
+from tool_files import written as written_rows
 
 ROWS = [
     {
@@ -31,6 +32,9 @@ ROWS = [
 ]
 
 
+QUERIES = [row | {"query": row["Frage"]} for row in ROWS]
+
+
 def next_of(captured: Any) -> list[str]:
     (line,) = [line for line in captured.err.splitlines() if line.startswith("next: ")]
     return shlex.split(line.removeprefix("next: "))
@@ -39,8 +43,7 @@ def next_of(captured: Any) -> list[str]:
 def test_one_command_imports_judges_and_flags_and_again_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], shell: Shell
 ) -> None:
-    file, database = tmp_path / "log.jsonl", str(tmp_path / "a b.db")
-    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    file, database = written_rows(tmp_path, *ROWS), str(tmp_path / "a b.db")
     command = f"quickstart {file} --map Frage=query --db '{database}' --no-serve"
     assert run_line(command) == 0
     first = capsys.readouterr()
@@ -76,8 +79,7 @@ def test_without_answers_the_next_step_is_the_import(
 
 
 def test_it_ends_in_pages_that_are_served(tmp_path: Path) -> None:
-    file, port = tmp_path / "log.jsonl", free_port()
-    file.write_text("".join(json.dumps(row | {"query": row["Frage"]}) + "\n" for row in ROWS))
+    file, port = written_rows(tmp_path, *QUERIES), free_port()
     url, place = f"http://localhost:{port}", ("--db", str(tmp_path / "log.db"), "--port", str(port))
     with ReadCommand("quickstart", str(file), *place) as process:
         served = f"Judgeboard is at {url}   (Ctrl-C stops it)\n"
@@ -89,8 +91,7 @@ def test_it_ends_in_pages_that_are_served(tmp_path: Path) -> None:
 def test_each_command_names_the_next_which_can_be_typed(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, database = tmp_path / "log.jsonl", address(sqlite_store)
-    file.write_text("".join(json.dumps(row | {"query": row["Frage"]}) + "\n" for row in ROWS))
+    file, database = written_rows(tmp_path, *QUERIES), address(sqlite_store)
     assert run_line(f"import {file} --db {database}") == 0
     judge = next_of(capsys.readouterr())
     assert judge == ["judgeboard", "judge", "--judge", "lexical", "--db", database]

@@ -26,6 +26,7 @@ from judgeboard.llm.recording_endpoint import (
 )
 from judgeboard.registry.judge_kinds import JUDGES
 from judging_log import judge_once
+from tool_files import written as written_rows
 
 ITEM = JudgeInput(
     1,
@@ -217,7 +218,6 @@ def test_texts_that_json_cannot_carry_are_judged_all_the_same() -> None:
 
 
 def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
-    file = tmp_path / "replies.jsonl"
     rows = [
         {
             "response_id": "r1",
@@ -227,7 +227,7 @@ def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
         {"response_id": "r3", "raw": "no idea"},
         {"response_id": "r3", "raw": '{"reasoning": "ok", "groundedness": 1, "quality": 4}'},
     ]
-    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    file = written_rows(tmp_path, *rows)
 
     async def run() -> list[Verdict]:
         judge = JUDGES["rag"].make(JudgeOptions(replies=file))

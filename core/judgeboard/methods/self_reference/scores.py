@@ -261,9 +261,14 @@ def main_rows(items: Items, needed: int) -> Iterator[Row]:
             yield Row.of(f"gain_{condition}", ALL, gain(items, before, items.selective(needed)))
     known = ~np.isnan(items.samples_right)
     if known.any():
-        yield Row.of(
-            "sample_right", ALL, _mean_share(items.samples_right[known], items.grouped(known))
+        shares, groups = items.samples_right[known], items.grouped(known)
+        # Shares of 0 and 1 alone are hits, whose share has an interval also if all are equal.
+        mean = (
+            share(shares == 1, groups)
+            if np.isin(shares, (0, 1)).all()
+            else share_estimate(float(shares.mean()), shares, groups)
         )
+        yield Row.of("sample_right", ALL, mean)
         yield Row.of("sample_majority", ALL, share_of(items, items.right == RIGHT, known))
         yield Row.of("sample_best", ALL, share_of(items, items.samples_right > 0, known))
 
@@ -278,14 +283,6 @@ def gate_rows(items: Items, needed: int, slice_: str | None, rows: BoolArray) ->
     on = items.gate(needed)
     yield Row.of("gate_on", slice_, share_of(items, on, rows))
     yield Row.of("right_if_on", slice_, right_share(items, rows & on))
-
-
-def _mean_share(shares: FloatArray, groups: Grouping) -> Estimate:
-    if np.isin(
-        shares, (0, 1)
-    ).all():  # then they are hits, whose share has an interval also if all are equal
-        return share(shares == 1, groups)
-    return share_estimate(float(shares.mean()), shares, groups)
 
 
 def conditions_part(items: Items, needed: int) -> Result:

@@ -48,6 +48,7 @@ from judgeboard.store.judge_versions import ensure_version, get_version, list_ve
 from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE
 from judging_log import address
 from stored_rows import read, rows_of, write_to
+from tool_files import written as written_rows
 
 HELD_OUT, DEVELOP = EvidenceRole.HELD_OUT, EvidenceRole.DEVELOP
 
@@ -405,15 +406,14 @@ def test_recorded_replies_align_without_an_endpoint(
     routes: Routes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     routes.judge()
-    replies = routes.folder / "replies.jsonl"
     lines: list[dict[str, Any]] = [
         {"response_id": "candidate 1", "raw": {"why": "Compare numbers.", "instructions": CAREFUL}}
     ]
     for number in range(80):
         raw = {"reasoning": "r", "groundedness": float(number % 2), "quality": 3}
         lines.append({"response_id": f"candidate 1/route-{number}", "raw": raw})
-    replies.write_text("\n".join(map(json.dumps, lines)))
-    words = ["--db", address(routes.store), "--replies", str(replies), "--candidates", "1"]
+    replies = str(written_rows(routes.folder, *lines))
+    words = ["--db", address(routes.store), "--replies", replies, "--candidates", "1"]
     assert run(["align", "--judge-version", "rag", "--model", "any", *words]) == 0
     assert capsys.readouterr().out.startswith("rag candidate v1 ")
     assert run(["versions", "prompt", "rag candidate v1", "--db", address(routes.store)]) == 0

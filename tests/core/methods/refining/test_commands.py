@@ -29,19 +29,7 @@ from refining_log import (
     store_bad,
     written,
 )
-
-COUNTS = {
-    "run_id",
-    "asked",
-    "ok",
-    "unparsable",
-    "refused",
-    "error",
-    "not_reached",
-    "cost",
-    "state",
-    "why_stopped",
-}
+from tool_files import written as written_rows
 
 
 def reflect_words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
@@ -60,29 +48,6 @@ def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     output = json.loads(capsys.readouterr().out)
     assert isinstance(output, dict)
     return output
-
-
-def test_reflect_says_in_json_what_came_of_it(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store_bad(sqlite_store, 2)
-    script = both(lambda _request: "granite", scored({"granite": (0.9, 4)}))
-    with RecordingEndpoint(script) as endpoint:
-        assert run(reflect_words(sqlite_store, endpoint, "--json")) == 0
-    output = printed(capsys)
-    own = {
-        "eligible": 2,
-        "no_messages": 0,
-        "identical": 0,
-        "regenerated": 2,
-        "kept_new": 2,
-        "kept_original": 0,
-    }
-    assert own.items() <= output.items()
-    assert output.keys() >= {"second_failed", "calls"}
-    account = output["account"]
-    assert account.keys() >= COUNTS
-    assert (account["asked"], account["ok"], output["calls"], account["cost"]) == (6, 6, 6, 0)
 
 
 def test_reflect_in_words_names_what_would_reach_the_rest(
@@ -206,7 +171,7 @@ def test_ratings_in_free_text_are_read_after_their_word_and_are_the_feedback(
     words = [*recorded(tmp_path), "--rating-word", "Gesamtnote", "--json"]
     raws = "Zu kurz.\nGesamtnote: 2", "Gut. Gesamtnote: 4"
     lines = [{"response_id": f"a/{number}", "raw": raw} for number, raw in enumerate(raws, start=1)]
-    (tmp_path / "replies.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    written_rows(tmp_path, *lines, name="replies.jsonl")
     assert run(words) == 0
     attempts = printed(capsys)["items"][0]["attempts"]
     assert [(one["answer"], one["rating"], one["feedback"]) for one in attempts] == [

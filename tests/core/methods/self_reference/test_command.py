@@ -19,6 +19,7 @@ from judgeboard.store.tables import COMPARISON
 from judging_log import address, runs, time_passes, until
 from solving_log import OPTIONS, TORN, Solver
 from stored_rows import row_count
+from tool_files import written as written_rows
 
 AT_ONCE = 2
 PAIRS = "a file of pairs"
@@ -39,9 +40,7 @@ def pairs_file(folder: Path, count: int) -> str:
         }
         for number in range(count)
     ]
-    file = folder / "pairs.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(file)
+    return str(written_rows(folder, *rows, name="pairs.jsonl"))
 
 
 def words(endpoint: RecordingEndpoint, store: Store, file: str, *more: str) -> list[str]:
@@ -208,11 +207,9 @@ MMLU_PRO = [
 def test_the_rows_of_mmlu_pro_make_pairs(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    questions, pairs = tmp_path / name, tmp_path / "pairs.jsonl"
+    questions, pairs = written_rows(tmp_path, *MMLU_PRO, name=name), tmp_path / "pairs.jsonl"
     if name.endswith("parquet"):
         pq.write_table(pa.Table.from_pylist(MMLU_PRO), questions)
-    else:
-        questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
     assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(pairs)]) == 0
     assert capsys.readouterr().err == "2 pairs made, 0 questions left out\n"
     made = [json.loads(line) for line in pairs.read_text().splitlines()]
@@ -225,8 +222,7 @@ def test_the_rows_of_mmlu_pro_make_pairs(
 def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    questions = tmp_path / "mmlu.jsonl"
-    questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
+    questions = written_rows(tmp_path, *MMLU_PRO)
     judge = f"--model m --base-url http://127.0.0.1:9/v1 --db {tmp_path / 'x.db'}"
     assert run_line(f"compare ssr --pairs {questions} {judge}") == 2
     assert "`judgeboard compare make-pairs`" in capsys.readouterr().err
