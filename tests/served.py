@@ -15,7 +15,7 @@ _HOLDERS: list[socket.socket] = []
 MIGRATION = "judgeboard.store.migrations.run"
 # Variables that are read when a server starts or later; Streamlit looks for its secrets in the home
 # folder then.
-READ_LATE = {"HOME", "JUDGEBOARD_ADMIN"}
+READ_LATE = {"HOME", "JUDGEBOARD_ADMIN", "JUDGEBOARD_CONFIG"}
 # What every server imports with its first pages, beside the modules of the pages.
 FIRST_PAGES = (
     "PIL.Image",

@@ -65,25 +65,11 @@ def test_every_kind_of_judge_is_in_the_help(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("name", ["compare pairs", "compare ssr"])
 def test_a_missing_file_is_said_before_a_missing_key(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    database = tmp_path / "judgeboard.db"
-    assert (
-        run(
-            [
-                *name.split(),
-                "--pairs",
-                str(tmp_path / "none.jsonl"),
-                "--model",
-                "m",
-                "--db",
-                str(database),
-            ]
-        )
-        == 2
-    )
-    error = capsys.readouterr().err
+    pairs, database = tmp_path / "none.jsonl", tmp_path / "judgeboard.db"
+    error = shell(f"{name} --pairs {pairs} --model m --db {database}", code=2)
     assert "none.jsonl" in error
     assert "key" not in error
     assert not database.exists()

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
+from command_lines import Shell
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
@@ -486,23 +487,22 @@ def test_a_call_of_unknown_cost_does_not_hide_the_cost_of_the_other_calls_from_t
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("options", "says"),
     [
-        (["judge", "--jury", "m1,m1"], "two different models"),
-        (["judge", "--jury", "m1,m2", "--model", "m3"], "remove --model"),
-        (["judge", "--jury", "m1,m2", "--repeats", "3"], "--repeats"),
-        (["judge", "--jury", "m1,m2", "--max-cost", "1"], "--prices"),
-        (["judge"], "choose a judge, or give --model NAME, for example: `judgeboard judge "),
+        ("--jury m1,m1", "two different models"),
+        ("--jury m1,m2 --model m3", "remove --model"),
+        ("--jury m1,m2 --repeats 3", "--repeats"),
+        ("--jury m1,m2 --max-cost 1", "--prices"),
+        ("", "choose a judge, or give --model NAME, for example: `judgeboard judge "),
     ],
 )
 def test_a_bad_option_is_2_and_one_line(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], words: list[str], says: str
+    sqlite_store: Store, shell: Shell, options: str, says: str
 ) -> None:
-    extra = ["--base-url", "https://models.example.org/v1"] if words[0] == "judge" else []
-    assert run([*words, *extra, "--db", address(sqlite_store)]) == 2
-    shown = capsys.readouterr()
-    assert says in shown.err
-    assert "Traceback" not in shown.err
+    remote = f"--base-url https://models.example.org/v1 --db {address(sqlite_store)}"
+    error = shell(f"judge {options} {remote}", code=2)
+    assert says in error
+    assert "Traceback" not in error
 
 
 @pytest.mark.shared

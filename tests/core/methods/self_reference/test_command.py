@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from command_lines import run_line
+from command_lines import Shell, run_line
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
@@ -22,7 +22,6 @@ from stored_rows import row_count
 from tool_files import written as written_rows
 
 AT_ONCE = 2
-PAIRS = "a file of pairs"
 COUNTS = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
 
 
@@ -148,30 +147,22 @@ def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ([], "--pairs FILE to ask a judge, or --recorded"),
-        (["--recorded", "--pairs", "x"], "--pairs FILE to ask a judge, or --recorded"),
-        (["--recorded", "--model", "m"], "makes no model calls: remove --model"),
-        (
-            ["--pairs", "x", "--judge-version", "j", "--model", "m"],
-            "--judge-version needs --recorded",
-        ),
-        (["--pairs", "x", "--model", "m"], "no file x"),
-        (["--pairs", PAIRS], "needs a model"),
-        (["--recorded", "--conditions", "A"], "--conditions"),
-        (["--pairs", PAIRS, "--conditions", "X", "--model", "m"], "A, B or C"),
-        (["--recorded"], "no judge has samples yet"),
+        ("", "--pairs FILE to ask a judge, or --recorded"),
+        ("--recorded --pairs x", "--pairs FILE to ask a judge, or --recorded"),
+        ("--recorded --model m", "makes no model calls: remove --model"),
+        ("--pairs x --judge-version j --model m", "--judge-version needs --recorded"),
+        ("--pairs x --model m", "no file x"),
+        ("--pairs {pairs}", "needs a model"),
+        ("--recorded --conditions A", "--conditions"),
+        ("--pairs {pairs} --conditions X --model m", "A, B or C"),
+        ("--recorded", "no judge has samples yet"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_that_says_why(
-    sqlite_store: Store,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    given: list[str],
-    why: str,
+    sqlite_store: Store, tmp_path: Path, shell: Shell, given: str, why: str
 ) -> None:
-    given = [pairs_file(tmp_path, 1) if word == PAIRS else word for word in given]
-    assert run(["compare", "ssr", *given, "--db", address(sqlite_store)]) == 2
-    assert why in capsys.readouterr().err
+    options = given.format(pairs=pairs_file(tmp_path, 1))
+    assert why in shell(f"compare ssr {options} --db {address(sqlite_store)}", code=2)
 
 
 def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

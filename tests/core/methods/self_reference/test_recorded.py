@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -217,30 +218,20 @@ def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store: Stor
 
 @on_sqlite
 def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
-    lines = [
-        {
-            "id": "q1",
-            "question": "How far?",
-            "samples": ["1/2", "0.5", "2"],
-            "correct": [True, True, False],
-        },
-        {"id": "q2", "question": "How long?", "samples": ["3", "4", None], "correct": [0, 1, 0]},
-        {
-            "id": "q3",
-            "question": "How high?",
-            "samples": ["5", "5", "6"],
-            "correct": [False, False, False],
-        },
-        {
-            "id": "q4",
-            "question": "How deep?",
-            "samples": ["7", "7", "8"],
-            "correct": [True, None, False],
-        },
-        {"id": "q5", "question": "How old?", "samples": ["7", "7", "8"], "reference": "8"},
-        {"id": "q6", "question": "How wide?", "samples": ["9"], "correct": ["yes"]},
-        {"id": "q7", "question": "How big?", "samples": ["9"], "correct": {"0": True}},
+    rows: list[tuple[list[str | None], Any]] = [
+        (["1/2", "0.5", "2"], [True, True, False]),
+        (["3", "4", None], [0, 1, 0]),
+        (["5", "5", "6"], [False, False, False]),
+        (["7", "7", "8"], [True, None, False]),
+        (["7", "7", "8"], None),
+        (["9"], ["yes"]),
+        (["9"], {"0": True}),
     ]
+    lines = [
+        {"id": f"q{n}", "question": f"Question {n}?", "samples": samples, "correct": correct}
+        for n, (samples, correct) in enumerate(rows)
+    ]
+    lines[4]["reference"] = "8"
     content = "\n".join(map(json.dumps, lines)).encode()
     summary = import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl")
     assert (summary.new, summary.rejected) == (5, 2)
