@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -161,8 +161,9 @@ def estimate_calls(
             refuse_retired(connection, stored)
         title = None if stored is None else stored.title
         left = _left_to_judge(connection, stored, where or RowFilter(), mode)
+        _, _, continues = left
         calls = count_unasked(connection, *left)
-        flags = _flags_at_stake(connection, version, left)
+        flags = _flags_at_stake(connection, version, *left)
         prompt_tokens, completion_tokens, latency_ms = call_history(
             connection, version.kind, version.model
         )
@@ -181,7 +182,7 @@ def estimate_calls(
         (prompt_tokens or 0) + (completion_tokens or 0) if known else None,
         version.model,
         priced=price is not None,
-        continues=left.run_id,
+        continues=continues,
         version_title=title,
         own_endpoint=version.model is not None and is_own_host(host),
         flags=flags,
@@ -195,33 +196,34 @@ def flags_at_stake(
     with store.reading() as connection:
         stored = find_version(connection, fingerprint(version))
         return _flags_at_stake(
-            connection, version, _left_to_judge(connection, stored, where or RowFilter(), mode)
+            connection, version, *_left_to_judge(connection, stored, where or RowFilter(), mode)
         )
 
 
-def _flags_at_stake(connection: Connection, version: JudgeVersion, left: "_LeftToJudge") -> int:
-    if left.selection.mode in {AskMode.ANCHORS, AskMode.KEEP_FLAGS}:
+def _flags_at_stake(
+    connection: Connection,
+    version: JudgeVersion,
+    version_id: int,
+    selection: Selection,
+    run_id: int | None,
+) -> int:
+    if selection.mode in {AskMode.ANCHORS, AskMode.KEEP_FLAGS}:
         return 0
-    return count_at_stake(connection, version.name, unasked(connection, *left))
-
-
-class _LeftToJudge(NamedTuple):
-    """What a job would judge: the version's id (0: new), the answers, and the unfinished run that it would continue."""
-
-    version_id: int
-    selection: Selection
-    run_id: int | None
+    return count_at_stake(
+        connection, version.name, unasked(connection, version_id, selection, run_id)
+    )
 
 
 def _left_to_judge(
     connection: Connection, version: StoredVersion | None, where: RowFilter, mode: str
-) -> _LeftToJudge:
+) -> tuple[int, Selection, int | None]:
+    """Return the version's id (0: new), the answers to judge, and the unfinished run that a job would continue."""
     version_id = 0 if version is None else version.id
     selection = Selection(where, ask_mode(mode), None, last_response_id(connection))
     unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
     if unfinished is not None:
-        return _LeftToJudge(version_id, selection_of(unfinished) or selection, unfinished.id)
-    return _LeftToJudge(version_id, selection, None)
+        return version_id, selection_of(unfinished) or selection, unfinished.id
+    return version_id, selection, None
 
 
 @dataclass(frozen=True, slots=True)

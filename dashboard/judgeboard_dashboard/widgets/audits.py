@@ -35,17 +35,17 @@ def audits_section(version: StoredVersion) -> None:
     heading("Audits")
     with reading() as connection:
         audits = {
-            each.supreme.title: each
-            for each in done_audits(connection)
-            if each.audited.id == version.id
+            supreme.title: supreme
+            for audited, supreme in done_audits(connection)
+            if audited.id == version.id
         }
         if not audits:
             caption(*NO_AUDIT)
             return
-        audit = choose("Supreme judge", audits, key="supreme", width=240)
-        report = audit_report(connection, *audit, reviewed_only=True)
+        supreme = choose("Supreme judge", audits, key="supreme", width=240)
+        report = audit_report(connection, version, supreme, reviewed_only=True)
         sentence(report.sentence)
-        caption(*audit_caveats(connection, audit, report))
+        caption(*audit_caveats(connection, version, supreme, report))
         if report.headline.code == "audit_unusable":
             return
         left, right = stacking_columns("audits", [1, 1.6])

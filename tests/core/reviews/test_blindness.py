@@ -261,7 +261,7 @@ def audited(connection: Connection) -> list[Any]:
         for audit in done_audits(connection)
     ]
     lists = [
-        (audit.audited.id, [*each.caught, *each.missed, *each.accused]) for audit, each in reports
+        (audited.id, [*each.caught, *each.missed, *each.accused]) for (audited, _), each in reports
     ]
     return [
         reports,

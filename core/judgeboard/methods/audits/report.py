@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -248,33 +248,31 @@ def rates_table(report: AuditReport) -> Table:
     return Table.of((row for row in report.rows if row.slice is ALL), columns)
 
 
-class DoneAudit(NamedTuple):
-    """One version audited by another."""
+def done_audits(connection: Connection) -> list[tuple[StoredVersion, StoredVersion]]:
+    """Return the audited version and the supreme judge of every audit with reviews, the latest first.
 
-    audited: StoredVersion
-    supreme: StoredVersion
-
-
-def done_audits(connection: Connection) -> list[DoneAudit]:
-    """Return every audit with reviews, the latest first; audits without usable reviews come last."""
+    Audits without usable reviews come last.
+    """
     versions = {version.id: version for version in list_versions(connection)}
     return [
-        DoneAudit(versions[audited], versions[supreme])
+        (versions[audited], versions[supreme])
         for audited, supreme in queries.audits_done(connection)
     ]
 
 
-def audit_caveats(connection: Connection, audit: DoneAudit, report: AuditReport) -> Iterator[Note]:
+def audit_caveats(
+    connection: Connection, audited: StoredVersion, supreme: StoredVersion, report: AuditReport
+) -> Iterator[Note]:
     """Yield what the supreme judge saw, how many verdicts it reviewed, and what limits the figures."""
-    approach = audit.supreme.params.get("approach") if audit.supreme.kind == AUDIT else "alone"
+    approach = supreme.params.get("approach") if supreme.kind == AUDIT else "alone"
     yield note(
         {"alone": "audit_of_two_judges", 1: "audit_of_verdicts"}.get(
             approach, "audit_by_own_scores"
         )
     )
     n = report.about.counts["audited"]
-    yield note("audit_usable", n=n, verdicts=count_verdicts(connection, audit.audited.id))
-    if report.account.asked > n and audit.supreme.model is not None:
-        words = [audit.audited.title, "--model", audit.supreme.model, "--rejudge", "failed"]
+    yield note("audit_usable", n=n, verdicts=count_verdicts(connection, audited.id))
+    if report.account.asked > n and supreme.model is not None:
+        words = [audited.title, "--model", supreme.model, "--rejudge", "failed"]
         yield note("audit_again", n=report.account.asked - n, command=shlex.join(words))
     yield from report.caveats

@@ -109,7 +109,8 @@ def report(store: Store, **options: Any) -> AnchorReport:
 
 
 def figures(store: Store) -> Any:
-    agreement = list(read(store, every_judge))
+    with store.reading() as connection:
+        agreement = list(every_judge(connection))
     return agreement, measure_rate(store, judge_version="rag v1")
 
 

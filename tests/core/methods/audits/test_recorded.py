@@ -195,7 +195,7 @@ def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
     )  # judged anew: its review is of an earlier verdict
     with log.store.reading() as connection:
         done = done_audits(connection)
-        assert [(each.audited.name, each.supreme.name) for each in done] == [
+        assert [(audited.name, supreme.name) for audited, supreme in done] == [
             ("rag", "big"),
             ("nli", "big"),
             ("rag", "nli"),
