@@ -224,15 +224,22 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
     assert "exists already" in typed("lead", f"queue export q {file} --reviewer Mara", code=2)
 
 
-def test_a_person_of_the_terminal_is_linked(case: QueueCase, typed: Typed) -> None:
+def test_people_work_shows_how_each_person_reviews(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.1)
+    case.queue("gold", needed=2)
+    case.review(case.mara, CONFIRM, "gold", label=Label.HALLUCINATED)
+    disputed = case.review(case.jon, DISMISS, "gold", label=Label.GROUNDED)
+    case.adjudicate(disputed.item_id, CONFIRM, "the fee is made up", label=Label.HALLUCINATED)
     typed("lead", "queue create t --training --grades label --assign Ada")
     assert "reviews as Ada" in typed("ann", "people link ada")
     trained = write_to(case.store, store_reviewer, "page", "Ada")
     case.review(trained, CONFIRM, "t", label=Label.GROUNDED)
-    (ada,) = read(case.store, everybodys_work)
-    # Also as the terminal's user ann.
-    assert (ada.person.name, ada.training.value) == ("Ada", 0)
+    people = read(case.store, everybodys_work)
+    assert {each.person.name: (each.gold.value, each.training.value) for each in people} == {
+        "Ada": (None, 0),  # also as the terminal's user ann
+        "Jon": (0, None),
+        "Mara": (1, None),
+    }
     assert typed("ann", "people link --remove").count("cli:ann") == 2
     assert "cli:ann" in typed("bob", "people link cli:ann", code=2)
     linked = typed("bob", "people link ada --annotator zoe")
