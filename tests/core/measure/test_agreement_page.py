@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where, read
+from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where, read
 from judgeboard.domain import Decision
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_page import (
@@ -48,15 +48,10 @@ def judged(
     log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int, bad_every: int = 2
 ) -> None:
     """People call every ``bad_every``-th answer bad; the judge is wrong on the first ``wrong`` ones."""
-    truth = {each: BAD if index % bad_every == 0 else GOOD for index, each in enumerate(ids)}
-    other = {GOOD: BAD, BAD: GOOD}
-    judged = {
-        each: other[label] if index < wrong else label
-        for index, (each, label) in enumerate(truth.items())
-    }
-    log.say(version, {each: {"label": label} for each, label in judged.items()})
+    bad = {*ids[::bad_every]}
+    log.say(version, labels_in(ids, bad ^ {*ids[:wrong]}))
     if version.name == "rag" and version.number == 1:
-        log.reviews({each: {"label": label} for each, label in truth.items()})
+        log.reviews(labels_in(ids, bad))
 
 
 @on_sqlite
@@ -196,18 +191,12 @@ def test_groundedness_over_time_is_the_mean_difference(sqlite_log: GradedLog) ->
 
 @on_sqlite
 def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
-    version = log.version()
     ids = log.answers(12)
-    log.say_all(version, ids, groundedness=0.1)
+    log.say_all(log.version(), ids, groundedness=0.1)
     for index, each in enumerate(ids):
         decision = Decision.CONFIRM if index < 9 else Decision.DISMISS
-        log.decide(
-            each,
-            "low_groundedness",
-            decision,
-            seconds=float(30 + index) if index < 11 else 9_000.0,
-            label=BAD,
-        )
+        seconds = float(30 + index) if index < 11 else 9_000.0
+        log.decide(each, "low_groundedness", decision, seconds=seconds, label=BAD)
     worth = read(log.store, flags_worth)
     (of_rule,) = worth.rules
     assert (of_rule.rule, of_rule.confirmed, of_rule.decided) == ("low_groundedness", 9, 12)
@@ -220,13 +209,10 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
 
 @on_sqlite
 def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: GradedLog) -> None:
-
     log.set("random_share", 1)
     version, ids = log.version(), log.answers(14)
-    log.say(
-        version,
-        {each: {"groundedness": 0.1 if place < 2 else 0.9} for place, each in enumerate(ids)},
-    )
+    log.say_all(version, ids[:2], groundedness=0.1)
+    log.say_all(version, ids[2:], groundedness=0.9)
     for place, each in enumerate(ids[:8]):
         log.decide(each, "random_sample", Decision.CONFIRM, label=BAD if place < 5 else GOOD)
     log.review_all(ids[8:], label=GOOD)  # a label is enough: nobody has to decide the flag
@@ -239,25 +225,21 @@ def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: Grade
 @on_sqlite
 def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(60)
-    log.say(
-        version,
-        {each: {"groundedness": 0.1 if place % 3 == 0 else 0.9} for place, each in enumerate(ids)},
-    )
-    log.reviews(labels_where(ids, lambda place: place % 6 == 0))
-    worth = read(log.store, flags_worth)
+    log.say_all(version, ids, groundedness=0.9)
+    log.say_all(version, ids[::3], groundedness=0.1)
+    log.reviews(labels_in(ids, ids[::6]))
+    (of_rule,) = read(log.store, flags_worth).rules
     rate = measure_rate(log.store, by="rule").figure("bad_answers", "low_groundedness")
     assert (rate.value, rate.n) == (0.5, 20)
-    bad = worth.rules[0].bad
+    bad = of_rule.bad
     assert (bad.value, bad.low, bad.high) == (rate.value, rate.low, rate.high)
 
 
 @on_sqlite
 def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(20)
-    log.say(
-        version,
-        {each: {"groundedness": 0.1 if index < 10 else 0.9} for index, each in enumerate(ids)},
-    )
+    log.say_all(version, ids[:10], groundedness=0.1)
+    log.say_all(version, ids[10:], groundedness=0.9)
     for each in ids[:10]:
         log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
     log.review_all(ids[10:], label=GOOD)
@@ -275,38 +257,19 @@ def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_judges_are_compared_with_people_on_the_answers_of_both(log: GradedLog) -> None:
+def test_judges_that_agree_more_with_people_or_by_chance_or_their_making_are_not_told(
+    log: GradedLog,
+) -> None:
     ids = log.answers(90)
     rag, nli = log.version("rag"), log.version("nli")
     judged(log, rag, ids, wrong=30)
     judged(log, nli, ids[60:], wrong=0)  # both agree with people there
-    assert not [
-        version
-        for version in (rag, nli)
-        if "correlated_judges" in codes(page(log, version_id=version.id))
-    ]
-
-
-@on_sqlite
-def test_judges_that_agree_more_with_each_other_by_chance_are_not_told(log: GradedLog) -> None:
-    ids = log.answers(20)
-    judged(log, log.version("rag"), ids, wrong=2)
-    judged(log, log.version("nli"), ids, wrong=3)
-    assert "correlated_judges" not in codes(page(log))
-
-
-@on_sqlite
-def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> None:
-    ids = log.answers(60)
-    rag = log.version("rag")
     jury = log.version("jury", members=[rag.fingerprint])
-    judged(log, rag, ids, wrong=25)
-    judged(log, jury, ids, wrong=25)
-    assert not [
-        version
-        for version in (rag, jury)
-        if "correlated_judges" in codes(page(log, version_id=version.id))
-    ]
+    judged(log, jury, ids, wrong=30)
+    by_chance = log.version("chance")
+    judged(log, by_chance, ids[28:48], wrong=3)  # both are wrong on two of twenty
+    for version in (rag, nli, jury, by_chance):
+        assert "correlated_judges" not in codes(page(log, version_id=version.id))
 
 
 @on_sqlite
