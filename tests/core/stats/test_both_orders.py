@@ -100,23 +100,20 @@ def test_a_judge_of_one_order_cannot_have_verdicts_in_both() -> None:
 
 
 @any_pairs
-def test_the_net_vote_is_the_sum_of_both_votes(rows: Rows) -> None:
-    verdicts, _ = columns(rows)
+def test_the_net_vote_is_the_sum_of_both_votes_and_consistent_verdicts_always_stay(
+    rows: Rows,
+) -> None:
+    verdicts, gold = columns(rows)
     votes, both = np.array([-1, 1, 0]), verdicts.both  # A, B, TIE
     net = verdicts.counted("net")
     assert (net[~both] == NONE).all()
     summed = votes[verdicts.ab[both]] + votes[verdicts.ba[both]]
     assert (votes[net[both]] == np.sign(summed)).all()
-
-
-@any_pairs
-def test_however_a_contradiction_counts_consistent_verdicts_stay(rows: Rows) -> None:
-    verdicts, gold = columns(rows)
-    consistent = verdicts.both & (verdicts.ab == verdicts.ba)
+    consistent = both & (verdicts.ab == verdicts.ba)
     for inconsistent in INCONSISTENT_AS:
         assert (verdicts.counted(inconsistent)[consistent] == verdicts.ab[consistent]).all()
     accuracy = {each: verdicts.accuracy(gold, each, unknown="no gold") for each in INCONSISTENT_AS}
-    known = int((verdicts.both & (gold != NONE)).sum())
+    known = int((both & (gold != NONE)).sum())
     assert {accuracy[each].n for each in ("net", "wrong", "tie")} == {known}
     if known:
         assert accuracy["wrong"].value <= min(accuracy["net"].value, accuracy["tie"].value)

@@ -20,13 +20,10 @@ def test_wilson_equals_scipy(counts):
     assert (got.low, got.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_points_without_answers_are_undefined():
+def test_points_without_answers_are_undefined_and_impossible_counts_refused():
     nothing, all_of_them = share_intervals([0, 4], [0, 4])
     assert (nothing.value, nothing.reason) == (None, "no answers")
     assert (all_of_them.value, all_of_them.high, all_of_them.n) == (1, 1, 4)
-
-
-def test_impossible_counts_are_refused():
     with pytest.raises(ValueError, match="hits"):
         share_intervals([5], [4])
 

@@ -43,11 +43,6 @@ def test_no_ratings_are_an_empty_matrix():
     assert (len(ids), matrix.values.shape) == (0, (0, 0))
 
 
-def test_two_ratings_of_one_item_by_one_rater_are_refused():
-    with pytest.raises(ValueError, match="two ratings"):
-        ratings_of(np.array([1, 1]), np.array(["a", "a"]), np.array([1, 2]), QUALITY)
-
-
 @pytest.mark.parametrize("value", [4.0, -1.0, 0.5, np.inf])
 def test_what_is_no_declared_category_is_refused(value):
     with pytest.raises(ValueError, match="rating"):
@@ -58,6 +53,8 @@ def test_a_column_belongs_to_one_rater():
     for raters in (("a",), ("a", "a")):
         with pytest.raises(ValueError, match="column"):
             Ratings(np.zeros((1, 2)), raters, QUALITY, grouping(None, 1))
+    with pytest.raises(ValueError, match="two ratings"):
+        ratings_of(np.array([1, 1]), np.array(["a", "a"]), np.array([1, 2]), QUALITY)
 
 
 reviews = st.lists(
@@ -112,16 +109,12 @@ def test_labels_are_given_back_as_they_came():
     assert got.values.tolist() == ["hallucinated", "grounded"]
 
 
-def test_a_person_counts_once_per_response():
+def test_a_second_review_and_a_missing_grade_are_refused():
+    once = np.array([1, 2])
     with pytest.raises(ValueError, match="two reviews"):
-        one_value_per_response(np.array([1, 1]), np.array([5, 5]), np.array([1, 2]), "quality")
-
-
-def test_a_missing_grade_is_refused_not_averaged():
+        one_value_per_response(np.array([1, 1]), np.array([5, 5]), once, "quality")
     with pytest.raises(ValueError, match="left out"):
-        one_value_per_response(
-            np.array([1, 2]), np.array([5, 5]), np.array([0.5, np.nan]), "groundedness"
-        )
+        one_value_per_response(once, np.array([5, 5]), np.array([0.5, np.nan]), "groundedness")
 
 
 IDS, WHO = (
@@ -132,23 +125,14 @@ SAID = np.array(["good", "bad", "bad", "good", "bad", "good", "good", "good", "b
 GOLD = WHO == "lead"
 
 
-def test_gold_comes_before_the_majority_and_settles_ties():
-    got = human_values(IDS, WHO, SAID, "label", gold=GOLD)
-    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {
-        1: "bad",
-        3: "good",
-        4: "bad",
-    }
-    assert got.ties == 1
-
-
-def test_the_majority_leaves_who_adjudicated_out():
-    got = human_values(IDS, WHO, SAID, "label", gold=GOLD, human="majority")
-    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {
-        3: "good",
-        4: "good",
-    }
-    assert (got.ties, got.only_gold) == (2, 0)
+@pytest.mark.parametrize(
+    ("human", "values", "ties"),
+    [("gold", {1: "bad", 3: "good", 4: "bad"}, 1), ("majority", {3: "good", 4: "good"}, 2)],
+)
+def test_gold_comes_before_the_majority_which_leaves_who_adjudicated_out(human, values, ties):
+    got = human_values(IDS, WHO, SAID, "label", gold=GOLD, human=human)
+    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == values
+    assert (got.ties, got.only_gold) == (ties, 0)
 
 
 def test_each_person_is_a_row_and_gold_alone_is_counted_out():
