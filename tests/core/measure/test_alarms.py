@@ -216,9 +216,8 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
         ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
         # People find a tenth of the answers bad in every week. From the fifth week on, the judge
         # says four tenths.
-        bad, judged = set(ids[::10]), set(ids[:: 10 if week < 4 else 2])
-        log.say(version, labels_in(ids, judged))
-        log.reviews(labels_in(ids, bad))
+        log.say(version, labels_in(ids, ids[:: 10 if week < 4 else 2]))
+        log.reviews(labels_in(ids, ids[::10]))
     (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
     assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
     trend = read(store, corrected_trend, now=LATER)
@@ -245,21 +244,15 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         # The judge misses every second bad answer in every week. From the fifth week on, far more
         # answers are bad.
         bad = ids[::10] if week < 4 else ids[: 3 * WEEKLY // 4]
-        judged = set(bad[::2])
-        log.say(version, labels_in(ids, judged))
+        log.say(version, labels_in(ids, bad[::2]))
         log.reviews(labels_in(ids, bad))
     trend = read(store, corrected_trend, now=LATER)
-    rates = [each for _, monitor in trend.monitors for each in monitor.rates]
-    assert [each.have_moved for each in rates] == [False]
+    assert [each.have_moved for _, monitor in trend.monitors for each in monitor.rates] == [False]
     assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == [
         "judge_errs_alike"
     ]
-    (alarm,) = [
-        each.alarm
-        for each in watch(store, by="cli:mara", now=LATER).alarms
-        if each.alarm.measure == "judge_error"
-    ]
-    assert alarm.direction == "fell"
+    alarms = [each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms]
+    assert [each.direction for each in alarms if each.measure == "judge_error"] == ["fell"]
 
 
 @on_sqlite
@@ -436,19 +429,20 @@ def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Stor
     log = GradedLog(store)
     version = log.version()
     for week in range(16):
+        is_early = week < 8
         ids = log.answers_of(
-            {"day": MONDAY + 7 * week, "group": 1_000 * week + (place // 10 if week < 8 else place)}
+            {"day": MONDAY + 7 * week, "group": 1_000 * week + (place // 10 if is_early else place)}
             for place in range(WEEKLY)
         )
-        bad = set(ids[: 10 if week < 8 else 36 - week % 3])
-        labels = labels_in(ids, bad)
+        labels = labels_in(ids, ids[: 10 if is_early else 36 - week % 3])
         log.say(version, labels)
         log.reviews(labels)
     (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
     acknowledge(store, alarm.id, "New retriever", by="cli:mara", now=LATER)
-    with store.reading() as connection:
-        acknowledged = corrected_trend(connection, now=LATER).panels[0].monitor()
-        alone = corrected_trend(connection, since=alarm.from_day, now=LATER).panels[0].monitor()
+    acknowledged, alone = (
+        read(store, corrected_trend, now=LATER, since=since).panels[0].monitor()
+        for since in (None, alarm.from_day)
+    )
     assert acknowledged == alone
 
 

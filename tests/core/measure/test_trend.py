@@ -214,8 +214,7 @@ def test_the_first_plausible_day_is_drawn(sqlite_log: GradedLog) -> None:
     first = utc_day(datetime(2002, 1, 1, tzinfo=UTC))
     sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(3, day=first), quality=3)
     drawn = shown(sqlite_log, measure="quality", period="day")
-    assert [point.start for point in drawn.panels[0].points] == [first]
-    assert drawn.left_out == ()
+    assert ([each.start for each in drawn.panels[0].points], drawn.left_out) == ([first], ())
 
 
 @on_sqlite
