@@ -249,7 +249,7 @@ def own_progress(
     done = select(func.count()).where(
         LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    left = _unused_for(queue_id, reviewer_id).where(_available(reviewer_id, now))
+    left = _unused_for(queue_id, reviewer_id).where(is_available(reviewer_id, now))
     count = select(func.count()).select_from(left.distinct().limit(most).subquery())
     return connection.execute(done).scalar_one(), connection.execute(count).scalar_one()
 
@@ -260,7 +260,7 @@ def count_with_others(
     """Return how many items others have leased that this person may get only if they are released."""
     item_id = UNUSED.c.queue_item_id
     leased = _unused_for(queue_id, reviewer_id).group_by(item_id)
-    leased = leased.having(func.count(case((_available(reviewer_id, now), 1))) == 0)
+    leased = leased.having(func.count(case((is_available(reviewer_id, now), 1))) == 0)
     return int(connection.execute(select(func.count()).select_from(leased.subquery())).scalar_one())
 
 
@@ -272,7 +272,7 @@ def skipped_items(
         select(SKIP.c.queue_item_id)
         .join(UNUSED, UNUSED.c.queue_item_id == SKIP.c.queue_item_id)
         .where(SKIP.c.reviewer_id == reviewer_id, NOT_UNDONE)
-        .where(_unreviewed(queue_id, reviewer_id), _available(reviewer_id, now))
+        .where(_unreviewed(queue_id, reviewer_id), is_available(reviewer_id, now))
         .group_by(SKIP.c.queue_item_id)
         .order_by(func.min(SKIP.c.id))
     )
@@ -292,17 +292,23 @@ def _unreviewed(queue_id: int, reviewer_id: int) -> ColumnElement[bool]:
     return and_(
         UNUSED.c.queue_id == queue_id,
         UNUSED.c.done.is_(False),
-        or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
-        ~_reviewed_by(UNUSED.c.queue_item_id, reviewer_id),
+        is_for(reviewer_id),
+        ~reviewed_by(UNUSED.c.queue_item_id, reviewer_id),
     )
 
 
-def _available(reviewer_id: int, now: datetime) -> ColumnElement[bool]:
+def is_for(reviewer_id: int) -> ColumnElement[bool]:
+    """Return the condition for unused leases that are not of a repeat for somebody else."""
+    return or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id)
+
+
+def is_available(reviewer_id: int, now: datetime) -> ColumnElement[bool]:
     """Return the condition for unused leases that nobody else has now."""
     return or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id)
 
 
-def _reviewed_by(item_id: ColumnElement[int], reviewer_id: int) -> ColumnElement[bool]:
+def reviewed_by(item_id: ColumnElement[int] | int, reviewer_id: int) -> ColumnElement[bool]:
+    """Return the condition that a person used a lease of an item for a review."""
     return exists().where(
         LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
@@ -332,7 +338,7 @@ def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> 
 
     Repeats and test items of other people are left out.
     """
-    reviewed = _reviewed_by(QUEUE_ITEM.c.id, reviewer_id)
+    reviewed = reviewed_by(QUEUE_ITEM.c.id, reviewer_id)
     query = select(func.count(), func.count(case((reviewed, 1)))).where(
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.state != ItemState.LEFT.value,

@@ -25,7 +25,15 @@ from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.rules import sampling_number
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.leases import UNUSED, assign_lease, release_lease, skipped_by
+from judgeboard.store.leases import (
+    UNUSED,
+    assign_lease,
+    is_available,
+    is_for,
+    release_lease,
+    reviewed_by,
+    skipped_by,
+)
 from judgeboard.store.own_reviews import IS_GOLD
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item_by_id
@@ -252,7 +260,7 @@ def take_lease(
             UNUSED.c.queue_id == queue_id,
             _NOT_DONE,
             or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now),
-            or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
+            is_for(reviewer_id),
             ~mine,
             ~skipped_by(UNUSED.c.queue_item_id, reviewer_id),
         )
@@ -271,19 +279,14 @@ def take_lease_at(
     until: datetime,
 ) -> Lease | None:
     """Lease one item to a reviewer; None if it left the queue, is for another reviewer, or has no free lease."""
-    used = exists().where(
-        LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
-    )
     free = (
         select(UNUSED.c.id)
         .where(
             UNUSED.c.queue_item_id == item_id,
             UNUSED.c.done.is_(False),
-            or_(
-                UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id
-            ),
-            or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
-            ~used,
+            is_available(reviewer_id, now),
+            is_for(reviewer_id),
+            ~reviewed_by(item_id, reviewer_id),
         )
         .order_by(UNUSED.c.reviewer_id.is_distinct_from(reviewer_id), UNUSED.c.slot)
     )
