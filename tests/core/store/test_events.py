@@ -145,27 +145,19 @@ def flag_that_waits(case: Case) -> int:
         return int(connection.scalar(select(FLAG.c.id).where(FLAG.c.state == "open").limit(1)))
 
 
-def decide(case: Case) -> None:
-    judgeboard.submit(
-        case.store,
-        judgeboard.Submission(
-            flag_id=flag_that_waits(case),
-            reviewer=case.lead,
-            decision=Decision.DISMISS,
-            grade=Grade(note="why"),
-            request_key="k",
-        ),
-    )
+def press(case: Case, **fields: Any) -> None:
+    own = {"reviewer": case.lead, "request_key": "k"}
+    judgeboard.submit(case.store, judgeboard.Submission(**own, **fields))
+
+
+def decide(case: Case, flag_id: int | None = None) -> None:
+    flag_id = flag_id or flag_that_waits(case)
+    press(case, flag_id=flag_id, decision=Decision.DISMISS, grade=Grade(note="why"))
 
 
 def decide_too_late(case: Case) -> None:
-    late: dict[str, Any] = {
-        "reviewer": case.lead,
-        "decision": Decision.DISMISS,
-        "grade": Grade(note="why"),
-    }
     with pytest.raises(judgeboard.JudgeboardError):
-        judgeboard.submit(case.store, judgeboard.Submission(flag_id=1, **late, request_key="late"))
+        decide(case, 1)
 
 
 def answers(case: Case) -> None:
@@ -247,14 +239,7 @@ def run_suite(case: Case) -> None:
 CHANGES: dict[str, Callable[[Case], object]] = {
     "decide": decide,
     "keep_draft": decide_too_late,
-    "grade": lambda case: (
-        judgeboard.submit(
-            case.store,
-            judgeboard.Submission(
-                response_id=2, reviewer=case.lead, grade=Grade(quality=3), request_key="k"
-            ),
-        ).review_id
-    ),
+    "grade": lambda case: press(case, response_id=2, grade=Grade(quality=3)),
     "undo": lambda case: judgeboard.undo(
         case.store, review_id=case.first(REVIEW), reviewer=case.lead, request_key="k"
     ),

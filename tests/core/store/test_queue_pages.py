@@ -39,6 +39,12 @@ def filled(store: Store, fill_once: Callable[..., Any]) -> ReviewedLog:
     return ReviewedLog(store, fill_once("made log", store, lambda fresh: made_log(fresh).reviewers))
 
 
+def decide(case: ReviewedLog, flag_id: int, decision: Decision) -> int:
+    """Let Mara decide a flag; return the id of her review."""
+    press = {"flag_id": flag_id, "decision": decision, "request_key": f"on {flag_id}"}
+    return submit(case.store, Submission(reviewer=case.reviewers[0], **press)).review_id
+
+
 def page(case: ReviewedLog, *args: Any, **options: Any) -> LinePage[QueueLine]:
     return read(case.store, queue_page, *args, **options)
 
@@ -163,15 +169,7 @@ def test_a_page_that_is_gone_gives_the_nearest_one(filled: ReviewedLog) -> None:
     assert page(filled, RowFilter(), after=behind, limit=LIMIT).next_key is None
     assert len(page(filled, RowFilter(), after=behind, limit=LIMIT).lines) == LIMIT
     for line in first.lines[:3]:
-        submit(
-            filled.store,
-            Submission(
-                flag_id=line.flag_id,
-                reviewer=filled.reviewers[0],
-                decision=Decision.CONFIRM,
-                request_key=f"k{line.flag_id}",
-            ),
-        )
+        decide(filled, line.flag_id, Decision.CONFIRM)
     shorter = page(filled, RowFilter(), before=second.previous_key, limit=LIMIT)
     assert (shorter.first, len(shorter.lines)) == (1, LIMIT)
     # A key of another order.
@@ -237,15 +235,7 @@ def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
 
 def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled: ReviewedLog) -> None:
     ids = [line.flag_id for line in read(filled.store, queue_page, RowFilter(), limit=1000).lines]
-    submit(
-        filled.store,
-        Submission(
-            flag_id=ids[5],
-            reviewer=filled.reviewers[0],
-            decision=Decision.DISMISS,
-            request_key="decided",
-        ),
-    )
+    decide(filled, ids[5], Decision.DISMISS)
     near = read(filled.store, neighbours, RowFilter(), "worst", ids[5])
     assert near is not None
     assert not near.listed
@@ -263,12 +253,7 @@ def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedL
         line.flag_id for line in page(filled, RowFilter(), limit=1000, reviewer_id=mara.id).lines
     ]
     others = page(filled, RowFilter(), limit=1000, reviewer_id=jon.id)
-    unsure = submit(
-        filled.store,
-        Submission(
-            flag_id=before[2], reviewer=mara, decision=Decision.UNSURE, request_key="not sure"
-        ),
-    )
+    unsure = decide(filled, before[2], Decision.UNSURE)
     for where in (RowFilter(), RowFilter(graded=False)):
         mine = page(filled, where, limit=1000, reviewer_id=mara.id)
         assert before[2] not in {line.flag_id for line in mine.lines}
@@ -282,7 +267,7 @@ def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedL
     assert beside is not None
     assert (beside.previous, beside.next, beside.listed) == (before[1], before[3], False)
     assert page(filled, RowFilter(), limit=1000, reviewer_id=jon.id) == others
-    undo(filled.store, review_id=unsure.review_id, reviewer=mara, request_key="sure again")
+    undo(filled.store, review_id=unsure, reviewer=mara, request_key="sure again")
     again = page(filled, RowFilter(), limit=1000, reviewer_id=mara.id)
     assert [line.flag_id for line in again.lines] == before
 
