@@ -146,6 +146,7 @@ def test_nothing_is_adjudicated_before_it_is_split(case) -> None:
 def test_the_places_of_an_item_are_as_many_as_it_still_needs(case) -> None:
     case.queue_of(0.1, needed=3)
     case.review(case.mara, UNSURE)
+    assert sorted(place["done"] for place in case.leases()) == [False, False, True]
     case.review(case.jon)
     assert sorted(place["done"] for place in case.leases()) == [False, False, True, True]
     case.review(case.ada)
