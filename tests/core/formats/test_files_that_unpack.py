@@ -200,6 +200,7 @@ BOMBS = {
     ),
     "commas.csv.gz": lambda: gzipped(b"," * (64 * MB)),
     "quote.csv.gz": lambda: gzipped(b'query,answer\nq,"' + b"a\n" * (2 * MB)),
+    "text.csv.gz": lambda: gzipped(b'query,answer\nq,"' + (b"a" * 63 + b"\n") * (MB // 2)),
     "archive.eval": lambda: archive_of(b'{"input": "' + b"a" * (160 * MB)),
 }
 MEASURED = """
