@@ -316,7 +316,7 @@ def queue(place: Place) -> int:
         walk.click(button(page, "New queue"))
         walk.click(page.get_by_label("Name", exact=True))
         walk.type(page, QUEUE)
-        walk.click(page.locator(".st-key-nq_needed").get_by_test_id("stNumberInputStepUp"))
+        walk.click(page.locator(".st-key-nq_reviews_needed").get_by_test_id("stNumberInputStepUp"))
         walk.click(page.locator(".st-key-nq_size input"))
         walk.type(page, str(ITEMS))
         walk.click(page.locator(".st-key-nq_people input"))
