@@ -125,17 +125,16 @@ def test_no_command_sends_anything_to_an_address_of_a_strangers_file(
     refused = 0
     # Without LOG, `quickstart` uses no project file, and it serves pages.
     examples = [words for words in command_examples(root) if words != ["quickstart"]]
-    for number, words in enumerate(examples):
+    for words in examples:
         words = [  # noqa: PLW2901
             "log.jsonl" if word.endswith((".jsonl", ".csv", ".gz")) else word for word in words
         ]
-        # Without --db, the command would open the database that the file names.
-        for db in (["--db", address(sqlite_store)], *([[]] if number % 4 == 0 else [])):
+        for db in (["--db", address(sqlite_store)], []):
             run([*words, *db])
             refused += "config --confirm" in capsys.readouterr().err
             assert listener.received == [], words
     # Most commands have read the file.
-    assert refused > 0.6 * len(examples)
+    assert refused > len(examples)
 
 
 @pytest.mark.parametrize(
