@@ -1,6 +1,8 @@
 """Rate limits hold in all processes together, whichever command or rule calls."""
 
 import asyncio
+import subprocess
+import sys
 from bisect import bisect_left
 from itertools import accumulate
 from time import monotonic
@@ -14,20 +16,21 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, 
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judging_log import address, asked, store_answers
-from served import fork_server
 
 PERIOD_S, REQUESTS, TOKENS = 0.8, 60, 4_000
 JUDGE = f"""
-import os
+import sys
 from judgeboard.llm import rate_limits
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.opening import open_store
 from judgeboard.store.filters import RowFilter
-os.environ.update(environment)
 rate_limits.PERIOD_SECONDS, rate_limits.BLOCK_SECONDS = {PERIOD_S}, {PERIOD_S / 60}
-judge = make_judge("rag", name=part, model="limited", base_url=url)
-together.wait()
-judged.put((part, judge_pending(open_store(database), judge, where=RowFilter(query_types=(part,))).ok))
+database, url, part, model = sys.argv[1:]
+judge = make_judge("rag", name=part, model=model, base_url=url)
+print("ready", flush=True)
+sys.stdin.readline()
+summary = judge_pending(open_store(database), judge, where=RowFilter(query_types=(part,)))
+print(summary.ok)
 """
 
 
@@ -40,9 +43,9 @@ judged.put((part, judge_pending(open_store(database), judge, where=RowFilter(que
     indirect=["store"],
 )
 def test_two_processes_keep_one_limit_together(
-    store: Store, variable: str, limit: int, per_call: int
+    store: Store, monkeypatch: pytest.MonkeyPatch, variable: str, limit: int, per_call: int
 ) -> None:
-    variable, limits = f"JUDGEBOARD_{variable}_PER_MINUTE", f"1000000,limited={limit}"
+    monkeypatch.setenv(f"JUDGEBOARD_{variable}_PER_MINUTE", f"1000000,limited={limit}")
     arrived: list[float] = []
 
     def note(_request: dict[str, Any], _number: int) -> ScriptedReply:
@@ -53,25 +56,19 @@ def test_two_processes_keep_one_limit_together(
     for part, count in parts.items():
         store_answers(store, count, first=1_000 * len(part), query_type=part)
     with RecordingEndpoint(note) as endpoint:
-        forked = fork_server()
-        judged, shared = (
-            forked.SimpleQueue(),
-            {
-                "database": address(store),
-                "url": endpoint.base_url,
-                "environment": {variable: limits},
-                "together": forked.Barrier(2),
-            },
-        )
+        words = [sys.executable, "-c", JUDGE, address(store), endpoint.base_url]
         processes = [
-            forked.Process(target=exec, args=(JUDGE, {"judged": judged, "part": part, **shared}))
+            subprocess.Popen(
+                [*words, part, "limited"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
             for part in parts
         ]
-        for process in processes:
-            process.start()
-        assert dict(judged.get() for _ in parts) == parts
-        for process in processes:
-            process.join()
+        assert [process.stdout.readline() for process in processes if process.stdout] == [
+            "ready\n"
+        ] * 2
+        assert [process.communicate("go\n")[0] for process in processes] == [
+            f"{count}\n" for count in parts.values()
+        ]
         assert set(asked(endpoint).values()) == {1}
     used = [0, *accumulate(per_call for _ in arrived)]
     in_a_period = [
