@@ -38,7 +38,18 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         raise BadInput(f"{source.name} is not a whole Arrow file: {first_line(error)}") from error
     if len(set(names)) < len(names):
         raise BadInput(f"{source.name} has two columns with the same name: rename one")
-    yield from rows_of_batches(_batches(reader), "Arrow", source)
+    batches = (
+        reader
+        if hasattr(reader, "read_next_batch")
+        else map(reader.get_batch, range(reader.num_record_batches))
+    )
+    # A saved table may be one batch.
+    pieces = (
+        batch.slice(start, BATCH_ROWS)
+        for batch in batches
+        for start in range(0, batch.num_rows, BATCH_ROWS)
+    )
+    yield from rows_of_batches(pieces, "Arrow", source)
 
 
 def _opened(source: ByteSource) -> Any:
@@ -59,15 +70,3 @@ def _opened(source: ByteSource) -> Any:
             f"{source.name} unpacks to far more than its own size: save it without compression"
         )
     return ipc.open_file(file) if source.peek().startswith(_FILE) else ipc.open_stream(file)
-
-
-def _batches(reader: Any) -> Iterator[Any]:
-    """Yield pieces of at most `BATCH_ROWS` rows: a saved table may be one batch."""
-    whole = (
-        reader
-        if hasattr(reader, "read_next_batch")
-        else map(reader.get_batch, range(reader.num_record_batches))
-    )
-    for batch in whole:
-        for start in range(0, batch.num_rows, BATCH_ROWS):
-            yield batch.slice(start, BATCH_ROWS)

@@ -48,11 +48,18 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         line = lines.number + 1
         lines.start_record()
         try:
-            cells = _record(records, lines, delimiter)
+            try:
+                cells = next(records)
+            except _Long:
+                cells = _cells(lines.finish_record(), delimiter.encode())
         except StopIteration:
             return
-        except (csv.Error, _TooLongRecord, UnicodeDecodeError) as error:
-            yield _rejected(line, error, lines, source.most_row)
+        except _TooLongRecord:
+            yield too_long(line, bytes(lines.record[:SHOWN_BYTES]), source.most_row)
+            continue
+        except (csv.Error, UnicodeDecodeError) as error:
+            reason = f"not CSV: {_reason(error)}" if isinstance(error, csv.Error) else _NOT_UTF8
+            yield Rejected(line, None, reason, lines.text())
             continue
         if lines.not_utf8:
             yield Rejected(line, None, _NOT_UTF8, lines.text())
@@ -105,20 +112,6 @@ def _header(lines: "_Lines", name: str) -> tuple[list[str], str]:
     return [
         column.strip() or f"column_{number}" for number, column in enumerate(header, start=1)
     ], delimiter
-
-
-def _record(records: Iterator[list[str]], lines: "_Lines", delimiter: str) -> list[str]:
-    try:
-        return next(records)
-    except _Long:
-        return _cells(lines.finish_record(), delimiter.encode())
-
-
-def _rejected(line: int, error: Exception, lines: "_Lines", most: int) -> Rejected:
-    if isinstance(error, _TooLongRecord):
-        return too_long(line, bytes(lines.record[:SHOWN_BYTES]), most)
-    reason = f"not CSV: {_reason(error)}" if isinstance(error, csv.Error) else _NOT_UTF8
-    return Rejected(line, None, reason, lines.text())
 
 
 def _reason(error: csv.Error) -> str:

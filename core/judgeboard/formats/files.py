@@ -135,9 +135,22 @@ class ByteSource(AbstractContextManager["ByteSource"]):
                 raise BadInput("standard input is closed: name a file")
             self._raw, self.name = sys.stdin.buffer, name or "standard input"
         else:
-            self.name = name or str(file)
-            self._raw = _opened(Path(file), self.name)
-        self.size = _size(self._raw)
+            path, self.name = Path(file), name or str(file)
+            if path.is_dir():
+                raise BadInput(f"{self.name} is a folder: name the file in it")
+            try:
+                self._raw = path.open("rb")
+            except FileNotFoundError:
+                raise BadInput(f"there is no file {self.name}") from None
+            except OSError as error:
+                raise BadInput(f"{self.name} cannot be opened: {error.strerror}") from error
+            except ValueError as error:
+                raise BadInput(f"{self.name!r} is not the name of a file: {error}") from error
+        self.size: int | None = None  # of what can be read only once
+        if self._raw.seekable():
+            start = self._raw.tell()
+            self.size = self._raw.seek(0, os.SEEK_END) - start
+            self._raw.seek(start)
         self.unpacked = 0  # bytes after decompression
         self.encoding: str | None = None  # of a text, by the name of its codec; None for ASCII
         self._position = 0
@@ -279,29 +292,6 @@ class ByteSource(AbstractContextManager["ByteSource"]):
         return first
 
 
-def _size(file: BinaryIO) -> int | None:
-    """Return the number of bytes from here to the end of a file, None if it can be read only once."""
-    if not file.seekable():
-        return None
-    start = file.tell()
-    size = file.seek(0, os.SEEK_END) - start
-    file.seek(start)
-    return size
-
-
-def _opened(path: Path, name: str) -> BinaryIO:
-    if path.is_dir():
-        raise BadInput(f"{name} is a folder: name the file in it")
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        raise BadInput(f"there is no file {name}") from None
-    except OSError as error:
-        raise BadInput(f"{name} cannot be opened: {error.strerror}") from error
-    except ValueError as error:
-        raise BadInput(f"{name!r} is not the name of a file: {error}") from error
-
-
 def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip members one after the other, in small pieces.
 
@@ -369,14 +359,24 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], *, private: bool = T
     """
     try:
         file = _replaceable(path)
-        if file is not None:
-            refuse_database(file)
-            return _replace(file, write, private=private)
-        with path.open("wb") as stream:
-            return write(stream)
+        if file is None:
+            with path.open("wb") as stream:
+                return write(stream)
+        refuse_database(file)
+        # Not by `secrets`, which loads OpenSSL: that takes longer than the rest of this module.
+        part = file.with_name(f".{file.name}.{os.urandom(4).hex()}.part")
+        try:
+            with open(part, "xb", opener=owner_only if private else None) as stream:
+                result = write(stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         reason = DISK_FULL if error.errno == errno.ENOSPC else error.strerror or error
         raise BadInput(f"{path} cannot be written: {reason}") from error
+    return result
 
 
 def refuse_database(path: Path) -> None:
@@ -400,20 +400,6 @@ def _replaceable(path: Path) -> Path | None:
     file = path.resolve()
     # The system's links, for example to an open file of this process, may not lead to a path.
     return file if S_ISREG(kind) and file.exists() and file.samefile(path) else None
-
-
-def _replace(path: Path, write: Callable[[BinaryIO], T], *, private: bool) -> T:
-    # Not by `secrets`, which loads OpenSSL: that takes longer than the rest of this module.
-    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
-    try:
-        with open(part, "xb", opener=owner_only if private else None) as stream:
-            result = write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return result
 
 
 UTF_8 = "utf-8"
@@ -575,7 +561,12 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     if wanted != AUTO and wanted not in FORMATS:
         raise BadInput(f"there is no format {wanted!r}: choose {', '.join((AUTO, *FORMATS))}")
     head = source.peek()
-    if wanted == AUTO and (tool_file := _tool_file(source, head)) is not None:
+    tool_files = (
+        format_
+        for start, format_ in _TOOL_FILES
+        if head.startswith(start) and import_module(format_.home).recognises(source)
+    )
+    if wanted == AUTO and (tool_file := next(tool_files, None)) is not None:
         return tool_file
     binary = {name: each.first_bytes for name, each in FORMATS.items() if each.first_bytes}
     by_bytes = next((name for name, start in binary.items() if head.startswith(start)), None)
@@ -610,13 +601,6 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     if wanted == AUTO and name in {None, "json", "jsonl"}:
         name = _by_content(head, source.name, name)
     return FORMATS[str(name)]
-
-
-def _tool_file(source: ByteSource, head: bytes) -> Format | None:
-    known = (format_ for start, format_ in _TOOL_FILES if head.startswith(start))
-    return next(
-        (format_ for format_ in known if import_module(format_.home).recognises(source)), None
-    )
 
 
 def format_by_ending(file: str) -> str | None:
@@ -659,15 +643,6 @@ def _is_line_of_json(start: bytes, *, sure: bool) -> bool:
         return bool(feed) and line.rstrip().endswith(b"}")
 
 
-def _counted(
-    rows: Iterable[dict[str, Any]], on_rows: Callable[[int], None]
-) -> Iterator[dict[str, Any]]:
-    for number, row in enumerate(rows, start=1):
-        yield row
-        if number % 1_000 == 0:
-            on_rows(number)
-
-
 def write_rows(
     rows: Iterable[dict[str, Any]],
     columns: Sequence[Column],
@@ -680,10 +655,17 @@ def write_rows(
     ``target`` is a path (`write_whole`) or a stream for bytes, which stays open. ``format`` is a
     key of `FORMATS`. ``on_rows`` gets the number of rows so far after each 1,000 rows.
     """
-    if on_rows is not None:
-        rows = _counted(rows, on_rows)
+
+    def counted() -> Iterator[dict[str, Any]]:
+        for number, row in enumerate(rows, start=1):
+            yield row
+            if on_rows is not None and number % 1_000 == 0:
+                on_rows(number)
+
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")
     if not isinstance(target, str | Path):
-        return FORMATS[format].write(rows, columns, target)
-    return write_whole(Path(target), lambda stream: FORMATS[format].write(rows, columns, stream))
+        return FORMATS[format].write(counted(), columns, target)
+    return write_whole(
+        Path(target), lambda stream: FORMATS[format].write(counted(), columns, stream)
+    )

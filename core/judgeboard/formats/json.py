@@ -26,9 +26,8 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
     An object without such an array is a row itself. A file may have several top-level values.
     """
-    for number, piece in enumerate(
-        _elements(_Cutter(source.text_chunks(), lambda: source.most_row)), start=1
-    ):
+    cutter = _Cutter(source.text_chunks(), lambda: source.most_row)
+    for number, piece in enumerate(_elements(cutter), start=1):
         yield parse_row(number, piece)
 
 
@@ -148,7 +147,15 @@ def _elements(cutter: _Cutter) -> Iterator[bytes]:
             yield piece
         else:
             yield from _array(cutter)
-            _leave_object(cutter)
+            # The other values of the object around the array are no rows.
+            while (mark := cutter.next_byte()) != b"}":
+                if mark == b"":
+                    raise Unreadable("the closing } is missing")
+                if mark in b",]":
+                    cutter.skip()
+                else:
+                    cutter.value()
+            cutter.skip()
 
 
 def _array(cutter: _Cutter) -> Iterator[bytes]:
@@ -161,15 +168,4 @@ def _array(cutter: _Cutter) -> Iterator[bytes]:
             cutter.skip()
         elif piece := cutter.value():
             yield piece
-    cutter.skip()
-
-
-def _leave_object(cutter: _Cutter) -> None:
-    while (first := cutter.next_byte()) != b"}":
-        if first == b"":
-            raise Unreadable("the closing } is missing")
-        if first in b",]":
-            cutter.skip()
-        else:
-            cutter.value()
     cutter.skip()

@@ -80,12 +80,16 @@ def rows_of_batches(
                     number += 1
                     yield too_long(number, b"", source.most_row)
                     continue
-                for values in _batch_rows(part):
+                try:
+                    rows = part.to_pylist()
+                except (ValueError, OverflowError):  # one wrong cell must not reject other rows
+                    rows = [_single_row(part.slice(index, 1)) for index in range(part.num_rows)]
+                for row in rows:
                     number += 1
                     yield (
-                        Rejected(number, None, values, None)
-                        if isinstance(values, str)
-                        else Row(number, values)
+                        Rejected(number, None, row, None)
+                        if isinstance(row, str)
+                        else Row(number, {name: _json_value(value) for name, value in row.items()})
                     )
     except (pa.ArrowException, OSError, UnicodeDecodeError, DamagedPages) as error:
         raise Unreadable(f"the {title} data are damaged ({first_line(error)})") from error
@@ -125,20 +129,6 @@ def _lengths(dictionary: Any) -> Any:
     return pa.array(
         [_size(dictionary)] * len(dictionary) if pa.types.is_nested(kind) else [8] * len(dictionary)
     )
-
-
-def _batch_rows(batch: Any) -> Iterator[dict[str, Any] | str]:
-    """Yield the rows of a batch. For a row that cannot be read, yield the reason as a text."""
-    try:
-        rows = batch.to_pylist()
-    except (ValueError, OverflowError):  # one wrong cell must not reject other rows
-        rows = [_single_row(batch.slice(index, 1)) for index in range(batch.num_rows)]
-    for row in rows:
-        yield (
-            row
-            if isinstance(row, str)
-            else {name: _json_value(value) for name, value in row.items()}
-        )
 
 
 def _single_row(batch: Any) -> dict[str, Any] | str:
@@ -185,16 +175,15 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
     waiting = iter(rows)
     with parquet.ParquetWriter(stream, schema) as writer:
         while group := list(itertools.islice(waiting, ROW_GROUP)):
-            cells = {
-                column.name: [_cell(row.get(column.name), column) for row in group]
-                for column in columns
-            }
+            cells = {column.name: [row.get(column.name) for row in group] for column in columns}
+            for column in columns:
+                if column.type is ColumnType.JSON:
+                    cells[column.name] = [
+                        value
+                        if value is None
+                        else json.dumps(value, ensure_ascii=False, allow_nan=False)
+                        for value in cells[column.name]
+                    ]
             writer.write_table(pa.table(cells, schema=schema))
             count += len(group)
     return count
-
-
-def _cell(value: Any, column: Column) -> Any:
-    if value is None or column.type is not ColumnType.JSON:
-        return value
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)

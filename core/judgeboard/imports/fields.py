@@ -89,15 +89,6 @@ def nested_names(values: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def _nested_paths(mapping: Iterable[str]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
-    """Yield each name in the mapping that may mean a value inside a column, and the path to this value."""
-    for theirs in mapping:
-        with suppress(BadInput):
-            path = metadata_path(theirs)
-            if len(path) > 1:
-                yield theirs, path
-
-
 def _without(values: dict[str, Any], path: Sequence[Any]) -> dict[str, Any]:
     """Return an object without the value at a path of keys. Objects that become empty are removed too."""
     key, *rest = path
@@ -147,7 +138,12 @@ class Columns:
         self._mapping = {
             theirs: field_meant(fields, theirs, ours) for theirs, ours in whole.items()
         }
-        self._nested = dict(_nested_paths([*self._mapping, *self._parts]))
+        # The names that may mean a value inside a column.
+        self._nested: dict[str, tuple[str | int, ...]] = {}
+        for theirs in (*self._mapping, *self._parts):
+            with suppress(BadInput):
+                if len(path := metadata_path(theirs)) > 1:
+                    self._nested[theirs] = path
         self._constants = {
             field_meant(fields, ours, ours, "--set"): value
             for ours, value in (constants or {}).items()

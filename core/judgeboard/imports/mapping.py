@@ -518,20 +518,12 @@ def mapping_of(
 ) -> FileMapping:
     """Return the mapping of a file. Without a kind, its rows are answers, unless only another kind fits."""
     # An exported flag repeats a verdict, and is none.
-    if (
-        kind is None
-        and first.rows
-        and not _has_texts(first, mapped)
-        and "raise_key" not in first.rows[0]
-    ):
-        for name in (*kinds_of(first.rows[0]), "responses", "grades"):
+    if kind is None and first.rows and "raise_key" not in first.rows[0]:
+        taken, _ = columns_of(kind_class("responses"), {}, {}, {}).plan(first.rows[0], counts=False)
+        # Rows with the question or the answer in a column with a known name are answers.
+        has_texts = not _TEXTS.isdisjoint({*taken, *mapped.values()})
+        for name in () if has_texts else (*kinds_of(first.rows[0]), "responses", "grades"):
             mapping = first.mapping(name, mapped, constants)
             if mapping.is_usable:
                 return mapping
     return first.mapping(kind or "responses", mapped, constants)
-
-
-def _has_texts(first: FirstRows, mapped: Mapping[str, str]) -> bool:
-    """Whether the rows have the question or the answer in a column with a known name."""
-    taken, _ = columns_of(kind_class("responses"), {}, {}, {}).plan(first.rows[0], counts=False)
-    return not _TEXTS.isdisjoint({*taken, *mapped.values()})

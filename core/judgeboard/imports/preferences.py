@@ -108,8 +108,17 @@ def verdict_in(
 
 def list_or_object(cells: Cells, field: str) -> Any:
     """Return a value, None for a blank text. A list or an object in a text is read as JSON; "[[A]]" is a word."""
-    marked = field == "winner" and "winner" not in cells.taken
-    value: Any = _marked(cells) if marked else cells.get(field)
+    value: Any = cells.get(field)
+    if field == "winner" and "winner" not in cells.taken:
+        # The preference whose column, such as ``winner_model_a``, has a 1.
+        marks = {each.value: cells.number(f"winner_{each}") for each in Preference}
+        given = [mark for mark in marks.values() if mark is not None]
+        if given and sorted(given) != [0] * (len(given) - 1) + [1]:
+            raise Unusable(
+                "winner_a",
+                "one of the columns winner_a, winner_b and winner_tie must be 1, and the others 0",
+            )
+        value = next((each for each, mark in marks.items() if mark == 1), None)
     start = value.lstrip()[:2] if isinstance(value, str) else "-"
     return (
         parsed_json(field, value)
@@ -118,18 +127,6 @@ def list_or_object(cells: Cells, field: str) -> Any:
         if start
         else None
     )
-
-
-def _marked(cells: Cells) -> str | None:
-    """Return the preference whose column, such as ``winner_model_a``, has a 1; None if there are no such columns."""
-    marks = {each.value: cells.number(f"winner_{each}") for each in Preference}
-    given = [mark for mark in marks.values() if mark is not None]
-    if given and sorted(given) != [0] * (len(given) - 1) + [1]:
-        raise Unusable(
-            "winner_a",
-            "one of the columns winner_a, winner_b and winner_tie must be 1, and the others 0",
-        )
-    return next((each for each, mark in marks.items() if mark == 1), None)
 
 
 _TWO_NUMBERS = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[\s,;]\s*(-?\d+(?:\.\d+)?)\s*")

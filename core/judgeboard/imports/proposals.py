@@ -131,8 +131,16 @@ def propose(
     for ours in free:
         if has_feedback and ours in _FEEDBACK:
             continue
-        hints = _hints_of(ours, fields) if ours in _HINTS or ours in needed else None
-        for theirs, look in looks.items() if hints is not None else ():
+        # The words in names of columns that point to the field: those that suffice, and weaker ones.
+        strong: Sequence[str] = ()
+        weak: Sequence[str] = ()
+        if ours in _HINTS:
+            strong, weak = (words.split() for words in _HINTS[ours])
+        elif ours in needed:
+            strong = [name for name in fields[ours] if "_" not in name]
+        else:
+            continue
+        for theirs, look in looks.items():
             words = _words(theirs)
             fit = _fit(ours, look, words)
             # The id of an answer is its own, and no part of a list.
@@ -142,7 +150,7 @@ def propose(
                 and (not look.distinct or re.search(r"\.\d", theirs))
             ):
                 continue
-            if fit is not None and (score := _name_score(words, *(hints or ((), ()))) + fit) > 0:
+            if fit is not None and (score := _name_score(words, strong, weak) + fit) > 0:
                 scores.append((score, ours, theirs))
     proposed: dict[str, str] = {}
     for score, ours, theirs in sorted(scores, key=lambda item: -item[0]):
@@ -240,14 +248,6 @@ def _has_passages(value: Any) -> bool:
     return any(
         isinstance(each, dict) or (isinstance(each, str) and " " in each.strip()) for each in texts
     )
-
-
-def _hints_of(ours: str, fields: ColumnNames) -> tuple[Collection[str], Collection[str]]:
-    """Return the words in names of columns that point to a field: those that suffice, and weaker ones."""
-    if ours in _HINTS:
-        strong, weak = _HINTS[ours]
-        return strong.split(), weak.split()
-    return [name for name in fields[ours] if "_" not in name], ()
 
 
 def _name_score(words: Collection[str], strong: Collection[str], weak: Collection[str]) -> float:

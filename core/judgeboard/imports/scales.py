@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,25 +131,22 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
     a list, each score names its ``dimension``. If ``field`` is absent, the judge's reply (``raw``)
     is used, if it has only numbers by name on this scale.
     """
-    listed = isinstance(cells.json(field), list)
-    values = _by_dimension(field, cells.objects(field) or ()) if listed else cells.object(field)
+    values: dict[str, Any] | None
+    if isinstance(cells.json(field), list):
+        values = {}
+        for score in cells.objects(field) or ():
+            name = score.get("dimension")
+            if not isinstance(name, str) or not name.strip() or name in values:
+                raise Unusable(field, "each score in a list needs a dimension of its own")
+            values[name] = {key: value for key, value in score.items() if key != "dimension"}
+    else:
+        values = cells.object(field)
     if values is None and scale is not None:
         values = _numbers_by_name(cells.get("raw"), scale)
     named = [(field, name, value) for name, value in (values or {}).items()]
     if scale is not None and cells.get("quality") is not None:
         named.insert(0, ("quality", SCORE, cells.number("quality")))
     return tuple(_score(place, name, value, scale) for place, name, value in named)
-
-
-def _by_dimension(field: str, scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the scores of a list by the name of their dimension."""
-    values: dict[str, Any] = {}
-    for score in scores:
-        name = score.get("dimension")
-        if not isinstance(name, str) or not name.strip() or name in values:
-            raise Unusable(field, "each score in a list needs a dimension of its own")
-        values[name] = {key: value for key, value in score.items() if key != "dimension"}
-    return values
 
 
 def _score(field: str, name: str, value: Any, scale: NumberScale | None) -> DimensionScore:

@@ -356,8 +356,19 @@ def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
         raise BadInput(f"feedback {number}: comment: not a text")
     if len(subjects) != 1:
         raise BadInput(f"feedback {number} needs one of {', '.join(_SUBJECTS)}")
+    # The entry as a row of an import: its scale and value, with user and time.
+    about = {name: entry[name] for name in ("user", "at", "comment") if entry.get(name) is not None}
+    values: dict[str, Any] = {
+        name: {name: entry[name], **about}
+        for name in ("thumbs", "stars")
+        if entry.get(name) is not None
+    }
+    if entry.get("kind") is not None:
+        values["feedback"] = {"kind": entry["kind"], "value": entry.get("value"), **about}
+    elif isinstance(entry.get("feedback"), dict):
+        values["feedback"] = {**entry["feedback"], **about}
     try:
-        feedback = feedback_in(_cells(entry))
+        feedback = feedback_in(Cells.of(values))
     except Unusable as fault_:
         raise BadInput(f"feedback {number}: {fault_.field}: {fault_.reason}") from None
     if not feedback:
@@ -368,20 +379,6 @@ def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
         else sender.checked_source(_key(entry["source"]))
     )
     return [NewFeedback(each, owner, **subjects) for each in feedback]
-
-
-def _cells(entry: Mapping[str, Any]) -> Cells:
-    """Return the entry as a row of an import: its scale and value, with user and time."""
-    about = {name: entry[name] for name in ("user", "at", "comment") if entry.get(name) is not None}
-    values: dict[str, Any] = {}
-    for name in ("thumbs", "stars"):
-        if entry.get(name) is not None:
-            values[name] = {name: entry[name], **about}
-    if entry.get("kind") is not None:
-        values["feedback"] = {"kind": entry["kind"], "value": entry.get("value"), **about}
-    elif isinstance(entry.get("feedback"), dict):
-        values["feedback"] = {**entry["feedback"], **about}
-    return Cells.of(values)
 
 
 def _key(value: Any) -> str:

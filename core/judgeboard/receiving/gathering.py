@@ -162,7 +162,15 @@ def _taken(
     rules: Mapping[str, Sequence[Rule]],
 ) -> _Read:
     records: list[Span | LogRecord] = [*spans, *logs]
-    first = min(records, key=_starts)
+    # A root comes first, then the time decides.
+    first = min(
+        records,
+        key=lambda record: (
+            (record.parent_id is not None, record.started_ns)
+            if isinstance(record, Span)
+            else (True, record.at_ns)
+        ),
+    )
     # The first answer names the source: the root of another service may come later, and must not
     # make a second answer.
     made = trace.source if trace.response_id is not None else None
@@ -183,13 +191,6 @@ def _taken(
         return _Read(
             source, Taken(None, "The trace cannot be read; the server's log has the details.")
         )
-
-
-def _starts(record: Span | LogRecord) -> tuple[bool, int]:
-    """Sort a root first, then by time."""
-    if isinstance(record, Span):
-        return record.parent_id is not None, record.started_ns
-    return True, record.at_ns
 
 
 def _store_answers(

@@ -232,8 +232,23 @@ class HttpTransport:
                 return await self._reply(endpoint, request, delivery)
         except Refused as refusal:
             if refusal.status != _STALLED:
-                await _discard(request)
-            return _failed(refusal, _content_type(request))
+                # Many senders read the reply only after they sent all: the rest is read, but not kept.
+                left = MOST_DISCARDED
+                with suppress(ClientDisconnect, RuntimeError, TimeoutError):
+                    async with asyncio.timeout(STALLED_SECONDS):
+                        async for chunk in request.stream():
+                            left -= len(chunk)
+                            if left < 0:
+                                break
+            retry = refusal.retry_seconds
+            reply_headers = {} if retry is None else {"retry-after": str(retry)}
+            if refusal.status == _STALLED:  # the rest of the body may come, and is no new request
+                reply_headers["connection"] = "close"
+            # A request whose own type is unknown gets JSON.
+            is_protobuf = otlp.bare_type(_content_type(request)) == otlp.PROTOBUF
+            media_type = otlp.PROTOBUF if is_protobuf else otlp.JSON
+            content = otlp.failure(media_type, refusal.status, refusal.reason)
+            return Reply(content, refusal.status, reply_headers, media_type)
 
     async def _reply(self, endpoint: Endpoint, request: Request, delivery: Delivery) -> Reply:
         try:
@@ -292,20 +307,6 @@ class HttpTransport:
         return _json({"attached": attached, "waiting": len(entries) - attached})
 
 
-def _failed(refusal: Refused, content_type: str) -> Reply:
-    headers = {} if refusal.retry_seconds is None else {"retry-after": str(refusal.retry_seconds)}
-    if refusal.status == _STALLED:  # the rest of the body may come, and is no new request
-        headers["connection"] = "close"
-    # A request whose own type is unknown gets JSON.
-    media_type = otlp.PROTOBUF if otlp.bare_type(content_type) == otlp.PROTOBUF else otlp.JSON
-    return Reply(
-        otlp.failure(media_type, refusal.status, refusal.reason),
-        refusal.status,
-        headers,
-        media_type,
-    )
-
-
 def _json(content: Any, status: int = 200) -> Reply:
     return Reply(orjson.dumps(content), status, media_type=otlp.JSON)
 
@@ -329,17 +330,6 @@ def _fault_of(store: Callable[[], Store]) -> str | None:
         _log.warning("GET /readyz: not ready: %s", cause_of(error))
         return "the database cannot be written: it is read-only, locked, full or not reachable"
     return None
-
-
-async def _discard(request: Request) -> None:
-    """Read the rest of a refused body, without keeping it: many senders read the reply only after they sent it all."""
-    left = MOST_DISCARDED
-    with suppress(ClientDisconnect, RuntimeError, TimeoutError):
-        async with asyncio.timeout(STALLED_SECONDS):
-            async for chunk in request.stream():
-                left -= len(chunk)
-                if left < 0:
-                    return
 
 
 def serve_receiver(store: Store, address: str, port: int) -> None:

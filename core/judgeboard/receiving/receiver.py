@@ -102,23 +102,21 @@ def asked_transports() -> list[tuple[Transport, str]]:
     settings = load_settings()
     asked = [(each, address) for each in TRANSPORTS if (address := getattr(settings, each.setting))]
     for transport, address in asked:
-        if fault := _fault(transport, address):
-            raise settings.fail(fault, transport.setting)
+        try:
+            transport.loaded()
+        except ModuleNotFoundError:
+            packages = f"`pip install 'judgeboard[{transport.module}]'`"
+            raise settings.fail(
+                f"needs further packages: install them with {packages}", transport.setting
+            ) from None
+        host, _, port = address.rpartition(":")
+        family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+        try:
+            socket.create_server((host.strip("[]"), int(port)), family=family).close()
+        except OSError as error:
+            reason = f"names {address}, where the server cannot listen: {error.strerror}"
+            raise settings.fail(reason, transport.setting) from error
     return asked
-
-
-def _fault(transport: Transport, address: str) -> str | None:
-    try:
-        transport.loaded()
-    except ModuleNotFoundError:
-        return f"needs further packages: install them with `pip install 'judgeboard[{transport.module}]'`"
-    host, _, port = address.rpartition(":")
-    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
-    try:
-        socket.create_server((host.strip("[]"), int(port)), family=family).close()
-    except OSError as error:
-        return f"names {address}, where the server cannot listen: {error.strerror}"
-    return None
 
 
 class Receiver:
@@ -211,7 +209,25 @@ class Receiver:
         ``read``, BadInput for a value that cannot be stored, Refused for another source than that
         of the key, and TimeoutError if the database is locked for long.
         """
-        spans, reply = await self.decoded(partial(_new_spans, read, delivery.sender), delivery)
+
+        def new_spans(body: bytes) -> tuple[list[NewSpan], T]:
+            try:
+                records, reply = read(body)
+                # Of scores without a time, those that arrive later are newer.
+                arrived_ns = time.time_ns()
+                return [
+                    NewSpan.of(
+                        replace(record, at_ns=arrived_ns + place)
+                        if is_undated_score(record)
+                        else record,
+                        delivery.sender.source_of(record.resource),
+                    )
+                    for place, record in enumerate(records)
+                ], reply
+            except (TypeError, RecursionError):
+                raise BadInput(_TOO_DEEP) from None
+
+        spans, reply = await self.decoded(new_spans, delivery)
         if spans:
             write = partial(store_spans, owner=delivery.sender.owner, now=utc_now())
             await self.stored(write, sorted(spans, key=lambda span: span.trace_id))
@@ -238,23 +254,6 @@ class Receiver:
             for batch in batches(records, BATCH)
         )
         return [await self._writer.write(each) for each in writes]
-
-
-def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan], T]:
-    try:
-        records, reply = read(body)
-        # Of scores without a time, those that arrive later are newer.
-        arrived_ns = time.time_ns()
-        spans = [
-            NewSpan.of(
-                replace(record, at_ns=arrived_ns + place) if is_undated_score(record) else record,
-                sender.source_of(record.resource),
-            )
-            for place, record in enumerate(records)
-        ]
-    except (TypeError, RecursionError):
-        raise BadInput(_TOO_DEEP) from None
-    return spans, reply
 
 
 def _refusal(error: Exception, route: str) -> Refused:

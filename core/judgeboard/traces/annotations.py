@@ -42,29 +42,19 @@ def results_in(attributes: Mapping[str, Any]) -> Iterator[Result]:
                 fields = parsed_object(
                     entry.get(one) if isinstance(entry, dict) and one in entry else entry
                 )
-                result = _result(fields, of_session=scope == _OF_SESSION)
-                if result is not None:
+                score = first(fields, ("score",))
+                is_number = isinstance(score, int | float) and not isinstance(score, bool)
+                result = Result(
+                    name=first_scalar(fields, ("name",)) or "",
+                    score=score if is_number else None,
+                    label=first_scalar(fields, ("label",)),
+                    explanation=first_scalar(fields, ("explanation",)),
+                    by=first_scalar(fields, ("identifier",)),
+                    human=first_scalar(fields, ("annotator_kind",)) == "HUMAN",
+                    of_session=scope == _OF_SESSION,
+                )
+                if result.name and (result.label is not None or result.score is not None):
                     yield result
-
-
-def _result(fields: Mapping[str, Any], *, of_session: bool) -> Result | None:
-    name, label, score = (
-        first_scalar(fields, ("name",)),
-        first_scalar(fields, ("label",)),
-        first(fields, ("score",)),
-    )
-    score = score if isinstance(score, int | float) and not isinstance(score, bool) else None
-    if name is None or (label is None and score is None):
-        return None
-    return Result(
-        name=name,
-        score=score,
-        label=label,
-        explanation=first_scalar(fields, ("explanation",)),
-        by=first_scalar(fields, ("identifier",)),
-        human=first_scalar(fields, ("annotator_kind",)) == "HUMAN",
-        of_session=of_session,
-    )
 
 
 def with_linked(span: Span, links: Sequence[tuple[str, str]]) -> list[Span | LogRecord]:

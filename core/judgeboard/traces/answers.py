@@ -1,6 +1,6 @@
 """Make a response of the spans of a trace, and say which span was taken as what."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -69,7 +69,24 @@ def _taken(tree: Call, source: str) -> Taken:
     uses: _Uses = {}
     uses[asked.span.span_id, "question"] = None
     uses[answering.span.span_id, "answer"] = None
-    model = _model_call(tree, answering)
+    # The model call that gave the answer: one with the same text, or else the last that answered.
+    text = answering.part.answer.strip()
+    model = max(
+        _models(tree, answering),
+        key=lambda call: (
+            (call.part.answer or "").strip() == text,
+            bool(call.part.messages),
+            call.ended_ns,
+        ),
+        default=None,
+    )
+    # Its name, or else that of the last model with a name.
+    models = sorted(
+        (call for call in tree.walk() if call.is_model), key=lambda call: -call.ended_ns
+    )
+    model_names = (
+        call.part.model for call in (model or answering, *models, tree) if call.part.model
+    )
     passages, details = _passages(tree, model or answering, uses)
     metadata = _metadata(tree, answering, uses)
     if model is not None and model.part.model:
@@ -86,7 +103,7 @@ def _taken(tree: Call, source: str) -> Taken:
         answer=storable(answering.part.answer)[0],
         passages=None if passages is None else tuple(storable(text)[0] for text in passages),
         query_type=query_type or "unspecified",
-        generator_model=_model_name(tree, model or answering),
+        generator_model=next((storable(name)[0][:MAX_NAME] for name in model_names), None),
         generator_cost=round(total * 1_000_000) / 1_000_000
         if total is not None and 0 <= total <= MAX_COST
         else None,
@@ -135,14 +152,17 @@ def _outermost(tree: Call, *, objects: bool) -> Call | None:
             if any(call.answering_models()) or (call.is_whole and (call is tree or not models))
         ]
         if own:
-            return max(own, key=_weight)
+            return max(
+                own,
+                key=lambda call: (
+                    call.part.question is not None and not call.is_model,
+                    call.part.question is not None,
+                    call.ended_ns,
+                    call.span.span_id,
+                ),
+            )
         level = [child for call in level for child in call.children if not child.is_aside]
     return None
-
-
-def _weight(call: Call) -> tuple[bool, bool, int, str]:
-    has_question = call.part.question is not None
-    return (has_question and not call.is_model, has_question, call.ended_ns, call.span.span_id)
 
 
 def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | None]:
@@ -180,16 +200,6 @@ def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | No
 def _models(tree: Call, answering: Call) -> list[Call]:
     """Return the models that answered: inside the call with the answer, or else anywhere."""
     return list(answering.answering_models()) or list(tree.answering_models())
-
-
-def _model_call(tree: Call, answering: Call) -> Call | None:
-    """Return the model call that gave the answer: one with the same text, or else the last that answered."""
-    text = (answering.part.answer or "").strip()
-
-    def weight(call: Call) -> tuple[bool, bool, int]:
-        return (call.part.answer or "").strip() == text, bool(call.part.messages), call.ended_ns
-
-    return max(_models(tree, answering), key=weight, default=None)
 
 
 def _messages(
@@ -309,14 +319,6 @@ def _total(tree: Call, name: str) -> Any:
     return totals[id(tree)]
 
 
-def _model_name(tree: Call, answering: Call) -> str | None:
-    models = sorted(
-        (call for call in tree.walk() if call.is_model), key=lambda call: -call.ended_ns
-    )
-    named = (call.part.model for call in (answering, *models, tree) if call.part.model)
-    return next((storable(name)[0][:MAX_NAME] for name in named), None)
-
-
 def _metadata(tree: Call, answering: Call, uses: _Uses) -> dict[str, Any]:
     """Return the metadata of the outermost span that has some, and what the trace tells beside the answer."""
     outermost = sorted(
@@ -337,32 +339,27 @@ def _metadata(tree: Call, answering: Call, uses: _Uses) -> dict[str, Any]:
     for name in ("prompt_tokens", "completion_tokens"):
         total = _total(tree, name)
         values |= {} if total is None else {name: total}
-    calls = list(_tool_calls(tree))
-    return {**values, "tool_calls": calls} if calls else values
-
-
-def _tool_calls(tree: Call) -> Iterator[dict[str, Any]]:
-    """Yield the calls of tools in order: what the models asked for, with the results of the tools' own spans."""
+    # The calls of tools in order: what the models asked for, with the results of the tools' own spans.
     calls = sorted(tree.walk(), key=lambda call: (call.started_ns, call.span.span_id))
+    asked = [each for call in calls if call.is_model for each in call.part.tool_calls]
     done = [
-        dict(each)
+        each
         for call in calls
         if call.part.operation is Operation.TOOL
         for each in call.part.tool_calls
     ]
-    asked = [dict(each) for call in calls if call.is_model for each in call.part.tool_calls]
-    merged: list[dict[str, Any]] = []
+    tool_calls: list[dict[str, Any]] = []
     for each in (*asked, *done):
-        same = next((other for other in merged if _is_same(each, other)), None)
         known = {name: value for name, value in each.items() if value is not None}
+        same = next((other for other in tool_calls if _is_same(each, other)), None)
         if same is None:
-            merged.append(known)
+            tool_calls.append(known)
         else:
             same |= {name: value for name, value in known.items() if name not in same}
-    yield from merged
+    return {**values, "tool_calls": tool_calls} if tool_calls else values
 
 
-def _is_same(call: dict[str, Any], other: dict[str, Any]) -> bool:
+def _is_same(call: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether two spans tell of one call of a tool: by its id, or by name and arguments as far as known."""
     if call.get("id") and other.get("id"):
         return bool(call["id"] == other["id"])

@@ -212,7 +212,11 @@ def _message_text(
             if each["role"] == "user" and each["content"].strip()
         ]
         return asked[-1] if asked else None
-    if len(messages) > 1 and all(_is_piece(each) for each in value):
+    # The pieces of a streamed message, as LangChain logs them.
+    pieces = [unwrapped(each) for each in value]
+    if len(messages) > 1 and all(
+        isinstance(each, dict) and "Chunk" in str(each.get("type")) for each in pieces
+    ):
         return "".join(each["content"] for each in messages) or None
     last = messages[-1]
     return (
@@ -220,12 +224,6 @@ def _message_text(
         if last["role"] in {"assistant", "tool"} and last["content"].strip()
         else None
     )
-
-
-def _is_piece(value: Any) -> bool:
-    """Whether the value is a piece of a streamed message, as LangChain logs it."""
-    value = unwrapped(value)
-    return isinstance(value, dict) and "Chunk" in str(value.get("type"))
 
 
 def _found_in_list(

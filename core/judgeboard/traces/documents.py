@@ -261,9 +261,10 @@ def _columns(value: Mapping[str, Any]) -> tuple[Passage, ...] | None:
     """Return the passages of a vector store that returns columns: ids, documents, metadatas (Chroma)."""
     if not isinstance(value.get("ids"), list) or not {"documents", "metadatas"} & value.keys():
         return None
-    names, *columns = (
-        _first_query(value.get(name)) for name in ("ids", "documents", "metadatas", "distances")
-    )
+    lists = [value.get(name) for name in ("ids", "documents", "metadatas", "distances")]
+    known = [each if isinstance(each, list) else [] for each in lists]
+    # With several queries, each column is a list of lists: the first query counts.
+    names, *columns = (each[0] if each and isinstance(each[0], list) else each for each in known)
     rows = (
         (name, *(each[at] if at < len(each) else None for each in columns))
         for at, name in enumerate(names)
@@ -272,8 +273,3 @@ def _columns(value: Mapping[str, Any]) -> tuple[Passage, ...] | None:
         _document({"id": name, "text": text, "metadata": metadata, "distance": distance})
         for name, text, metadata, distance in rows
     )
-
-
-def _first_query(column: Any) -> list[Any]:
-    column = column if isinstance(column, list) else []
-    return column[0] if column and isinstance(column[0], list) else column

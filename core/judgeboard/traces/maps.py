@@ -43,7 +43,13 @@ def _rule(text: str) -> Rule:
     if not equals or not path.strip():
         raise BadInput(f"{text!r} is no rule: write {_FORM}")
     if left.strip().startswith(SCORE):
-        return _scale_of_score(left.strip(), path.strip())
+        field, ends = left.strip(), path.strip()
+        scale = _SCALE.fullmatch(ends)
+        if field == SCORE:
+            raise BadInput(f"'{SCORE}' names no score: write {SCORE}NAME={ends}")
+        if scale is None or float(scale[1]) >= float(scale[2]):
+            raise BadInput(f"{ends!r} is not a scale: write {field}=1-5 or {field}=-2..2")
+        return Rule(field, ends)
     if field not in FIELDS and not (field.startswith(METADATA) and len(field) > len(METADATA)):
         raise BadInput(
             f"unknown field {field!r}: use {', '.join(FIELDS)}, {METADATA}NAME or {SCORE}NAME"
@@ -52,15 +58,6 @@ def _rule(text: str) -> Rule:
     if start not in {"attributes", "resource", "name"}:
         raise BadInput(f"the path {path.strip()!r} must begin with attributes., resource. or name")
     return Rule(field, path.strip(), span.strip() or None)
-
-
-def _scale_of_score(field: str, text: str) -> Rule:
-    scale = _SCALE.fullmatch(text)
-    if field == SCORE:
-        raise BadInput(f"'{SCORE}' names no score: write {SCORE}NAME={text}")
-    if scale is None or float(scale[1]) >= float(scale[2]):
-        raise BadInput(f"{text!r} is not a scale: write {field}=1-5 or {field}=-2..2")
-    return Rule(field, text)
 
 
 def scales_of(rules: Sequence[Rule]) -> dict[str, str]:

@@ -147,11 +147,16 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
     retrieves = passages is not None and bool(_RETRIEVAL.search(span.name))
     answers = () if retrieves else _values(fields, _ANSWERS)
     answer = next((text for value in answers if (text := text_of(value))), None)
+    operation = Operation.OTHER
+    if passages is not None and answer is None:
+        operation = Operation.RETRIEVAL
+    elif _TOOL.search(span.name):
+        operation = Operation.TOOL
+    elif question or answer:
+        operation = Operation.APP
     part = Part(
         dialect="plain",
-        operation=_operation(
-            span, question, answer, retrieves=passages is not None and answer is None
-        ),
+        operation=operation,
         question=question,
         answer=answer,
         messages=messages,
@@ -195,16 +200,6 @@ def may_add(span: Span, part: Part) -> bool:
             ):
                 return True
     return False
-
-
-def _operation(
-    span: Span, question: str | None, answer: str | None, *, retrieves: bool
-) -> Operation:
-    if retrieves:
-        return Operation.RETRIEVAL
-    if _TOOL.search(span.name):
-        return Operation.TOOL
-    return Operation.APP if question or answer else Operation.OTHER
 
 
 def _by_name(fields: Mapping[str, Any]) -> dict[str, Any]:

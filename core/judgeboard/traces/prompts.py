@@ -126,9 +126,11 @@ def passages_in_prompt(
     ):
         for pattern in _NUMBERED:
             starts = list(pattern.finditer(prompt))
-            if [int(each[1]) for each in starts] != list(range(1, len(ids) + 1)):
+            if not starts or [int(each[1]) for each in starts] != list(range(1, len(ids) + 1)):
                 continue
-            if starts and (pattern is not _LISTED or _is_announced(prompt[: starts[0].start()])):
+            before = prompt[: starts[0].start()].splitlines()
+            lines = [line for line in before if re.search(r"\w", line)]
+            if pattern is not _LISTED or (lines and _ANNOUNCED.match(lines[-1])):
                 return _between(prompt, starts)
         named = [_tagged(prompt, key) for key in ids]
         if named and all(named):
@@ -137,11 +139,6 @@ def passages_in_prompt(
         if texts:
             return texts
     return _parts(context or "", len(ids))
-
-
-def _is_announced(before: str) -> bool:
-    lines = [line for line in before.splitlines() if re.search(r"\w", line)]
-    return bool(lines and _ANNOUNCED.match(lines[-1]))
 
 
 def _labelled_context(prompt: str) -> str | None:

@@ -1,6 +1,6 @@
 """Exports with a row per span or per trace. The spans of a trace become one answer, as for traces that are received."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from operator import itemgetter
@@ -297,34 +297,30 @@ def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
     events += [(span.ended_ns, LINKED, span.attributes, span.resource) for span in spans]
     scores: dict[tuple[str, str, bool], Score] = {}
     for at_ns, event, fields, resource in sorted(events, key=itemgetter(0)):
-        read: Iterable[Score] = ()
+        service = as_text(resource.get("service.name"))
+        read: list[Score] = []
         if event == LINKED:
-            read = _annotated(fields, resource)
+            # The annotations and evaluations of OpenInference.
+            for each in results_in(fields):
+                by = each.by or service or "OpenInference"
+                value = each.label if each.score is None else each.score
+                session = each.of_session
+                read.append(
+                    Score(each.name, value, by, each.human, each.explanation, of_session=session)
+                )
+                if each.score is not None and each.label in _LABELS and not session:
+                    read.append(Score("label", each.label, by, each.human))
         elif event.startswith(EVALUATION) and not fields.get(PUSHED):
-            read = _scores(event, fields, resource)
+            # Earlier versions have the name of a result in that of the event.
+            name = first_scalar(fields, (EVALUATION + "name",)) or event.removeprefix(EVALUATION)
+            by = first_scalar(fields, (BY,)) or service or "OpenTelemetry"
+            value = first(fields, (EVALUATION + "score.value", EVALUATION + "score"))
+            label = first_scalar(fields, (EVALUATION + "score.label", EVALUATION + "label"))
+            reason = first_scalar(fields, (EVALUATION + "explanation", EVALUATION + "reasoning"))
+            if value is not None or label is not None:
+                read.append(Score(name, label if value is None else value, by, reason=reason))
+            if value is not None and label in _LABELS:
+                read.append(Score("label", label, by))
         for score in read:
             scores[score.by, score.name, score.of_session] = replace(score, at_ns=at_ns)
     return list(scores.values())
-
-
-def _annotated(fields: Mapping[str, Any], resource: Mapping[str, Any]) -> Iterator[Score]:
-    """Yield the annotations and evaluations of OpenInference."""
-    for each in results_in(fields):
-        by = each.by or as_text(resource.get("service.name")) or "OpenInference"
-        value = each.label if each.score is None else each.score
-        yield Score(each.name, value, by, each.human, each.explanation, of_session=each.of_session)
-        if each.score is not None and each.label in _LABELS and not each.of_session:
-            yield Score("label", each.label, by, each.human)
-
-
-def _scores(event: str, fields: Mapping[str, Any], resource: Mapping[str, Any]) -> Iterator[Score]:
-    """Yield the scores of a result. Earlier versions have the name in that of the event."""
-    name = first_scalar(fields, (EVALUATION + "name",)) or event.removeprefix(EVALUATION)
-    by = first_scalar(fields, (BY,)) or as_text(resource.get("service.name")) or "OpenTelemetry"
-    value = first(fields, (EVALUATION + "score.value", EVALUATION + "score"))
-    label = first_scalar(fields, (EVALUATION + "score.label", EVALUATION + "label"))
-    reason = first_scalar(fields, (EVALUATION + "explanation", EVALUATION + "reasoning"))
-    if value is not None or label is not None:
-        yield Score(name, label if value is None else value, by, reason=reason)
-    if value is not None and label in _LABELS:
-        yield Score("label", label, by)
