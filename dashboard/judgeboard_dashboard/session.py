@@ -192,7 +192,12 @@ def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
 
     def made() -> bytes:
         check_sign_in(person)
-        _still_here(now)
+        # Refuse the download if the person was removed in the meantime.
+        if sign_in().asked and now.viewer is not None:
+            with now.store.reading() as connection:
+                viewer = reviewer_by_id(connection, now.viewer)
+            if viewer is None or role_of(viewer) is Role.NONE:
+                raise NotAllowed("An admin has removed you.")
         before = _SEEN.set(now)
         try:
             return make()
@@ -200,16 +205,6 @@ def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
             _SEEN.reset(before)
 
     return made
-
-
-def _still_here(now: Seen) -> None:
-    """Refuse a download if the person was removed in the meantime."""
-    if not sign_in().asked or now.viewer is None:
-        return
-    with now.store.reading() as connection:
-        person = reviewer_by_id(connection, now.viewer)
-    if person is None or role_of(person) is Role.NONE:
-        raise NotAllowed("An admin has removed you.")
 
 
 def enter(view: str) -> None:
@@ -226,7 +221,12 @@ def page(*, answers: bool = True) -> Iterator[None]:
     """
     if answers:
         with caught(), suppress(JudgeboardError):  # the view itself shows the error
-            _show_hidden()
+            with reading() as connection:
+                hidden = count_hidden(connection)
+                visible = count_logged(connection) if hidden else 0
+            if hidden:
+                seen_words = f"You see {visible:,} of {counted(visible + hidden, 'answer')}."
+                show_div("jb-cap", f"{seen_words} You are to review the others blind.")
     with caught():
         yield
 
@@ -455,16 +455,6 @@ def change_name() -> None:
     if name_is_suggested():
         st.session_state[_REPLACED] = st.session_state[_NAME]
     st.session_state[_NAME] = ""
-
-
-def _show_hidden() -> None:
-    with reading() as connection:
-        hidden = count_hidden(connection)
-        if not hidden:
-            return
-        visible = count_logged(connection)
-    words = f"You see {visible:,} of {counted(visible + hidden, 'answer')}. You are to review the others blind."
-    show_div("jb-cap", words)
 
 
 def change_words(words: str) -> str:

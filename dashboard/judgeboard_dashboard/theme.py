@@ -1,6 +1,5 @@
 """The one palette of pages and charts, light and dark, and the style sheet and script of every page."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -130,27 +129,25 @@ def style_sheet() -> str:
         for number, colour in enumerate(SPANS)
     )
     # light-dark() works because Streamlit sets color-scheme on .stApp.
-    variables = "".join(
-        f"{name}: light-dark({light}, {dark}); " for name, light, dark in _variables()
-    )
-    return f".stApp {{ {variables}}}\n{_text('style.css')}{spans}"
-
-
-def _variables() -> Iterator[tuple[str, str, str]]:
-    """Yield each CSS variable with its light and its dark colour."""
-    single = {
+    names = {
         "ink": "ink",
         "mut": "muted",
         "line": "line",
         "page": "page",
         "pane": "pane",
         "track": "track",
+        "acc": "accent",
     }
-    for name, field in {**single, "acc": "accent"}.items():
-        yield f"--jb-{name}", getattr(LIGHT, field), getattr(DARK, field)
+    colours = [(name, getattr(LIGHT, field), getattr(DARK, field)) for name, field in names.items()]
     for name, field in {"good": "good", "doubt": "doubt", "bad": "bad", "none": "quiet"}.items():
         for place, ending in enumerate(("", "-ground")):
-            yield f"--jb-{name}{ending}", getattr(LIGHT, field)[place], getattr(DARK, field)[place]
+            colours.append(
+                (f"{name}{ending}", getattr(LIGHT, field)[place], getattr(DARK, field)[place])
+            )
+    variables = "".join(
+        f"--jb-{name}: light-dark({light}, {dark}); " for name, light, dark in colours
+    )
+    return f".stApp {{ {variables}}}\n{_text('style.css')}{spans}"
 
 
 @cache

@@ -59,7 +59,10 @@ class LimitedUploads(Wrapper):
             await self.app(scope, receive, send)
             return
         session_id = upload["session"]
-        size = _size(Headers(scope=scope).get("content-length"))
+        # The bytes that the request may send. Without a length, they are limited while the body is
+        # read.
+        length = Headers(scope=scope).get("content-length")
+        size = int(length) if length is not None and length.isdecimal() else FILE_MB * _MB
         refusal = await asyncio.to_thread(_why_refused, session_id) or _too_much(session_id, size)
         if refusal is not None:
             status, sentence = refusal
@@ -88,11 +91,6 @@ class LimitedUploads(Wrapper):
         if stored:  # the page has one field for a file, and this file replaces the earlier one
             for file_id in before - {scope["path"].rstrip("/").rpartition("/")[2]}:
                 _files().remove_file(session_id, file_id)
-
-
-def _size(length: str | None) -> int:
-    """Return the bytes that a request may send. Without a length, they are limited while the body is read."""
-    return int(length) if length is not None and length.isdecimal() else FILE_MB * _MB
 
 
 def _why_refused(session_id: str) -> tuple[int, str] | None:

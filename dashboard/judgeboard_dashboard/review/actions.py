@@ -24,7 +24,6 @@ from judgeboard.reviews.person_work import training_feedback
 from judgeboard.reviews.shown import shown_side
 from judgeboard.reviews.submissions import Submission, reveal, submit
 from judgeboard.store.engine import Store
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment
 from judgeboard.store.leases import CANNOT_BE_JUDGED
@@ -42,11 +41,10 @@ from judgeboard_dashboard.review.leases import (
     QueueSession,
     Reveal,
     ShownItem,
-    SkippedItem,
     read_item,
 )
 from judgeboard_dashboard.session import as_query, numbered
-from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
+from judgeboard_dashboard.widgets.filters import Chosen
 from judgeboard_dashboard.widgets.navigation import Rows, flagged
 
 SAVED = {
@@ -356,39 +354,19 @@ def safely(
         session.say(words, refused=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The list from which an item was opened. The keys for next and previous stay in this list."""
-
-    where: RowFilter
-    sort: str
-
-    @property
-    def words(self) -> str:
-        """The filter in words."""
-        return "all open flags" if self.where == RowFilter() else filter_sentence(self.where)
-
-    def query(self, default_sort: str) -> Query:
-        """Return the parameters of the list in an address."""
-        query = query_of(self.where)
-        if self.sort != default_sort:
-            query["sort"] = [self.sort]
-        return query
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemActions(Actions):
     """The actions for an answer outside queues.
 
     ``flag_id`` is an open flag of the answer, None if no flag is open. A decision is on all open
-    flags, or on this flag ``alone``. The item of ``listing`` after the flag ``place`` follows a
+    flags, or on this flag ``alone``. The item of the list ``listing`` after the flag ``place`` follows a
     decision; None outside lists. After the answer was judged again, ``place`` may be superseded.
     ``changes`` is the id of the reviewer's earlier review that is shown, to be changed; it took
     ``seconds_before``. ``more_flags``: it decided only some of the open flags. ``from_own``: it was
     opened from *My reviews*.
     """
 
-    listing: Listing
+    listing: Chosen
     flag_id: int | None = None
     alone: bool = False
     place: int | None = None
@@ -532,7 +510,8 @@ class QueueActions(Actions):
                 else LEASED_BY_OTHER
             )
             if skipped:
-                self.work.undoable.append(SkippedItem(self.leased, self.draft.copied()))
+                self.leased.skipped = self.draft.copied()
+                self.work.undoable.append(self.leased)
             self._drop(message, refused=not skipped)
 
         safely(self.session, self.reviewer, act)

@@ -127,7 +127,26 @@ def again_section(actions: Actions, item: Item) -> None:
         if job is None:
             _status(tag("div", settings.words))
         elif job.ended is None:
-            _watch(actions.store, job)
+            # The progress of the job. When it has ended, the whole page runs again and shows both
+            # verdicts.
+            @st.fragment(run_every=REPAINT_SECONDS)
+            def progress() -> None:
+                now = job_progress(actions.store, job.job_id)
+                if now.finished:
+                    job.ended, job.unread = now.why or "", True
+                    st.rerun()
+                title = now.judge_title or "The judge"
+                waits = now.state == "waiting"
+                _status(
+                    tag(
+                        "div",
+                        state_words(now)
+                        if waits
+                        else f"{title} is judging this answer. You can go on.",
+                    )
+                )
+
+            progress()
         else:
             _status(*_outcome(item, job))
 
@@ -162,27 +181,6 @@ def _judge_again(actions: Actions, item: Item, settings: LastSettings) -> None:
             session.again[item.response_id] = AgainJob(job_id, primary_verdict(item), newest)
 
     safely(session, actions.reviewer, act)
-
-
-def _watch(store: Store, job: AgainJob) -> None:
-    """Show the progress of a job. When it has ended, the whole page runs again and shows both verdicts."""
-
-    @st.fragment(run_every=REPAINT_SECONDS)
-    def progress() -> None:
-        now = job_progress(store, job.job_id)
-        if now.finished:
-            job.ended, job.unread = now.why or "", True
-            st.rerun()
-        title = now.judge_title or "The judge"
-        waits = now.state == "waiting"
-        _status(
-            tag(
-                "div",
-                state_words(now) if waits else f"{title} is judging this answer. You can go on.",
-            )
-        )
-
-    progress()
 
 
 def _outcome(item: Item, job: AgainJob) -> list[Html]:

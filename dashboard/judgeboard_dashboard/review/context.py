@@ -1,7 +1,7 @@
 """The context of an answer: the dialogue before it, the reference answer and the metadata of the log."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judgeboard.domain import LOG_FIELDS, Response
@@ -65,38 +65,30 @@ def context_block(response: Response) -> Html | None:
         for name, value in values[:MOST_VALUES]
         for part in (tag("span", name), tag("span", value[:LONGEST_VALUE]))
     ]
+    dialogue = None
+    if turns:
+        left = len(turns) - MOST_TURNS
+        earlier = tag("div", f"{left} earlier", cls="jb-cap") if left > 0 else None
+        lines = [
+            tag(
+                "div",
+                tag("span", str(turn.get("role") or "").capitalize()),
+                tag("div", beginning(message_words(turn), LONGEST), cls="jb-lines"),
+                cls="jb-turn",
+            )
+            for turn in turns[-MOST_TURNS:]
+        ]
+        label = tag("div", "Messages sent to the model", cls="jb-label")
+        dialogue = tag("div", label, earlier, *lines, cls="jb-block")
     title = f"Context of the answer: {', '.join(part for part in told if part)}"
     return tag(
         "details",
         tag("summary", title),
         reference,
-        _dialogue(turns),
+        dialogue,
         tag("div", *facts, cls="jb-log") if facts else None,
         cls="jb-block jb-context",
         open="" if any(turn.get("role") == "assistant" for turn in turns) else None,
-    )
-
-
-def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
-    if not turns:
-        return None
-    left = len(turns) - MOST_TURNS
-    lines = [
-        tag(
-            "div",
-            tag("span", str(turn.get("role") or "").capitalize()),
-            tag("div", beginning(message_words(turn), LONGEST), cls="jb-lines"),
-            cls="jb-turn",
-        )
-        for turn in turns[-MOST_TURNS:]
-    ]
-    earlier = tag("div", f"{left} earlier", cls="jb-cap") if left > 0 else None
-    return tag(
-        "div",
-        tag("div", "Messages sent to the model", cls="jb-label"),
-        earlier,
-        *lines,
-        cls="jb-block",
     )
 
 

@@ -443,7 +443,18 @@ def own_review_to_change(
     """
     asked, review, draft = as_id(st.query_params.get(EDIT, "")), None, Draft()
     if reviewer is not None and asked is None:
-        asked = _decided_open(item, reviewer)
+        # The reviewer's latest review that decides an open flag of the item.
+        open_ids = {flag.id for flag in item.flags if flag.state == FlagState.OPEN}
+        own_decisions = (
+            review.id
+            for review in item.reviews
+            if review.stands
+            and review.reviewer_id == reviewer.id
+            and review.decision
+            and review.stage is None
+            if not open_ids.isdisjoint(review.flag_ids)
+        )
+        asked = next(own_decisions, None)
     if reviewer is not None and asked is not None:
         review, draft = stored_review(asked)
     own = (
@@ -471,21 +482,6 @@ def stored_review(review_id: int) -> tuple[Review | None, Draft]:
         schema_id = review.label_schema_id
         schema = None if schema_id is None else schema_by_id(connection, schema_id).content
     return review, Draft.of(review.grade, schema)
-
-
-def _decided_open(item: Item, reviewer: Reviewer) -> int | None:
-    """Return the reviewer's latest review that decides an open flag of an item, None if there is none."""
-    open_ids = {flag.id for flag in item.flags if flag.state == FlagState.OPEN}
-    own = (
-        review.id
-        for review in item.reviews
-        if review.stands
-        and review.reviewer_id == reviewer.id
-        and review.decision
-        and review.stage is None
-        if not open_ids.isdisjoint(review.flag_ids)
-    )
-    return next(own, None)
 
 
 def _stop_editing(session: ReviewSession) -> None:

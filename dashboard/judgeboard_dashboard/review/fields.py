@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from judgeboard.domain import GRADE_TEXTS, NOTES, Action, Label, Response
-from judgeboard.judges.rubric_file import LEVELS, Dimension
+from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.store.items import Item
 from judgeboard.store.tables import Queue
 from judgeboard.store.verdicts import RubricScores
@@ -230,13 +230,6 @@ def correction(actions: Actions, item: Item) -> None:
     )
 
 
-def _level(value: float, dimension: Dimension | None) -> str:
-    """Return a score as "4 / 5", or the name of a category."""
-    if dimension is None or dimension.ordered:
-        return f"{short(value)} / {LEVELS[-1] if dimension is None else dimension.values[-1]}"
-    return dimension.levels[int(value) - dimension.low]
-
-
 def rubric_block(rubric: RubricScores) -> Html | None:
     """Return the rubric judgments of an answer; None if there are none."""
     if not rubric.verdicts:
@@ -247,10 +240,15 @@ def rubric_block(rubric: RubricScores) -> Html | None:
         rows = []
         for dimension, (value, why) in verdict.dimensions.items():
             people = rubric.people.get(dimension, ())[-MOST_PEOPLE:]
-            grades = ", ".join(f"{name} {short(level)}" for name, level in people)
-            level = "not scored"
-            if value is not None:
-                level = _level(value, verdict.rubric.get(dimension))
+            grades = ", ".join(f"{name} {short(grade)}" for name, grade in people)
+            scale = verdict.rubric.get(dimension)
+            if value is None:
+                level = "not scored"
+            elif scale is None or scale.ordered:
+                highest = LEVELS[-1] if scale is None else scale.values[-1]
+                level = f"{short(value)} / {highest}"
+            else:
+                level = scale.levels[int(value) - scale.low]
             rows += [tag("span", dimension), tag("span", grades, cls="jb-who"), tag("b", level)]
             rows.append(tag("span", why or "", cls="jb-cap jb-across" if why else "jb-across"))
         title = tag("span", f"{verdict.version_title} · {overall} overall")

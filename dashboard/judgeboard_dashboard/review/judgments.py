@@ -22,10 +22,28 @@ Column = dict[str, str | None]
 
 def judgments_pane(item: Item) -> Html:
     """Return the table of judgments. Scores that differ and changes in reasons and claims are marked."""
-    columns = [column for judgment in shown_judgments(item) for column in _columns(item, judgment)]
-    rows = [
-        _row(name, [column[name] for column in columns]) for name in columns[0] if name != "Judge"
-    ]
+    columns = []
+    for judgment in shown_judgments(item):
+        reasons, changes = judgment.reasoning, None
+        before = item.before(judgment)
+        # The judgment replaced an earlier judgment, whose column comes first.
+        if before is not None:
+            removed, reasons = both_sides(before.reasoning or "", judgment.reasoning or "")
+            old, new = before.claims or (), judgment.claims or ()
+            title = f"{before.version_title}, before"
+            dropped = _changes(old, new, "dropped", "now")
+            columns.append(_column(item, before, title, removed, dropped))
+            changes = _changes(new, old, "new", "was")
+        columns.append(_column(item, judgment, judgment.version_title, reasons, changes))
+    rows = []
+    for name in columns[0]:
+        cells = [column[name] for column in columns]
+        values = {cell for cell in cells if cell}
+        if values and name != "Judge":
+            differ = name in SCORES and len(values) > 1
+            mark = tag("em", "differ", cls="jb-mark") if differ else None
+            title = tag("th", name, mark, scope="row")
+            rows.append(tag("tr", title, *(tag("td", cell) for cell in cells)))
     heads = [tag("th", column["Judge"], scope="col") for column in columns]
     head = tag("thead", tag("tr", tag("td"), *heads))
     table = tag(
@@ -40,40 +58,12 @@ def judgments_pane(item: Item) -> Html:
     return tag("div", label, table, cls="jb-pane")
 
 
-def _row(name: str, cells: Sequence[str | None]) -> Html | None:
-    values = {cell for cell in cells if cell}
-    if not values:
-        return None
-    differ = name in SCORES and len(values) > 1
-    title = tag("th", name, tag("em", "differ", cls="jb-mark") if differ else None, scope="row")
-    return tag("tr", title, *(tag("td", cell) for cell in cells))
-
-
-def _columns(item: Item, judgment: ItemJudgment) -> list[Column]:
-    """Return the column of a judgment. If it replaced an earlier judgment, the column of that judgment comes first."""
-    before = item.before(judgment)
-    if before is None:
-        return [_column(item, judgment, judgment.version_title, judgment.reasoning)]
-    removed, added = both_sides(before.reasoning or "", judgment.reasoning or "")
-    old, new = before.claims or (), judgment.claims or ()
-    return [
-        _column(
-            item,
-            before,
-            f"{before.version_title}, before",
-            removed,
-            _changes(old, new, "dropped", "now"),
-        ),
-        _column(item, judgment, judgment.version_title, added, _changes(new, old, "new", "was")),
-    ]
-
-
 def _column(
     item: Item,
     judgment: ItemJudgment,
     title: str,
     reasons: str | None,
-    changes: Sequence[str | None] | None = None,
+    changes: Sequence[str | None] | None,
 ) -> Column:
     claims = numbered(judgment.claims or ())
     lines = [

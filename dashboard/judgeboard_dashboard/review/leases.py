@@ -35,7 +35,8 @@ class ShownItem:
     """A leased item with its texts, either ``item`` or ``pair``. Others may lease it after ``until`` (UTC).
 
     ``shown``: the item was on the screen. ``expiry_shown``: the page has told the reviewer that the
-    lease ended. A groundedness below ``threshold`` and a quality up to ``low_quality`` are bad.
+    lease ended. ``skipped`` is the draft on the screen when the reviewer skipped the item. A
+    groundedness below ``threshold`` and a quality up to ``low_quality`` are bad.
     """
 
     lease: LeasedItem
@@ -47,6 +48,7 @@ class ShownItem:
     low_quality: float = 2
     shown: bool = False
     expiry_shown: bool = False
+    skipped: Draft | None = None
 
     @property
     def name(self) -> str:
@@ -107,21 +109,13 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedItem:
-    """A skip that this session can undo, and the ``draft`` on the screen at that time."""
-
-    leased: ShownItem
-    draft: Draft
-
-
 @dataclass
 class QueueSession:
     """One reviewer's work in one queue; ``done`` and ``total`` are counted at the start.
 
     ``total`` is the number of items, the same for all reviewers. It stays, because repeats and test
     items, which come later, are not announced. ``feedback`` is the gold label of the last item of a
-    training queue.
+    training queue. ``undoable`` are the reviews and the skipped items of this session.
     """
 
     store: Store
@@ -132,7 +126,7 @@ class QueueSession:
     schema: LabelSchema | None = None
     items: list[ShownItem] = field(default_factory=list)
     reveal: Reveal | None = None
-    undoable: list[UndoableReview | SkippedItem] = field(default_factory=list)
+    undoable: list[UndoableReview | ShownItem] = field(default_factory=list)
     last_active: datetime = LONG_AGO
     redrawn: bool = False
     closed: str = ""

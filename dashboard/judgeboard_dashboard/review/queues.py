@@ -225,23 +225,18 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
         note(sample.text, lead="The random sample is short.")
     left, right = stacking_columns("queue", [1.3, 1])
     with left:
-        _people(progress)
+        heading("People")
+        if progress.people:
+            people = Table.of(progress.people, PEOPLE_COLUMNS)
+            show_rows(people, key=f"queue_people_{queue.id}", most=8)
+        else:
+            show(tag("div", "Nobody has reviewed anything yet.", cls="jb-mut"))
     with right:
         if lead and is_open:
             _lead(progress, reviewer)
         if queue.guidelines:
             heading("Guidelines")
             show(tag("div", queue.guidelines, cls="jb-reason"))
-
-
-def _people(progress: QueueProgress) -> None:
-    heading("People")
-    if not progress.people:
-        show(tag("div", "Nobody has reviewed anything yet.", cls="jb-mut"))
-        return
-    show_rows(
-        Table.of(progress.people, PEOPLE_COLUMNS), key=f"queue_people_{progress.queue.id}", most=8
-    )
 
 
 def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
@@ -348,22 +343,17 @@ def start_reviewing(*, key: str) -> None:
             wrap=False,
         ):
             with saving("Not created"):
-                _draw_first_sample(reviewer)
+                with store().reading() as connection:
+                    drawn = draw_plan(connection, RowFilter())
+                create_queue(
+                    store(),
+                    new_queue(FIRST_SAMPLE_NAME, **FIRST_SAMPLE.given()),
+                    by=reviewer,
+                    assigned=people_named(store(), [*known_people(), reviewer.name], by=reviewer),
+                    plan=drawn,
+                )
                 open_rows("item", queue=FIRST_SAMPLE_NAME)
         open_button("Open the flags", Rows("item", {}), key=f"{key}_flags")
-
-
-def _draw_first_sample(reviewer: Reviewer) -> None:
-    with store().reading() as connection:
-        drawn = draw_plan(connection, RowFilter())
-    people = people_named(store(), [*known_people(), reviewer.name], by=reviewer)
-    create_queue(
-        store(),
-        new_queue(FIRST_SAMPLE_NAME, **FIRST_SAMPLE.given()),
-        by=reviewer,
-        assigned=people,
-        plan=drawn,
-    )
 
 
 def queue_list() -> None:
@@ -384,7 +374,22 @@ def queue_list() -> None:
                 kwargs={"new": "1"},
                 wrap=False,
             )
-    queues = _own_queues(reviewer, lead=lead, closed=closed)
+    with reading() as connection:
+        newest = list_queues(connection, only_open=not closed)[:MOST]
+        progress = [queue_progress(connection, queue, for_lead=lead) for queue in newest]
+    queues = [
+        listed
+        for listed in progress
+        if lead
+        or not listed.assigned_to
+        or reviewer.id in {person.id for person in listed.assigned_to}
+    ]
+    open_queues = [listed for listed in queues if listed.queue.state is QueueState.OPEN]
+    if open_queues:
+        items = sum(listed.waiting for listed in open_queues)
+        sentence(f"{count(len(open_queues), 'open queue')} with {count(items, 'open item')}.")
+    if len(newest) == MOST:
+        caption(f"Shows the newest {MOST:,}. `judgeboard queue list` shows all.")
     if not queues:
         to_create = "Create one with New queue, or in a terminal: `judgeboard queue create NAME`"
         empty(
@@ -400,26 +405,6 @@ def queue_list() -> None:
     chosen = choose_row(listed, key=key, most=8)
     foot(listed, "queues")
     _chosen_queue(queues[chosen], reviewer)
-
-
-def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueueProgress]:
-    with reading() as connection:
-        queues = list_queues(connection, only_open=not closed)[:MOST]
-        progress = [queue_progress(connection, queue, for_lead=lead) for queue in queues]
-    own = [
-        listed
-        for listed in progress
-        if lead
-        or not listed.assigned_to
-        or reviewer.id in {person.id for person in listed.assigned_to}
-    ]
-    open_queues = [listed for listed in own if listed.queue.state is QueueState.OPEN]
-    if open_queues:
-        items = sum(listed.waiting for listed in open_queues)
-        sentence(f"{count(len(open_queues), 'open queue')} with {count(items, 'open item')}.")
-    if len(queues) == MOST:
-        caption(f"Shows the newest {MOST:,}. `judgeboard queue list` shows all.")
-    return own
 
 
 def new_queue_head(new: str) -> None:
@@ -555,7 +540,9 @@ def _order(values: dict[str, Any]) -> None:
 
 def _options(values: dict[str, Any], *, are_numbers: bool, without: Sequence[str] = ()) -> None:
     """Show a field for each option that has a title and an effect on the queue, and store its value in ``values``."""
-    for name, about in QueueOptions.model_fields.items():
+    # The guidelines come last: their field is the largest one.
+    options = QueueOptions.model_fields.items()
+    for name, about in sorted(options, key=lambda option: option[0] == "guidelines"):
         unused = QueueOptions.model_construct(**values).unused()
         is_shown = about.title is not None and name not in unused and name not in without
         if is_shown and (about.annotation in {int, float}) == are_numbers:

@@ -193,7 +193,25 @@ def side_fields(actions: Actions, rules: Queue | None, response: Response) -> No
     if fields is not None:
         schema_fields(fields)
         if fields.schema.of_type(FieldType.SPANS):
-            _selection(fields, actions.row)
+            draft, colours = fields.draft, _colours(fields.schema)
+            spans: Sequence[Mapping[str, Any]] = [
+                {"passage": None, **span, "colour": colours[field.name, span["type"]]}
+                for field in fields.schema.of_type(FieldType.SPANS)
+                for span in draft.values.get(field.name, ())
+            ]
+            current = fields.current
+            on_passages = current is not None and current.on == "passages"
+            selection = v2.component("judgeboard_selection", js=_SELECTION)
+            selection(
+                data={
+                    "spans": spans,
+                    "first": "#p1 .jb-evidence" if on_passages else ".jb-answer",
+                    "row": actions.row,
+                },
+                key=f"selection_{draft.noted}",
+                on_selection_change=lambda: None,
+                height=1,
+            )
     with actions.store.reading() as connection:  # everybody may see the list
         modes = list_modes(connection).values()
     offered = [mode for mode in modes if not mode.retired or mode.name in draft.modes]
@@ -358,25 +376,3 @@ def _colours(schema: LabelSchema) -> dict[tuple[str, str], int]:
         (field.name, value) for field in schema.of_type(FieldType.SPANS) for value in field.values
     ]
     return {each: place % len(SPANS) for place, each in enumerate(types)}
-
-
-def _selection(fields: SchemaActions, row: str) -> None:
-    draft, colours = fields.draft, _colours(fields.schema)
-    spans: Sequence[Mapping[str, Any]] = [
-        {"passage": None, **span, "colour": colours[field.name, span["type"]]}
-        for field in fields.schema.of_type(FieldType.SPANS)
-        for span in draft.values.get(field.name, ())
-    ]
-    current = fields.current
-    on_passages = current is not None and current.on == "passages"
-    selection = v2.component("judgeboard_selection", js=_SELECTION)
-    selection(
-        data={
-            "spans": spans,
-            "first": "#p1 .jb-evidence" if on_passages else ".jb-answer",
-            "row": row,
-        },
-        key=f"selection_{draft.noted}",
-        on_selection_change=lambda: None,
-        height=1,
-    )

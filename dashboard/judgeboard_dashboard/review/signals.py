@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from judgeboard.domain import GRADE_TEXTS, ClaimMark, Grade, Stage, Verdict
+from judgeboard.domain import GRADE_TEXTS, Grade, Stage, Verdict
 from judgeboard.measure.repeats import repeats_of_judgment
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment
 from judgeboard.store.reviews import Review
@@ -146,6 +146,12 @@ def _events(item: Item) -> Iterator[Event]:
             else None
         )
         modes = tag("div", f"Failure modes: {', '.join(grade.modes)}") if grade.modes else None
+        ordered = sorted(grade.claim_marks, key=lambda mark: ORDER.index(mark.status.value))
+        left = len(ordered) - MOST_MARKS
+        marks = [
+            tag("div", f"{ICONS[mark.status.value]} {shortened(mark.text)}")
+            for mark in ordered[:MOST_MARKS]
+        ]
         yield (
             review.at,
             review.reviewer,
@@ -154,7 +160,7 @@ def _events(item: Item) -> Iterator[Event]:
                 own_fields(review, schema),
                 modes,
                 why,
-                _marks(grade.claim_marks),
+                tag("div", *marks, f"and {left} more" if left > 0 else None) if marks else None,
                 *(
                     tag("div", capital(f"{name}: "), text)
                     for name, text in grade.labelled_texts.items()
@@ -200,18 +206,6 @@ def value_words(value: Any) -> str:
     if isinstance(value, float):
         return short(value)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _marks(marks: Sequence[ClaimMark]) -> Html | None:
-    if not marks:
-        return None
-    ordered = sorted(marks, key=lambda mark: ORDER.index(mark.status.value))
-    left = len(ordered) - MOST_MARKS
-    lines = [
-        tag("div", f"{ICONS[mark.status.value]} {shortened(mark.text)}")
-        for mark in ordered[:MOST_MARKS]
-    ]
-    return tag("div", *lines, f"and {left} more" if left > 0 else None)
 
 
 def primary_verdict(item: Item) -> ItemJudgment | None:

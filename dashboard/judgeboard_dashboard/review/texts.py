@@ -220,14 +220,11 @@ def _evidence(
     spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
     if as_formatted and not spans and (markup := formatted(text)) is not None:
         return tag("div", markup, cls=cls)
-    return tag("div", _with_words(sent, spans) if "jb-answer" in cls else escaped(sent), cls=cls)
-
-
-def _with_words(sent: str, spans: Sequence[Span]) -> Html:
-    """Return an answer with its claims marked. Each sentence has the words to search for in the passages."""
-    sentences = sentence_spans(sent) if len(sent) <= LONGEST_SEARCHED else []
+    if "jb-answer" not in cls:
+        return tag("div", escaped(sent), cls=cls)
+    # An answer has its claims marked, and each sentence has the words to search for in the passages.
     begun, parts, behind = set[str](), list[Html](), 0
-    for start, end in sentences:
+    for start, end in sentence_spans(sent) if len(sent) <= LONGEST_SEARCHED else ():
         words = dict.fromkeys(word.written.lower() for word in content_words(sent[start:end]))
         parts += [
             marked(sent, spans, here="a", there="q", part=(behind, start), begun=begun),
@@ -238,9 +235,8 @@ def _with_words(sent: str, spans: Sequence[Span]) -> Html:
             ),
         ]
         behind = end
-    return join(
-        (*parts, marked(sent, spans, here="a", there="q", part=(behind, len(sent)), begun=begun))
-    )
+    rest = marked(sent, spans, here="a", there="q", part=(behind, len(sent)), begun=begun)
+    return tag("div", *parts, rest, cls=cls)
 
 
 def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]]) -> Html:

@@ -66,9 +66,14 @@ def trace_pane(item: Item) -> Html:
                 (name, known[name]) for name in FACTS if known.get(name) not in (None, "", [], ())
             ),
         )
-    calls = list(_in_order(calls_of(spans, logs, rules)))
+    # All calls, each before those that it made, in the order of their starts.
+    calls, waiting = [], sorted(calls_of(spans, logs, rules), key=_start, reverse=True)
+    while waiting:
+        call = waiting.pop()
+        calls.append(call)
+        waiting += sorted(call.children, key=_start, reverse=True)
     first, last = min(call.started_ns for call in calls), max(call.ended_ns for call in calls)
-    view = _View(first, max(last - first, 1), trace.used or (), _Allowance(LONGEST_TRACE))
+    view = _View(first, max(last - first, 1), trace.used or (), LONGEST_TRACE)
     records = len(spans) + len(logs)
     partial = (
         f"Only {records:,} of {trace.spans:,} spans and log records are shown."
@@ -90,23 +95,20 @@ def _pane(about: str | None, *parts: str | None) -> Html:
     )
 
 
-def _in_order(roots: Iterable[Call]) -> Iterator[Call]:
-    """Yield all calls, each before those that it made, in the order of their starts."""
-    waiting = sorted(roots, key=_start, reverse=True)
-    while waiting:
-        call = waiting.pop()
-        yield call
-        waiting += sorted(call.children, key=_start, reverse=True)
-
-
 def _start(call: Call) -> tuple[int, str]:
     return call.started_ns, call.span.span_id
 
 
 @dataclass
-class _Allowance:
-    """The number of characters that may still be sent with a trace."""
+class _View:
+    """How spans are shown: the start and the length of their trace (ns), what the answer took from which span.
 
+    ``left`` is the number of characters that may still be sent with the trace.
+    """
+
+    first: int
+    length: int
+    used: Sequence[Sequence[str]]
     left: int
 
     def cut(self, text: str, longest: int | None = None) -> str:
@@ -115,16 +117,6 @@ class _Allowance:
         self.left -= len(kept)
         more = len(text) - len(kept)
         return f"{kept} … ({size(more)} more)" if more else kept
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """How spans are shown: the start and the length of their trace (ns), what the answer took from which span."""
-
-    first: int
-    length: int
-    used: Sequence[Sequence[str]]
-    allowance: _Allowance
 
     def row(self, call: Call) -> Html:
         """Return a span as a folded line, which has its texts."""
@@ -170,20 +162,19 @@ class _View:
     def _texts(self, texts: Iterable[tuple[str, str]]) -> Iterator[Html]:
         """Yield texts with their labels, until no more of the trace may be sent."""
         for label, text in texts:
-            if not self.allowance.left:
+            if not self.left:
                 yield tag("div", TOO_LONG, cls="jb-cap")
                 return
-            yield labelled_text(self.allowance.cut(label, LONGEST_NAME), self.allowance.cut(text))
+            yield labelled_text(self.cut(label, LONGEST_NAME), self.cut(text))
 
     def _attributes(self, span: Span) -> Html | None:
         attributes: dict[str, Any] = dict(span.attributes)
         attributes |= {f"event {event.name}": dict(event.attributes) for event in span.events}
         if not attributes:
             return None
-        listed = list(attributes.items())[:MOST_ATTRIBUTES] if self.allowance.left else []
-        cut = self.allowance.cut
+        listed = list(attributes.items())[:MOST_ATTRIBUTES] if self.left else []
         values = _values(
-            (cut(name, LONGEST_NAME), cut(value_words(value))) for name, value in listed
+            (self.cut(name, LONGEST_NAME), self.cut(value_words(value))) for name, value in listed
         )
         size_words = count(len(attributes), "attribute")
         partial = len(listed) < len(attributes)

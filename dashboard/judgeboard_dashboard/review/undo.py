@@ -9,8 +9,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.tables import Reviewer
 from judgeboard.text import counted
 from judgeboard_dashboard.review.actions import conflict_rows, safely
-from judgeboard_dashboard.review.drafts import ReviewSession, UndoableReview
-from judgeboard_dashboard.review.leases import QueueSession, SkippedItem, read_item
+from judgeboard_dashboard.review.drafts import Draft, ReviewSession, UndoableReview
+from judgeboard_dashboard.review.leases import QueueSession, ShownItem, read_item
 from judgeboard_dashboard.widgets.navigation import flagged, item
 
 OTHERS_REVIEW_SKIPPED = "Others review the items that you skipped."
@@ -44,19 +44,18 @@ def undo_review(
 
 
 def undo_in_queue(
-    store: Store, session: ReviewSession, work: QueueSession, undoable: UndoableReview | SkippedItem
+    store: Store, session: ReviewSession, work: QueueSession, undoable: UndoableReview | ShownItem
 ) -> None:
     """Undo the last review or skip in a queue. Lease its item again and show it with its draft."""
 
-    def undo_skipped(skipped: SkippedItem, reviewer: Reviewer) -> None:
-        name = skipped.leased.name
-        lease = undo_skip(store, skipped.leased.lease.item_id, reviewer)
-        work.undoable.remove(skipped)
+    def undo_skipped(item: ShownItem, reviewer: Reviewer) -> None:
+        lease = undo_skip(store, item.lease.item_id, reviewer)
+        work.undoable.remove(item)
         if lease is None:
-            session.say(f"Undone: your skip of {name} is withdrawn. Others review it now.")
+            session.say(f"Undone: your skip of {item.name} is withdrawn. Others review it now.")
             return
-        session.say(f"Undone: {name} is yours again.")
-        session.put_draft(skipped.leased.subject, skipped.draft)
+        session.say(f"Undone: {item.name} is yours again.")
+        session.put_draft(item.subject, item.skipped or Draft())
         work.put_first(read_item(store, lease, reviewer), done=False)
 
     def undo_reviewed(review: UndoableReview, reviewer: Reviewer) -> None:
@@ -67,7 +66,7 @@ def undo_in_queue(
             session.put_draft(review.subject, review.draft)
             work.put_first(read_item(store, lease, reviewer), done=True)
 
-    if isinstance(undoable, SkippedItem):
+    if isinstance(undoable, ShownItem):
         if undoable in work.undoable:
             safely(session, work.reviewer, partial(undo_skipped, undoable))
         return
@@ -86,9 +85,9 @@ def review_skipped(store: Store, session: ReviewSession, work: QueueSession) -> 
             else OTHERS_REVIEW_SKIPPED
         )
         session.say(words)
-        for skipped in [each for each in work.undoable if isinstance(each, SkippedItem)]:
-            if skipped.leased.lease.item_id in item_ids:
-                session.put_draft(skipped.leased.subject, skipped.draft)
+        for skipped in [each for each in work.undoable if isinstance(each, ShownItem)]:
+            if skipped.lease.item_id in item_ids:
+                session.put_draft(skipped.subject, skipped.skipped or Draft())
                 work.undoable.remove(skipped)
 
     safely(session, work.reviewer, act)

@@ -68,18 +68,6 @@ MESSAGE_COLUMNS: Columns[tuple[str, AlertDelivery]] = {
 }
 
 
-def _rule_columns(*, has_worker: bool) -> Columns[AlertRule]:
-    return {
-        Column("Rule", width=160): lambda rule: rule.name,
-        Column("State", width=80): lambda rule: rule.state_now(has_worker=has_worker),
-        Column("Condition", width=270): lambda rule: rule_words(limits_words(rule)),
-        Column("To", width=270): lambda rule: ", ".join(rule.destinations),
-        Column("Reminder", width=90): reminder_words,
-        Column("Quiet hours", width=190): lambda rule: rule.quiet,
-        Column("Evaluated", width=120): lambda rule: when_known(rule.evaluated_at),
-    }
-
-
 def alerts() -> None:
     """Show open events, rules with their buttons, messages and the form."""
     demand(Action.SEE_MANAGED)
@@ -87,7 +75,19 @@ def alerts() -> None:
         rules, events = list_rules(connection, AlertRule), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
         criteria = criteria_by_judge(connection)
-        shown = Table.of(rules, _rule_columns(has_worker=bool(live_workers(connection))))
+        has_worker = bool(live_workers(connection))
+        shown = Table.of(
+            rules,
+            {
+                Column("Rule", width=160): lambda rule: rule.name,
+                Column("State", width=80): lambda rule: rule.state_now(has_worker=has_worker),
+                Column("Condition", width=270): lambda rule: rule_words(limits_words(rule)),
+                Column("To", width=270): lambda rule: ", ".join(rule.destinations),
+                Column("Reminder", width=90): reminder_words,
+                Column("Quiet hours", width=190): lambda rule: rule.quiet,
+                Column("Evaluated", width=120): lambda rule: when_known(rule.evaluated_at),
+            },
+        )
     sentence(
         "An alert rule sends messages when a condition begins, while it lasts, and when it ends."
     )

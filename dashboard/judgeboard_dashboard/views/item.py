@@ -22,7 +22,7 @@ from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, show_div, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions
+from judgeboard_dashboard.review.actions import ItemActions, QueueActions
 from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
@@ -81,7 +81,12 @@ from judgeboard_dashboard.session import (
     reading,
     store,
 )
-from judgeboard_dashboard.widgets.filters import filter_in_address
+from judgeboard_dashboard.widgets.filters import (
+    Chosen,
+    filter_in_address,
+    filter_sentence,
+    query_of,
+)
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.keys import Turn
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, number_in_address
@@ -110,8 +115,10 @@ def review_item() -> None:
     """Show the answer that the address names, or the first open flag of the list."""
     session, reviewer = review_session(), current_reviewer()
     where = filter_in_address()
-    sort = st.query_params.get("sort", DEFAULT_SORT)
-    listing = Listing(where, sort if sort in SORTS else DEFAULT_SORT)
+    sort, query = st.query_params.get("sort", DEFAULT_SORT), query_of(where)
+    if sort in SORTS and sort != DEFAULT_SORT:
+        query["sort"] = [sort]
+    listing = Chosen(where, sort if sort in SORTS else DEFAULT_SORT, query)
     take_input(session)
     if session.goal is not None:
         _set_address(session.goal)
@@ -200,7 +207,7 @@ def _position(
 def _draw_item(
     session: ReviewSession,
     reviewer: Reviewer | None,
-    listing: Listing,
+    listing: Chosen,
     item: Item,
     flag: ItemFlag | None,
     near: Neighbours | None,
@@ -284,7 +291,12 @@ def _draw_item(
         done = UndoableReview(
             own[0].id, item.response_id, draft, flag_id=next(iter(own[0].flag_ids), None)
         )
-    title, position = _position(item, near, place, listing.words) or (
+    title, position = _position(
+        item,
+        near,
+        place,
+        "all open flags" if listing.where == RowFilter() else filter_sentence(listing.where),
+    ) or (
         item.response.external_id,
         None,
     )
@@ -310,7 +322,7 @@ def _draw_item(
                 "list",
                 "List",
                 "L",
-                partial(actions.go, Rows("open_flags", listing.query(DEFAULT_SORT))),
+                partial(actions.go, Rows("open_flags", listing.query)),
             ),
         ],
     )

@@ -21,7 +21,6 @@ from judgeboard.runs.rules import LONGEST_NAME
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.response_pages import response_facets
-from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.session import (
     ask_reviewer,
     button,
@@ -88,7 +87,35 @@ def judging() -> None:
         reviewer = current_reviewer()
         if reviewer is not None and may(reviewer, Action.KEEP_JUDGING_RULES):
             with st.popover("Change judge", icon=":material/gavel:", key=f"judging_change_{name}"):
-                _change_judge(chosen, reviewer)
+                # Show the fields of another judge for a rule, what happens to its answers, and the
+                # button.
+                name, judge = chosen.rule.name, chosen.version.title
+                chosen_judge = _judge_fields(f"judging_of_{name}_{judge}", chosen)
+                waiting = (
+                    f"the {count(chosen.waiting, 'waiting answer')} and " if chosen.waiting else ""
+                )
+                caption(
+                    f"The new judge judges {waiting}all later answers. Answers that {judge} judged keep their "
+                    "judgments. The rule does not judge them again. Its name, filter, sampling rate and limits stay."
+                )
+                set_key = f"judging_set_{name}"
+                if button(
+                    "Save judge", key=set_key, type="primary", disabled=not chosen_judge.agreed
+                ):
+                    with saving():
+                        set_judge(
+                            store(),
+                            name,
+                            judge=chosen_judge.spec,
+                            confirmed_host=chosen_judge.host,
+                            actor=reviewer,
+                        )
+                        [changed] = rule_progress(seen(), name=name)
+                        confirm(
+                            "judge_of_rule",
+                            f"Saved: {name} has the judge {changed.version.title} now.",
+                            _NEXT_STEPS.get(changed.state, _JUDGES),
+                        )
     else:
         caption("There is no judging rule yet.")
     _form()
@@ -101,27 +128,6 @@ _NEXT_STEPS = {
 }
 """What happens next by a rule that was just stored, by its state."""
 _JUDGES = "It judges the waiting answers now, and new answers as they come."
-
-
-def _change_judge(line: RuleProgress, reviewer: Reviewer) -> None:
-    """Show the fields of another judge for a rule, what happens to its answers, and the button."""
-    name, judge = line.rule.name, line.version.title
-    chosen = _judge_fields(f"judging_of_{name}_{judge}", line)
-    waiting = f"the {count(line.waiting, 'waiting answer')} and " if line.waiting else ""
-    caption(
-        f"The new judge judges {waiting}all later answers. Answers that {judge} judged keep their judgments. The "
-        "rule does not judge them again. Its name, filter, sampling rate and limits stay."
-    )
-    key = f"judging_set_{name}"
-    if button("Save judge", key=key, type="primary", disabled=not chosen.agreed):
-        with saving():
-            set_judge(store(), name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer)
-            [changed] = rule_progress(seen(), name=name)
-            confirm(
-                "judge_of_rule",
-                f"Saved: {name} has the judge {changed.version.title} now.",
-                _NEXT_STEPS.get(changed.state, _JUDGES),
-            )
 
 
 def _judge_fields(key: str, line: RuleProgress | None = None) -> ChosenJudge:

@@ -1,7 +1,6 @@
 """The Pairs page: judgments and preferences on pairs of answers."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import streamlit as st
 
@@ -70,13 +69,6 @@ SHOWN = (
 """The figures of the table; its file has all."""
 
 
-class PairList(NamedTuple):
-    """The pairs of one judge version, with their figures."""
-
-    compared: ComparedPairs
-    aspects: tuple[Result, ...]
-
-
 def pairs() -> None:
     """Show the pair in the address. Without it, show the list."""
     follow(PAGE, own=(*LIST_FIELDS, "pair"))
@@ -91,13 +83,30 @@ def _list() -> None:
     versions = read(versions_that_compared)
     with in_row("filters_pairs", align="bottom"):
         version = version_field(st.container(width=230), versions, empty="None compared yet")
-        pairs = kept_until_new_rows(
-            last_rows,
-            lambda connection: _pair_list(ComparedPairs(connection, version)),
-            ("pairs", None if version is None else version.id),
+        version_id = None if version is None else version.id
+        compared = kept_until_new_rows(
+            last_rows, lambda connection: ComparedPairs(connection, version), ("pairs", version_id)
         )
-        aspect, listed, types = _fields(pairs.compared)
-    total, lines = len(pairs.compared.lines(aspect)), pairs.compared.lines(aspect, listed, types)
+        results = kept_until_new_rows(
+            last_rows, lambda _: compared.figures(), ("pair_figures", version_id)
+        )
+        aspect = next(iter(compared.aspects), OVERALL)
+        if len(compared.aspects) > 1:
+            aspect = st.selectbox(
+                "Aspect", compared.aspects, key="aspect", bind="query-params", width=200
+            )
+        listed = choose(
+            "Pairs", {name: listed for listed, name in LISTED.items()}, key="list", width=200
+        )
+        types = st.multiselect(
+            "Query type",
+            compared.query_types,
+            placeholder="All types",
+            key="types",
+            bind="query-params",
+            width=240,
+        )
+    total, lines = len(compared.lines(aspect)), compared.lines(aspect, listed, types)
     heads = read(pair_heads, [line.pair_id for line in lines[:MOST_LINES]])
     has_queues = your_queues(current_reviewer(), PAIRS)
     if not total:
@@ -106,7 +115,11 @@ def _list() -> None:
         ):  # the pairs of a person's queues are hidden until they have reviewed them
             empty_page(PURPOSE, "No pairs yet.", IMPORT, command=COMPARE)
         return
-    _figures(pairs, aspect, total)
+    if version is None:
+        sentence(f"{count(total, 'pair')}. No judge has compared them yet.")
+    for result in results:
+        if result.about.grade == aspect:
+            _figures(result)
     with in_row("pair_list_head", wrap=False):
         heading(f"{LISTED[listed]}: {len(lines):,} of {count(total, 'pair')}")
         if lines and permitted(Action.MAKE_QUEUES):
@@ -130,10 +143,6 @@ def _list() -> None:
             f"{more}Click a row to see the pair with the verdicts of judges and the preferences of people.",
         ),
     )
-
-
-def _pair_list(compared: ComparedPairs) -> PairList:
-    return PairList(compared, compared.figures())
 
 
 def _pair(pair_id: int) -> None:
@@ -209,43 +218,19 @@ def people_words(line: PairLine) -> str | None:
     return f"{stored_words(line.people.majority) or 'no majority'} ({line.people.people:,})"
 
 
-def _figures(pairs: PairList, aspect: str, total: int) -> None:
-    version = pairs.compared.version
-    if version is None:
-        sentence(f"{count(total, 'pair')}. No judge has compared them yet.")
-    for result in (each for each in pairs.aspects if each.about.grade == aspect):
-        caption(*result.caveats)
-        measured = {row.figure for row in result.rows if row.value is not None}
-        table(
-            result.table(*(each for each in SHOWN if each in measured)),
-            csv=result.table("pairs", *FIGURES, *COUNTS[1:]),
-            key="pair_figures",
-            under=(
-                "Intervals: 95 % CI, bootstrap over questions.",
-                "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
-            ),
-            most=8,
-        )
-
-
-def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
-    aspect = next(iter(compared.aspects), OVERALL)
-    if len(compared.aspects) > 1:
-        aspect = st.selectbox(
-            "Aspect", compared.aspects, key="aspect", bind="query-params", width=200
-        )
-    listed = choose(
-        "Pairs", {name: listed for listed, name in LISTED.items()}, key="list", width=200
+def _figures(result: Result) -> None:
+    caption(*result.caveats)
+    measured = {row.figure for row in result.rows if row.value is not None}
+    table(
+        result.table(*(each for each in SHOWN if each in measured)),
+        csv=result.table("pairs", *FIGURES, *COUNTS[1:]),
+        key="pair_figures",
+        under=(
+            "Intervals: 95 % CI, bootstrap over questions.",
+            "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
+        ),
+        most=8,
     )
-    types = st.multiselect(
-        "Query type",
-        compared.query_types,
-        placeholder="All types",
-        key="types",
-        bind="query-params",
-        width=240,
-    )
-    return aspect, listed, tuple(types)
 
 
 def _lines_table(lines: Sequence[PairLine], heads: Mapping[int, PairHead]) -> Table:

@@ -162,33 +162,31 @@ def _all() -> None:
         under = (newest, "Click a row to open the issue. Intervals: 95 % CI.")
         table(Table.of(measured, COLUMNS), targets, key="issues", under=under)
     if tagged:
-        _mode_counts()
+        # How many answers have each failure mode: the rows of the table open the answers.
+        heading("Answers by failure mode")
+        by = switch("Count by", GROUPS, key="by")
+        with reading() as connection:
+            counts = [each for each in failure_mode_counts(connection, by) if each.answers]
+        columns: Columns[FailureModeCount] = {
+            Column(GROUPS[by], width=180): lambda each: each.group,
+            Column("Failure mode", width=190): lambda each: each.mode,
+            Column("Answers", "count", width=90): lambda each: each.answers,
+            Column("Share of reviewed answers", "share estimate", width=300): lambda each: (
+                each.share
+            ),
+        }
+        table(
+            Table.of(counts, columns),
+            [responses(each.where) for each in counts],
+            key=f"failure_modes_by_{by}",
+            under=(
+                "Click a row to open its answers. An answer counts once per failure mode.",
+                "An answer counts in the week (UTC) of its question." if by == "week" else None,
+                "Intervals: 95 % CI.",
+            ),
+        )
     if permitted(Action.CHANGE_SETTINGS):
         _mode_list()
-
-
-def _mode_counts() -> None:
-    """Show how many answers have each failure mode, as a table whose rows open the answers."""
-    heading("Answers by failure mode")
-    by = switch("Count by", GROUPS, key="by")
-    with reading() as connection:
-        tagged = [each for each in failure_mode_counts(connection, by) if each.answers]
-    columns: Columns[FailureModeCount] = {
-        Column(GROUPS[by], width=180): lambda each: each.group,
-        Column("Failure mode", width=190): lambda each: each.mode,
-        Column("Answers", "count", width=90): lambda each: each.answers,
-        Column("Share of reviewed answers", "share estimate", width=300): lambda each: each.share,
-    }
-    table(
-        Table.of(tagged, columns),
-        [responses(each.where) for each in tagged],
-        key=f"failure_modes_by_{by}",
-        under=(
-            "Click a row to open its answers. An answer counts once per failure mode.",
-            "An answer counts in the week (UTC) of its question." if by == "week" else None,
-            "Intervals: 95 % CI.",
-        ),
-    )
 
 
 MODE_COLUMNS = {

@@ -117,7 +117,23 @@ def runs() -> None:
     """Show the jobs without a result, the latest runs, the failures of the selected one, and what calls cost."""
     follow("runs", own=())
     lines = _lines(MOST)
-    _jobs(lines)
+    # The jobs that have not ended, and those that could not start since the newest run began.
+    newest_start = max((line.run.started_at for line in lines), default=None)
+    for job in recent_jobs(store()):
+        failed = (
+            job.state == "failed"
+            and job.run_id is None
+            and (newest_start is None or job.created_at > newest_start)
+        )
+        if failed or not job.finished:
+            with in_row(f"job_{job.id}"):
+                note(state_words(job), lead=f"Job of {job.actor}: {count(job.selected, 'answer')}.")
+                open_button(
+                    "Open job",
+                    Rows("rejudge", {"job": job.id}),
+                    key=f"watch_{job.id}",
+                    type="tertiary",
+                )
     if not lines:
         empty_page(
             "No runs yet. Each run of a judge is listed here, with its calls, failures and cost."
@@ -158,26 +174,6 @@ def _lines(limit: int) -> list[RunLine]:
         RunLine(run, titles.get(run.judge_version_id or 0), counts[run.id], heard.get(run.id), now)
         for run in stored_runs
     ]
-
-
-def _jobs(lines: list[RunLine]) -> None:
-    """Show the jobs that have not ended, and those that could not start since the newest run began."""
-    newest = max((line.run.started_at for line in lines), default=None)
-    for job in recent_jobs(store()):
-        failed = (
-            job.state == "failed"
-            and job.run_id is None
-            and (newest is None or job.created_at > newest)
-        )
-        if failed or not job.finished:
-            with in_row(f"job_{job.id}"):
-                note(state_words(job), lead=f"Job of {job.actor}: {count(job.selected, 'answer')}.")
-                open_button(
-                    "Open job",
-                    Rows("rejudge", {"job": job.id}),
-                    key=f"watch_{job.id}",
-                    type="tertiary",
-                )
 
 
 def _problems(line: RunLine) -> None:

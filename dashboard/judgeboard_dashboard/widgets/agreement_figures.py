@@ -399,27 +399,23 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: Counte
             key="raters_together",
             under=(left_out_sentence(result.about.left_out),),
         )
-        _slices(result, partial(target, raters))
-
-
-def _slices(result: AgreementResult, target: Callable[..., Rows | None]) -> None:
-    if not result.slices:
-        return
-    by = (result.about.by or "").replace("_", " ")
-    heading(f"By {by}")
-    alpha = result.statistics["alpha"]
-    if alpha.value is None:
-        instead(f"{STATISTICS['alpha'].name}: {alpha.reason}.")
-        return
-    shown = _largest_slices(result)
-    slices_figure(
-        shown,
-        "alpha",
-        by.capitalize(),
-        [*(target(by=result.about.by, part=each) for each in shown.slices), target()],
-        key=f"raters_slices_{result.of}",
-        under=(CHANCE,),
-    )
+        if result.slices:
+            by = (result.about.by or "").replace("_", " ")
+            heading(f"By {by}")
+            alpha = result.statistics["alpha"]
+            if alpha.value is None:
+                instead(f"{STATISTICS['alpha'].name}: {alpha.reason}.")
+            else:
+                shown = _largest_slices(result)
+                parts = [target(raters, by=result.about.by, part=each) for each in shown.slices]
+                slices_figure(
+                    shown,
+                    "alpha",
+                    by.capitalize(),
+                    [*parts, target(raters)],
+                    key=f"raters_slices_{result.of}",
+                    under=(CHANCE,),
+                )
 
 
 def _target(

@@ -4,7 +4,6 @@ from judgeboard.domain import Action
 from judgeboard.errors import NotFound
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.methods.anchors.report import (
-    AnchorReport,
     ChangedAnchor,
     anchor_report,
     stored_anchors,
@@ -44,11 +43,29 @@ def anchors_section(version: StoredVersion) -> None:
         return
     try:
         with reading() as connection:
-            _anchor_report(anchor_report(connection, judge_version=version.id))
+            report = anchor_report(connection, judge_version=version.id)
     except NotFound:
         caption(
             f"{version.title} has no usable verdict on the {count(len(anchors), 'anchor')} yet."
         )
+    else:
+        if report.drift:
+            note("", lead=report.headline.text)
+        else:
+            caption(report.headline)
+        caption(f"Run {report.run}, {when(report.at)}.", *report.caveats)
+        changes = report.table()
+        if changes.rows:
+            table(changes, key=f"drift_{report.run}")
+        if report.changed:
+            table(
+                Table.of(report.changed, ANCHOR_COLUMNS),
+                [item(changed.response_id) for changed in report.changed],
+                key=f"anchors_{report.run}",
+                name="anchors",
+                under=("Verdicts that changed since the first judging.",),
+                most=6,
+            )
     if permitted(Action.REJUDGE_MANY):
         judge_in_job(
             version,
@@ -59,24 +76,3 @@ def anchors_section(version: StoredVersion) -> None:
             noun="anchor",
             command="judgeboard test anchors judge --help",
         )
-
-
-def _anchor_report(report: AnchorReport) -> None:
-    if report.drift:
-        note("", lead=report.headline.text)
-    else:
-        caption(report.headline)
-    caption(f"Run {report.run}, {when(report.at)}.", *report.caveats)
-    changes = report.table()
-    if changes.rows:
-        table(changes, key=f"drift_{report.run}")
-    if not report.changed:
-        return
-    table(
-        Table.of(report.changed, ANCHOR_COLUMNS),
-        [item(changed.response_id) for changed in report.changed],
-        key=f"anchors_{report.run}",
-        name="anchors",
-        under=("Verdicts that changed since the first judging.",),
-        most=6,
-    )

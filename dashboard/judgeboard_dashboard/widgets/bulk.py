@@ -98,8 +98,9 @@ def selecting_rows(rows: Table, listed: Selectable) -> None:
     The rows stay the same until an action, another filter or another page, even if other people
     decide some of them.
     """
+    reviewer = current_reviewer()
     place = (
-        current_reviewer(),
+        reviewer,
         listed.page,
         current_query(),
         st.session_state.get(f"{listed.page}_page"),
@@ -112,7 +113,11 @@ def selecting_rows(rows: Table, listed: Selectable) -> None:
     ids = tuple(line.response_id for line in listed.shown.lines)
     shown = hash(ids)  # a selection is a list of positions, so other rows need a new selection
     bar = in_row(f"{listed.page}_bulk")
-    _implied_labels()
+    # Show which labels a decision on many answers implies, if the person was asked about them before.
+    if reviewer is not None:
+        rules, unasked = read(implying_rules, reviewer.id)
+        if rules and not unasked:
+            caption(f"Implied label ({', '.join(map(rule_words, rules))}):{implied_words(IMPLIED)}")
     event = data_frame(
         rows, key=f"{listed.page}_select_{shown}", modes=["multi-row"], on_select="rerun"
     )
@@ -172,16 +177,6 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
     csv_button(
         listed.export if everything else selected, f"{page}-selected", key=f"{page}_bulk_csv"
     )
-
-
-def _implied_labels() -> None:
-    """Show which labels a decision on many answers implies, if the person was asked about implied labels before."""
-    reviewer = current_reviewer()
-    if reviewer is None:
-        return
-    rules, unasked = read(implying_rules, reviewer.id)
-    if rules and not unasked:
-        caption(f"Implied label ({', '.join(map(rule_words, rules))}):{implied_words(IMPLIED)}")
 
 
 class Offer(NamedTuple):

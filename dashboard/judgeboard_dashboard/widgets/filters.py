@@ -197,7 +197,19 @@ def filter_row(
     """
     where, sort = _from_address(page, choices)
     with in_row(f"filters_{page}", align="bottom"):
-        where = _in_row(where, page, choices)
+        text = st.text_input(
+            "Find",
+            key=f"{page}_text",
+            placeholder="Text in question, answer or id",
+            icon=":material/search:",
+            width=310,
+        )
+        where = replace(where, text=text)
+        rules, query_types = choices.rules, choices.parts.get("query_type", ())
+        if rules or where.rules:
+            where = _several(where, page, "rule", "Rule", "All rules", rules, words=rule_words)
+        if query_types or where.query_types:
+            where = _several(where, page, "query_type", "Query type", "All types", query_types)
         if sorts := choices.sorts:
             sort = st.selectbox(
                 "Sort",
@@ -268,23 +280,6 @@ def _set_fields(page: str, where: RowFilter, sort: str) -> None:
         st.session_state[f"{page}_{field}"] = value
     if sort:
         st.session_state[f"{page}_sort"] = sort
-
-
-def _in_row(where: RowFilter, page: str, choices: Choices) -> RowFilter:
-    text = st.text_input(
-        "Find",
-        key=f"{page}_text",
-        placeholder="Text in question, answer or id",
-        icon=":material/search:",
-        width=310,
-    )
-    where = replace(where, text=text)
-    if choices.rules or where.rules:
-        where = _several(where, page, "rule", "Rule", "All rules", choices.rules, words=rule_words)
-    query_types = choices.parts.get("query_type", ())
-    if query_types or where.query_types:
-        where = _several(where, page, "query_type", "Query type", "All types", query_types)
-    return where
 
 
 def _several(

@@ -228,21 +228,17 @@ def columns_table(kind: str, columns: Sequence[ColumnUse]) -> Table:
         Column("How", width=370): lambda use: _how_words(use, needed),
         Column("First row", width=260): lambda use: shown(use.example),
     }
-    return Table.of(_worth_a_line(needed, columns), shown_columns)
-
-
-def _worth_a_line(needed: Sequence[str], columns: Sequence[ColumnUse]) -> list[ColumnUse]:
-    """Return the columns, most important first; a missing field is listed only if it matters."""
 
     def rank(use: ColumnUse) -> int:
         if use.theirs is None:
             return 0 if use.ours in needed else 3
         return 1 if use.ours is not None else 2
 
-    listed = (
+    # The most important columns come first; a missing field is listed only if it matters.
+    listed = [
         use for use in columns if use.theirs is not None or use.ours in MISSED or use.ours in needed
-    )
-    return sorted(listed, key=rank)
+    ]
+    return Table.of(sorted(listed, key=rank), shown_columns)
 
 
 def _how_words(use: ColumnUse, needed: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 from judgeboard.errors import JudgeboardError
 from judgeboard.registry.methods import with_methods
 from judgeboard.store.clock import utc_now
-from judgeboard.store.jobs import RunInProgress, runs_in_progress
+from judgeboard.store.jobs import runs_in_progress
 from judgeboard.store.storing import import_in_progress
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label
@@ -82,14 +82,13 @@ def _words() -> str | None:
     with reading() as connection:
         runs = runs_in_progress(connection, since)
         batch = import_in_progress(connection, since)
-    works = [_run_words(run) for run in runs]
-    works += [] if batch is None else [f"Importing {as_label(shortened(batch.file, LONGEST_FILE))}"]
+    works, now = [], time.monotonic()
+    for run in runs:
+        a_second = first_seen(f"run_{run.id}", run.asked, now).rate(run.asked, now)
+        left = f" · {left_words(max(0, run.selected - run.asked), a_second)}" if a_second else ""
+        work = DOES.get(run.kind, "Judging")
+        works.append(f"{work} {run.asked:,} of {run.selected:,}{left}")
+    if batch is not None:
+        works.append(f"Importing {as_label(shortened(batch.file, LONGEST_FILE))}")
     more = len(works) - 1
     return None if not works else f"{works[0]} · {more} more" if more else works[0]
-
-
-def _run_words(run: RunInProgress) -> str:
-    now = time.monotonic()
-    a_second = first_seen(f"run_{run.id}", run.asked, now).rate(run.asked, now)
-    left = f" · {left_words(max(0, run.selected - run.asked), a_second)}" if a_second else ""
-    return f"{DOES.get(run.kind, 'Judging')} {run.asked:,} of {run.selected:,}{left}"

@@ -59,30 +59,6 @@ TRACE_COLUMNS: Columns[Trace] = {
 }
 
 
-def _target_columns(living: set[str]) -> Columns[PushTarget]:
-    """Return the columns of push targets, with the workers that live."""
-    return {
-        Column("Target", width=110): lambda target: target.name,
-        Column("State", width=90): lambda target: target_state(target, living),
-        Column(
-            "Pushed", "count", width=75, help="Judgments, reviews and gold labels that the tool has"
-        ): (lambda target: target.pushed),
-        Column("Waiting", "count", width=75, help="Items left by the latest push"): (
-            lambda target: target.waiting
-        ),
-        Column("Refused", "count", width=75, help="Items that the tool did not take"): (
-            lambda target: target.refused
-        ),
-        Column("Last success", width=130): lambda target: when_known(target.succeeded_at),
-        Column("Next push", width=130): lambda target: when_known(next_push(target, living)),
-        Column("Sends", width=170): lambda target: ", ".join(target.what),
-        Column("Answers of", width=110, help="Only answers of this source"): lambda target: (
-            target.source or "all sources"
-        ),
-        Column("Address", width=220): lambda target: target.address,
-    }
-
-
 def push_targets() -> None:
     """Show the push targets with their problems, and the buttons of the selected one."""
     heading("Push targets")
@@ -91,7 +67,32 @@ def push_targets() -> None:
     if not listed:
         caption("There is no push target yet. In a terminal: `judgeboard rule add push TOOL`")
         return
-    shown = Table.of(listed, _target_columns(living))
+    shown = Table.of(
+        listed,
+        {
+            Column("Target", width=110): lambda target: target.name,
+            Column("State", width=90): lambda target: target_state(target, living),
+            Column(
+                "Pushed",
+                "count",
+                width=75,
+                help="Judgments, reviews and gold labels that the tool has",
+            ): (lambda target: target.pushed),
+            Column("Waiting", "count", width=75, help="Items left by the latest push"): (
+                lambda target: target.waiting
+            ),
+            Column("Refused", "count", width=75, help="Items that the tool did not take"): (
+                lambda target: target.refused
+            ),
+            Column("Last success", width=130): lambda target: when_known(target.succeeded_at),
+            Column("Next push", width=130): lambda target: when_known(next_push(target, living)),
+            Column("Sends", width=170): lambda target: ", ".join(target.what),
+            Column("Answers of", width=110, help="Only answers of this source"): lambda target: (
+                target.source or "all sources"
+            ),
+            Column("Address", width=220): lambda target: target.address,
+        },
+    )
     chosen = listed[choose_row(shown, key=f"targets_{len(listed)}", most=8)]
     for target in listed:
         show_problem(target.name, target.problem)

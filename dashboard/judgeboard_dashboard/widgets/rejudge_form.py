@@ -331,7 +331,28 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
 
 def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAddress]:
     if address.response is not None:
-        _answer(address.response)
+        shown_item = read(load_item, address.response)
+        text = shown_item.response.query or NO_QUESTION
+        show(
+            tag(
+                "div",
+                tag("div", "One answer", cls="jb-label"),
+                tag("div", shown_item.response.external_id, cls="jb-id jb-line"),
+                tag(
+                    "div",
+                    "deleted" if shown_item.forgotten_at else " ".join(text.split()),
+                    cls="jb-line",
+                ),
+            )
+        )
+        with in_row():
+            open_button("Open item", item(address.response), key="rejudge_item", type="tertiary")
+            st.button(
+                "Choose other answers",
+                key="rejudge_others",
+                type="tertiary",
+                on_click=st.query_params.clear,
+            )
         answer = JobRows("One answer", RowFilter(response_ids=(address.response,)), "all")
         return answer, address._replace(rows=None)
     choices = row_choices(where)
@@ -345,27 +366,6 @@ def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAd
     if where != RowFilter():
         show_div("jb-cap", shortened(job_words(selected.where, selected.mode)))
     return selected, address._replace(rows=chosen)
-
-
-def _answer(response_id: int) -> None:
-    answer = read(load_item, response_id)
-    text = answer.response.query or NO_QUESTION
-    show(
-        tag(
-            "div",
-            tag("div", "One answer", cls="jb-label"),
-            tag("div", answer.response.external_id, cls="jb-id jb-line"),
-            tag("div", "deleted" if answer.forgotten_at else " ".join(text.split()), cls="jb-line"),
-        )
-    )
-    with in_row():
-        open_button("Open item", item(response_id), key="rejudge_item", type="tertiary")
-        st.button(
-            "Choose other answers",
-            key="rejudge_others",
-            type="tertiary",
-            on_click=st.query_params.clear,
-        )
 
 
 def _estimate(judge: ChosenJudge, selected: JobRows) -> CallEstimate | None:

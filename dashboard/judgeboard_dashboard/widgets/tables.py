@@ -337,13 +337,9 @@ def turning_foot(
                 type="tertiary",
                 shortcut=shortcut,
                 disabled=(turned.after or turned.before) is None,
-                on_click=_turn,
-                args=(page, turned),
+                on_click=st.session_state.update,
+                args=({f"{page}_page": turned},),
             )
-
-
-def _turn(page: str, turned: PageOfList) -> None:
-    st.session_state[f"{page}_page"] = turned
 
 
 def all_lines(

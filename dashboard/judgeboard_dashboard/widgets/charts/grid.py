@@ -259,29 +259,30 @@ def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
     """
     colours = palette()
     sides = quadrant_sides(counts)
-    cells = [_cell(judge, user, counts.get((judge, user), 0), colours) for judge, user in sides]
-    rows = tuple(dict.fromkeys(JUDGE[judge] for judge, _ in sides))
-    return grid(
-        cells, row_title="Judge", rows=rows, column_title="User", columns=tuple(USER.values())
-    )
-
-
-def _cell(judge: str, user: str, count: int, colours: Palette) -> Cell:
-    meaning = _MEANING.get((judge, user), "")
-    ground = {
+    grounds = {
         "corroborated": colours.bad[1],
         "gap": colours.doubt[1],
         "both positive": colours.good[1],
     }
-    verdict = f"judge {JUDGE[judge]}" if judge != "none" else "no usable verdict"
-    return Cell(
-        row=JUDGE[judge],
-        column=USER[user],
-        count=f"{count:,}",
-        word=meaning,
-        ground=ground.get(meaning, colours.quiet[1]) if count else colours.quiet[1],
-        ink=colours.ink if count else colours.muted,
-        tip=f"{counted(count, 'answer')}: {verdict}, {'user ' if user != 'none' else ''}{USER[user]}",
+    cells = []
+    for judge, user in sides:
+        count, meaning = counts.get((judge, user), 0), _MEANING.get((judge, user), "")
+        verdict = f"judge {JUDGE[judge]}" if judge != "none" else "no usable verdict"
+        reaction = f"{'user ' if user != 'none' else ''}{USER[user]}"
+        cells.append(
+            Cell(
+                row=JUDGE[judge],
+                column=USER[user],
+                count=f"{count:,}",
+                word=meaning,
+                ground=grounds.get(meaning, colours.quiet[1]) if count else colours.quiet[1],
+                ink=colours.ink if count else colours.muted,
+                tip=f"{counted(count, 'answer')}: {verdict}, {reaction}",
+            )
+        )
+    rows = tuple(dict.fromkeys(JUDGE[judge] for judge, _ in sides))
+    return grid(
+        cells, row_title="Judge", rows=rows, column_title="User", columns=tuple(USER.values())
     )
 
 

@@ -35,7 +35,13 @@ class Slice:
 def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -> Any:
     """Return the chart; a line without a value shows its reason at the left edge. A ``share`` is in percent."""
     colours = palette()
-    labels = _labels(slices)
+    # Each line has a unique label: slices with equal labels would share a line.
+    labels: list[str] = []
+    for each in slices:
+        label = f"{shortened(each.name, _LONGEST)} · {each.n:,}"
+        while label in labels:
+            label += "\u2009"
+        labels.append(label)
     low_end, high_end = (
         (0.0, end_of_shares(each.estimate for each in slices)) if share else value_range(slices)
     )
@@ -83,17 +89,6 @@ def value_range(slices: Sequence[Slice]) -> tuple[float, float]:
     lows += [each.estimate.value for each in slices if each.estimate.value is not None]
     lowest = min(lows, default=0.0)
     return min(-0.2, math.floor(lowest * 5 + 1e-9) / 5), 1.0
-
-
-def _labels(slices: Sequence[Slice]) -> list[str]:
-    """Return a unique label per line. Slices with equal labels would share a line."""
-    labels: list[str] = []
-    for each in slices:
-        label = f"{shortened(each.name, _LONGEST)} · {each.n:,}"
-        while label in labels:
-            label += "\u2009"
-        labels.append(label)
-    return labels
 
 
 def _tip(each: Slice, *, share: bool) -> str:

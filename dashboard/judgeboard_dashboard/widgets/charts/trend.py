@@ -287,7 +287,14 @@ def show_corrected(
     if as_tables():
         _show_points(corrected_table(figures, shown), shown, key=key)
         return
-    points = {panel.query_type: _plain_points(panel) for panel in shown}
+    points = {}
+    for panel in shown:
+        # A line connects points that follow each other without a gap.
+        parts = segments([(each.start, each.end) for each in panel.points])
+        points[panel.query_type] = [
+            Point(each.start, each.end, each.share, segment, each.where)
+            for each, segment in zip(panel.points, parts, strict=True)
+        ]
     every = [point for of_panel in points.values() for point in of_panel]
     judged = [start for panel in shown for start, _ in panel.judge_shares]
     title, days = "Bad answers, corrected", PERIOD_DAYS[figures.period]
@@ -322,15 +329,6 @@ def _in_columns(names: Sequence[str], panels: Sequence[AnyPanel]) -> Iterator[An
         for column, panel in zip(columns, panels[start : start + 3], strict=False):
             with column:
                 yield panel
-
-
-def _plain_points(panel: CorrectedPanel) -> list[Point]:
-    """Return the points for `trend_chart`. A line connects points that follow each other without a gap."""
-    parts = segments([(each.start, each.end) for each in panel.points])
-    return [
-        Point(each.start, each.end, each.share, segment, each.where)
-        for each, segment in zip(panel.points, parts, strict=True)
-    ]
 
 
 def segments(periods: Sequence[tuple[int, int]]) -> Iterator[int]:
