@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from judgeboard.alerts.levels import level_figures
+from judgeboard.alerts.levels import Met, level_figures
 from judgeboard.domain import RECORDED, AlertCondition
 from judgeboard.measure.alarms import alarm_sentence, open_alarms
 from judgeboard.measure.notes import note
@@ -30,15 +30,6 @@ from judgeboard.text import counted, money
 
 LEAST_CALLS = 10
 """Minimum number of calls for a share of unusable verdicts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Met:
-    """A subject that meets a condition now, with the figure and a sentence about it."""
-
-    subject: str
-    sentence: str
-    value: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +76,6 @@ def _period(rule: AlertRule) -> timedelta:
 
 def _watched(rule: AlertRule, subject: str) -> bool:
     return not rule.subjects or subject in rule.subjects
-
-
-def _alarm(connection: Connection, _rule: AlertRule, _now: datetime) -> Iterator[Met]:
-    for alarm in open_alarms(connection):
-        yield Met(f"alarm {alarm.alarm.id}", alarm_sentence(alarm))
 
 
 def _old_flags(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
@@ -167,12 +153,6 @@ def _spend(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[M
         yield Met("", words + more, cost / 1_000_000)
 
 
-def _silent_source(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
-    for silent in silent_sources(connection, now, _period(rule)):
-        if _watched(rule, silent.subject):
-            yield silent
-
-
 def silent_sources(connection: Connection, now: datetime, period: timedelta) -> Iterator[Met]:
     """Yield the sources that sent traces, but none for the ``period``; the value is the time since, in seconds."""
     for source, last_at in last_spans(connection).items():
@@ -191,16 +171,14 @@ def _missing_worker(connection: Connection, rule: AlertRule, _now: datetime) -> 
         )
 
 
-def _level(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
-    for figure in level_figures(connection, rule, now):
-        if figure.is_met:
-            yield Met(figure.subject, figure.sentence, figure.estimate.value)
-
-
 CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
     {
         AlertCondition.ALARM: Condition(
-            "An alarm of a rate, a trend or a judge's model is open.", _alarm
+            "An alarm of a rate, a trend or a judge's model is open.",
+            lambda connection, _rule, _now: (
+                Met(f"alarm {each.alarm.id}", alarm_sentence(each))
+                for each in open_alarms(connection)
+            ),
         ),
         AlertCondition.OLD_FLAGS: Condition(
             "More open flags than the threshold are older than the period.",
@@ -234,7 +212,11 @@ CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
         ),
         AlertCondition.SILENT_SOURCE: Condition(
             "A source that sent traces has sent none for the period.",
-            _silent_source,
+            lambda connection, rule, now: (
+                source
+                for source in silent_sources(connection, now, _period(rule))
+                if _watched(rule, source.subject)
+            ),
             period="1h",
             subject="source",
         ),
@@ -248,7 +230,9 @@ CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
         AlertCondition.LEVEL: Condition(
             "The mean of a score, or the share of low groundedness, of the newest answers is above or below the "
             "threshold.",
-            _level,
+            lambda connection, rule, now: (
+                figure for figure in level_figures(connection, rule, now) if figure.is_met
+            ),
             "score or %",
             subject="slice",
         ),

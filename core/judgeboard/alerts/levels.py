@@ -81,16 +81,21 @@ def slice_of(text: str) -> RowFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelFigure:
-    """The figure of one slice (``subject``, "" for all answers) with a sentence; without a value it has too few."""
+class Met:
+    """A subject that meets the condition of a rule now, with the figure and a sentence about it.
+
+    A level rule has one for each of its slices ("" for all answers), whether it ``is_met`` or not.
+    It counts ``n`` answers; without a ``value``, these are too few.
+    """
 
     subject: str
-    estimate: Estimate
-    is_met: bool
     sentence: str
+    value: float | None = None
+    n: int = 0
+    is_met: bool = True
 
 
-def level_figures(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[LevelFigure]:
+def level_figures(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
     """Yield the figure of each slice of a level rule now.
 
     Only the answers with the `NEWEST` highest ids are read, however large the log is. Answers with
@@ -117,12 +122,8 @@ def level_figures(connection: Connection, rule: AlertRule, now: datetime) -> Ite
     for subject in rule.subjects or ("",):
         where = slice_of(subject) if subject else RowFilter()
         if judge is None:
-            yield LevelFigure(
-                subject,
-                unmeasured(0, "no answer is judged yet"),
-                False,
-                "The primary judge has not judged an answer yet.",
-            )
+            missing = "The primary judge has not judged an answer yet."
+            yield Met(subject, missing, is_met=False)
             continue
         newest = newest_values(
             connection,
@@ -134,10 +135,25 @@ def level_figures(connection: Connection, rule: AlertRule, now: datetime) -> Ite
             metadata=where.metadata,
         )
         inside, left_out = _window(newest, level, days, today)
-        estimate = _estimate(measure, newest.at(inside))
+        values = newest.at(inside)
+        n = len(values.values)
+        estimate = unmeasured(n, note("few_answers", n=n, least=LEAST_ANSWERS).text)
+        if n >= LEAST_ANSWERS:
+            total, squares = float(values.values.sum()), float(values.values @ values.values)
+            grouped = GroupedValues(values.days, values.values, values.evidence_groups)
+            sums = PeriodSums((0,), (n,), (total,), (squares,))
+            (estimate,) = measure.estimates(sums, grouped.window_effect())
         whose = f"{judge} with {subject}" if subject else f"{judge}"
+        name = f"{measure.words} of {whose}"
         yield _figure(
-            rule, level, subject, estimate, f"{measure.words} of {whose}", window, left_out, measure
+            rule,
+            level,
+            subject,
+            estimate,
+            f"{name[0].upper()}{name[1:]}",
+            window,
+            left_out,
+            measure,
         )
 
 
@@ -170,33 +186,22 @@ def _window(
     return inside, f" Left out: {words}." if words else ""
 
 
-def _estimate(measure: Measure, values: NewestValues) -> Estimate:
-    n = len(values.values)
-    if n < LEAST_ANSWERS:
-        return unmeasured(n, note("few_answers", n=n, least=LEAST_ANSWERS).text)
-    total, squares = float(values.values.sum()), float(values.values @ values.values)
-    effect = GroupedValues(values.days, values.values, values.evidence_groups).window_effect()
-    (estimate,) = measure.estimates(PeriodSums((0,), (n,), (total,), (squares,)), effect)
-    return estimate
-
-
 def _figure(
     rule: AlertRule,
     level: Level,
     subject: str,
     estimate: Estimate,
-    figure: str,
+    name: str,
     days_window: str | None,
     left_out: str,
     measure: Measure,
-) -> LevelFigure:
-    name = f"{figure[0].upper()}{figure[1:]}"
+) -> Met:
     if estimate.value is None:
         where = "" if days_window is None else f" in {days_window}"
         unknown = note(
             "level_unknown", figure=f"{name}{where}", reason=estimate.reason or "unknown"
         )
-        return LevelFigure(subject, estimate, False, f"{unknown.text}{left_out}")
+        return Met(subject, f"{unknown.text}{left_out}", n=estimate.n, is_met=False)
     threshold = (rule.threshold or 0.0) / (100 if measure.is_share else 1)
     away = estimate.value - threshold if level.direction == "above" else threshold - estimate.value
     value = percent_words(estimate) if measure.is_share else number_words(estimate)
@@ -207,4 +212,4 @@ def _figure(
     if days_window is not None:
         window, limit = days_window, f"n = {estimate.n:,}; {limit}"
     known = note("level", figure=f"{name} in {window}", value=value, limit=limit)
-    return LevelFigure(subject, estimate, away > TIE, f"{known.text}{left_out}")
+    return Met(subject, f"{known.text}{left_out}", estimate.value, estimate.n, away > TIE)

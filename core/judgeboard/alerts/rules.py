@@ -121,10 +121,8 @@ def _level(written: WrittenRule) -> tuple[float, Level]:
 
 
 def _limits(written: WrittenRule, condition: Condition) -> tuple[float | None, str | None]:
-    for field in _OF_LEVELS:
-        if getattr(written, field) is not None:
-            raise BadInput(f"{field}: the condition {written.when} does not use it: leave it out")
     for field, value, known in (
+        *((field, getattr(written, field), None) for field in _OF_LEVELS),
         ("above", written.above, condition.unit),
         ("after", written.after, condition.period),
         ("only", written.only or None, condition.subject),

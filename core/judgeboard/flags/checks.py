@@ -87,20 +87,6 @@ def _text(wanted: Any, what: str) -> str:
     return wanted
 
 
-def _equals(wanted: Any, answer: str, _passages: Passages) -> str | None:
-    same = answer.strip() == _text(wanted, "a text").strip()
-    return None if same else "the answer is a different text"
-
-
-def _regex(wanted: Any, answer: str, _passages: Passages) -> str | None:
-    return None if _matches(_text(wanted, "a pattern"), answer) else "no match in the answer"
-
-
-def _not_regex(wanted: Any, answer: str, _passages: Passages) -> str | None:
-    matches = _matches(_text(wanted, "a pattern"), answer)
-    return "a match in the answer" if matches else None
-
-
 def _matches(pattern: str, text: str) -> bool:
     """Return whether RE2 finds the pattern. Python's `re` could take years for some patterns (backtracking)."""
     import pyarrow.compute
@@ -256,9 +242,17 @@ def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> 
 
 CHECKS: Mapping[str, Callable[[Any, str, Passages], str | None]] = MappingProxyType(
     {
-        "equals": _equals,
-        "regex": _regex,
-        "not_regex": _not_regex,
+        "equals": lambda wanted, answer, _passages: (
+            None
+            if answer.strip() == _text(wanted, "a text").strip()
+            else "the answer is a different text"
+        ),
+        "regex": lambda wanted, answer, _passages: (
+            None if _matches(_text(wanted, "a pattern"), answer) else "no match in the answer"
+        ),
+        "not_regex": lambda wanted, answer, _passages: (
+            "a match in the answer" if _matches(_text(wanted, "a pattern"), answer) else None
+        ),
         "json_schema": _json_schema,
         "length": _length,
         "refusal": _refusal,

@@ -95,13 +95,6 @@ def _is_low(judged: JudgeSignal, threshold: float) -> bool:
     return rounded(judged.groundedness) < rounded(threshold)
 
 
-def _needs_texts(signals: Signals, thresholds: Thresholds) -> bool:
-    primary = signals.primary
-    if not thresholds.excuse_refusals or primary is None:
-        return False
-    return _is_low(primary, thresholds.cuts.of(signals.query_type))
-
-
 def uncertain_verdict(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer whose verdict by the primary judge needs a review, because the judge is not sure enough.
 
@@ -182,11 +175,6 @@ def feedback_gap(signals: Signals, thresholds: Thresholds) -> Reason | None:
         "gap": gap,
     }
     return _of_primary("feedback_gap", judged, gap / 3, details, thresholds.feedback_gap)
-
-
-def _feedback_gap_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
-    user = f"{_rating_words(details)} ({shown(details['user_quality'])})"
-    return f"User: {user}; judge: quality {details['quality']}"
 
 
 def _rating_words(details: Mapping[str, Any]) -> str:
@@ -294,15 +282,6 @@ def _values_words(values: Mapping[str, float | str]) -> str:
     )
 
 
-def _still_disagree(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether the judges in a flag's first pair still differ on the measure of that pair."""
-    first = stored["pairs"][0]
-    return any(
-        (pair["judges"], pair["measure"]) == (first["judges"], first["measure"])
-        for pair in now["pairs"]
-    )
-
-
 def supreme_disagrees(signals: Signals, _thresholds: Thresholds) -> tuple[Reason, ...]:
     """Flags a judgment that a supreme judge finds wrong.
 
@@ -316,7 +295,11 @@ def supreme_disagrees(signals: Signals, _thresholds: Thresholds) -> tuple[Reason
             severity=1.0,  # as for two different labels: a mark has no degrees
             details={
                 "judge": mark.audited.title,
-                "said": _said(mark.audited),
+                "said": {
+                    measure: value
+                    for measure in ("label", "groundedness", "quality")
+                    if (value := getattr(mark.audited, measure)) is not None
+                },
                 "supremes": list(mark.supremes),
             },
             fingerprint=mark.audited.fingerprint,
@@ -326,17 +309,6 @@ def supreme_disagrees(signals: Signals, _thresholds: Thresholds) -> tuple[Reason
         )
         for mark in signals.marks
     )
-
-
-def _said(judged: JudgeSignal) -> dict[str, Any]:
-    label = None if judged.label is None else judged.label.value
-    values = {"label": label, "groundedness": judged.groundedness, "quality": judged.quality}
-    return {measure: value for measure, value in values.items() if value is not None}
-
-
-def _supreme_disagrees_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
-    verdict = f"{details['judge']} ({_values_words(details['said'])})"
-    return f"Wrong: {verdict}. Marked by: {listed_words(details['supremes'])}"
 
 
 _HTTP = re.compile(r"http_(\d{3})")
@@ -448,11 +420,22 @@ _OURS: tuple[Rule, ...] = (
         low_groundedness,
         partial(_at_threshold, "groundedness"),
         reads_texts=True,
-        texts_for=_needs_texts,
+        texts_for=lambda signals, thresholds: (
+            thresholds.excuse_refusals
+            and signals.primary is not None
+            and _is_low(signals.primary, thresholds.cuts.of(signals.query_type))
+        ),
     ),
     Rule(UNCERTAIN_VERDICT, uncertain_verdict, partial(_at_threshold, "confidence")),
     Rule("low_quality", low_quality, partial(_at_threshold, "quality")),
-    Rule("feedback_gap", feedback_gap, _feedback_gap_words),
+    Rule(
+        "feedback_gap",
+        feedback_gap,
+        lambda details, _params: (
+            f"User: {_rating_words(details)} ({shown(details['user_quality'])}); "
+            f"judge: quality {details['quality']}"
+        ),
+    ),
     Rule(
         "poor_rating",
         poor_rating,
@@ -461,11 +444,23 @@ _OURS: tuple[Rule, ...] = (
             (stored["feedback"], stored["value"]) == (now["feedback"], now["value"])
         ),
     ),
-    Rule(JUDGES_DISAGREE, judges_disagree, _judges_disagree_words, holds=_still_disagree),
+    Rule(
+        JUDGES_DISAGREE,
+        judges_disagree,
+        _judges_disagree_words,
+        # The judges in a flag's first pair still differ on the measure of that pair.
+        holds=lambda stored, now: any(
+            all(pair[name] == stored["pairs"][0][name] for name in ("judges", "measure"))
+            for pair in now["pairs"]
+        ),
+    ),
     Rule(
         SUPREME_DISAGREES,
         supreme_disagrees,
-        _supreme_disagrees_words,
+        lambda details, _params: (
+            f"Wrong: {details['judge']} ({_values_words(details['said'])}). "
+            f"Marked by: {listed_words(details['supremes'])}"
+        ),
         each_judge=True,
         holds=lambda stored, now: set(stored["supremes"]) <= set(now["supremes"]),
     ),

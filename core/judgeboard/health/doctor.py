@@ -67,7 +67,26 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
             yield Finding(
                 ok=ok, what="integrity", value=value, fix=fix if integrity.faults else None
             )
-            yield from _hash_findings(store)
+            with store.reading() as connection:
+                hashed = compare_hashes(connection)
+            fix = "these texts changed outside Judgeboard, or the file is damaged: restore a backup"
+            compared = f"{hashed.compared:,} of {counted(hashed.answers, 'answer')}"
+            if hashed.differing:
+                rows = ", ".join(map(str, hashed.differing[:MOST_FAULTS]))
+                value = f"{len(hashed.differing):,} of {compared}: row {rows}"
+                yield Finding(
+                    ok=False, what="answers that differ from their hash", value=value, fix=fix
+                )
+            if hashed.versions:
+                value = ", ".join(hashed.versions[:MOST_FAULTS])
+                yield Finding(
+                    ok=False,
+                    what="judge versions that differ from their fingerprint",
+                    value=value,
+                    fix=fix,
+                )
+            if not hashed.differing and not hashed.versions:
+                yield Finding(ok=True, what="content compared with its hash", value=compared)
             yield from _settings_findings(store)
         except DamagedDatabase as error:
             yield Finding(ok=False, what="database", fix=str(error))
@@ -75,31 +94,23 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
         counts = f"{counted(answers, 'answer')}, {counted(open_flags, 'open flag')}"
         yield Finding(ok=True, what=f"database {store.shown_url}", value=counts)
     if store.is_sqlite:
-        yield from _check_readers(Path(str(store.engine.url.database)))
+        # Warn if all users of this machine can read the database. Sharing it with a group is no finding.
+        file = Path(str(store.engine.url.database))
+        mode = file.stat().st_mode
+        if mode & S_IROTH:
+            fix = f"chmod o-rwx {shlex.quote(str(file))}*"
+            yield Finding(
+                ok=True,
+                what="all users of this machine can read the database",
+                value=filemode(mode),
+                fix=fix,
+            )
     if answers == 0:
         yield Finding(
             ok=False,
             what="no answers yet",
             fix="`judgeboard import FILE`, or `judgeboard quickstart`",
         )
-
-
-def _hash_findings(store: Store) -> Iterator[Finding]:
-    with store.reading() as connection:
-        hashed = compare_hashes(connection)
-    fix = "these texts changed outside Judgeboard, or the file is damaged: restore a backup"
-    compared = f"{hashed.compared:,} of {counted(hashed.answers, 'answer')}"
-    if hashed.differing:
-        rows = ", ".join(map(str, hashed.differing[:MOST_FAULTS]))
-        value = f"{len(hashed.differing):,} of {compared}: row {rows}"
-        yield Finding(ok=False, what="answers that differ from their hash", value=value, fix=fix)
-    if hashed.versions:
-        value = ", ".join(hashed.versions[:MOST_FAULTS])
-        yield Finding(
-            ok=False, what="judge versions that differ from their fingerprint", value=value, fix=fix
-        )
-    if not hashed.differing and not hashed.versions:
-        yield Finding(ok=True, what="content compared with its hash", value=compared)
 
 
 def _settings_findings(store: Store) -> Iterator[Finding]:
@@ -134,19 +145,6 @@ def plugin_finding(plugin: Plugin) -> Finding:
     what = f"plugin {plugin.name} ({plugin.group}) of {plugin.source}"
     fix = None if plugin.fault is None else "install a version that works, or remove the package"
     return Finding(ok=plugin.fault is None, what=what, value=plugin.fault, fix=fix)
-
-
-def _check_readers(file: Path) -> Iterator[Finding]:
-    """Warn if all users of this machine can read the database. Sharing it with a group is no finding."""
-    mode = file.stat().st_mode
-    if mode & S_IROTH:
-        fix = f"chmod o-rwx {shlex.quote(str(file))}*"
-        yield Finding(
-            ok=True,
-            what="all users of this machine can read the database",
-            value=filemode(mode),
-            fix=fix,
-        )
 
 
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:

@@ -307,8 +307,16 @@ def levels_of(name: str, value_counts: health.ValueCounts) -> LevelCounts:
         return LevelCounts(
             (Label.HALLUCINATED.value, Label.GROUNDED.value), _binned(value_counts, 0, 1, 1)
         )
-    low, high = {"groundedness": (0, 1), "quality": (1, 4)}.get(name) or _ends(value_counts)
     values = value_counts.values
+    ends = {"groundedness": (0, 1), "quality": (1, 4)}.get(name)
+    if ends is None:
+        # The ends of the scale as it is written, further apart if there are scores outside it.
+        match = _SCALE.fullmatch(value_counts.scale or "")
+        seen = int(np.floor(values.min())), int(np.ceil(values.max()))
+        low, high = (int(match[1]), int(match[2])) if match else seen
+        low = min(low, seen[0])
+        ends = low, min(max(high, seen[1]), low + _MOST_LEVELS - 1)
+    low, high = ends
     if name == "groundedness" or (high - low == 1 and bool((values != np.rint(values)).any())):
         names = tuple(f"about {low + tenth / 10:g}" for tenth in range(11))
         return LevelCounts(
@@ -328,14 +336,6 @@ def _possible(values: FloatArray, low: int, high: int, levels: int) -> int:
         ):
             return parts + 1
     return levels
-
-
-def _ends(value_counts: health.ValueCounts) -> tuple[int, int]:
-    match = _SCALE.fullmatch(value_counts.scale or "")
-    seen = int(np.floor(value_counts.values.min())), int(np.ceil(value_counts.values.max()))
-    low, high = (int(match[1]), int(match[2])) if match else seen
-    low, high = min(low, seen[0]), max(high, seen[1])
-    return (low, high) if high - low < _MOST_LEVELS else (low, low + _MOST_LEVELS - 1)
 
 
 def _binned(value_counts: health.ValueCounts, low: int, high: int, steps: int) -> IntArray:

@@ -29,7 +29,7 @@ from judgeboard.health.scores import (
 )
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.samples import scored_version
-from judgeboard.registry.methods import Registration, load_object, with_methods
+from judgeboard.registry.methods import load_object, with_methods
 from judgeboard.settings.model import load_settings
 from judgeboard.stats.estimates import percent_words, with_n
 from judgeboard.store.engine import Readable
@@ -56,20 +56,18 @@ _AFTER_METHODS: Mapping[str, Callable[[JudgeRecord], Check]] = {
 }
 
 
-def _of_method(method: Registration) -> Mapping[str, tuple[str | None, TitledCheck]]:
-    """Return the checks of a method, each with the place that shows how to make what it reads."""
-    if method.checks is None:
-        return {}
-    return {
-        name: (method.checks.maker, check)
-        for name, check in load_object(method.checks.checks).items()
-    }
-
-
+# The checks of methods, each with the place that shows how to make what it reads.
 _OF_METHODS = with_methods(
     "check",
     dict[str, tuple[str | None, TitledCheck]](),
-    _of_method,
+    lambda method: (
+        {}
+        if method.checks is None
+        else {
+            name: (method.checks.maker, check)
+            for name, check in load_object(method.checks.checks).items()
+        }
+    ),
     reserved=(*_BEFORE_METHODS, *_AFTER_METHODS),
 )
 CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(

@@ -174,7 +174,12 @@ def agreement_of(
     if choice.of == "repeats":
         result = of_repeats(connection, choice)
     else:
-        source = source or _load(connection, choice)
+        grade = choice.grade or "label"
+        source = source or (
+            PairRatings(connection, choice)
+            if choice.unit == "pairs"
+            else AnswerRatings(PairSource(connection, choice.counted, grade), grade)
+        )
         if choice.of == "people":
             result = _people(choice, source)
         elif choice.of == "judges":
@@ -235,13 +240,6 @@ def stand_in_test(
     source = AnswerRatings(PairSource(connection, counted, grade), grade)
     verdicts, people = source.with_people(version)
     return alternative_annotator_test(verdicts, people.ratings, epsilon)
-
-
-def _load(connection: Connection, choice: AgreementChoice) -> Source:
-    if choice.unit == "pairs":
-        return PairRatings(connection, choice)
-    grade = choice.grade or "label"
-    return AnswerRatings(PairSource(connection, choice.counted, grade), grade)
 
 
 def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
@@ -424,6 +422,10 @@ class _JudgeFigures:
             left_out = {"hidden": in_all.hidden} | left_out
         graded = {f"graded_{name}": each for name, each in self._graded.items()}
         answers = None if in_all is None else in_all.described
+        statistics = with_accuracy(self._of_pairs) | order_statistics(self._compared.comparisons)
+        if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
+            of_numbers = judge_statistics(numbers, choice.unit, self._human)
+            statistics = _with_numbers(statistics, of_numbers.estimates)
         return AgreementResult(
             about=About(
                 judges=(version.title,),
@@ -440,7 +442,7 @@ class _JudgeFigures:
             ),
             headline=self._headline(),
             rows=(
-                *rows_of(self._of_pairs.n, self._statistics() | graded, answers=answers),
+                *rows_of(self._of_pairs.n, statistics | graded, answers=answers),
                 *self._slices(of_slices),
             ),
             of=choice.of,
@@ -455,16 +457,6 @@ class _JudgeFigures:
             alt_tests=tests,
             parts=tuple(part_of("classes", "class", self._of_pairs.classes)),
         )
-
-    def _statistics(self) -> Statistics:
-        statistics = with_accuracy(self._of_pairs) | order_statistics(self._compared.comparisons)
-        if (
-            isinstance(self._source, PairRatings)
-            and (numbers := self._source.compared_numbers(self._version)).n
-        ):
-            of_numbers = judge_statistics(numbers, self._choice.unit, self._human)
-            statistics = _with_numbers(statistics, of_numbers.estimates)
-        return statistics
 
     def _calibration(self) -> tuple[Tenth, ...] | None:
         pairs = self._compared

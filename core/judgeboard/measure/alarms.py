@@ -140,7 +140,19 @@ def _row(
     by: str,
     at: datetime,
 ) -> Alarm:
-    explanation = _size_words(change)
+    before, after = change.before, change.after
+    explanation = (
+        "The size of the change is not known well: there are too few labels for an interval."
+    )
+    if (
+        before.value is not None
+        and after.value is not None
+        and before.low is not None
+        and after.low is not None
+    ):
+        # "It rose by 33 points [19, 46].", with the 95 % interval of the size.
+        size = measured(abs(after.value - before.value), before.n + after.n, extent(change))
+        explanation = f"It {change.direction} by {points_words(size)}."
     if rates is not None:
         code = error_code(rates)
         explanation += f" {note(code, part=query_type, day=change.from_day).text}"
@@ -153,21 +165,12 @@ def _row(
         seen_day=change.seen_day,
         evidence=change.evidence,
         evidence_limit=monitor.limit,
-        rate_before=change.before.value or 0.0,
-        rate_after=change.after.value or 0.0,
+        rate_before=before.value or 0.0,
+        rate_after=after.value or 0.0,
         explanation=explanation,
         by=by,
         at=at,
     )
-
-
-def _size_words(change: Change) -> str:
-    """Return "It rose by 33 points [19, 46].", with the 95 % interval of the size of a change."""
-    before, after = change.before, change.after
-    if before.value is None or after.value is None or before.low is None or after.low is None:
-        return "The size of the change is not known well: there are too few labels for an interval."
-    size = measured(abs(after.value - before.value), before.n + after.n, extent(change))
-    return f"It {change.direction} by {points_words(size)}."
 
 
 def _new_models(connection: Connection, by: str, at: datetime) -> list[Alarm]:

@@ -90,11 +90,21 @@ def cell_places(scale: Scale, values: FloatArray) -> IntArray:
 
 def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
     """Return the ids of the answers that the figure of a cell counts."""
-    ids = np.unique(
-        _ids_of_judge(connection, cell)
-        if cell.raters == "judge"
-        else _ids_of_raters(connection, cell)
-    )
+    if cell.raters == "judge":
+        pairs = PairSource(connection, cell.counted).pairs(cell.first, cell.grade)
+        inside = np.ones(pairs.n, dtype=np.bool_)
+        names = cell_names(cell.grade)
+        for name, values in ((cell.people, pairs.people), (cell.judge, pairs.judge)):
+            if name is not None:
+                inside &= cell_places(pairs.scale, values) == names.index(name)
+        if cell.score is not None:
+            scored = ~np.isnan(pairs.scores)
+            scores = np.where(scored, pairs.scores, 0.0)
+            inside &= scored & (tenths(scores) == _TENTHS.index(cell.score))
+        ids = pairs.response_ids[inside]
+    else:
+        ids = _ids_of_raters(connection, cell)
+    ids = np.unique(ids)
     if cell.by is not None:
         slices = dict(slices_of(connection, "responses", cell.by, ids))
         ids = ids[slices.get(cell.slice or "", np.zeros(len(ids), dtype=np.bool_))]
@@ -144,22 +154,6 @@ def _value_words(grade: GradeName, name: str | None) -> str | None:
 
 def _tenth_words(name: str) -> str:
     return f"{name} to {float(name) + 1 / TENTHS:.1f}"
-
-
-def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
-    source = PairSource(connection, cell.counted)
-    pairs = source.pairs(cell.first, cell.grade)
-    inside = np.ones(pairs.n, dtype=np.bool_)
-    names = cell_names(cell.grade)
-    for name, values in ((cell.people, pairs.people), (cell.judge, pairs.judge)):
-        if name is not None:
-            inside &= cell_places(pairs.scale, values) == names.index(name)
-    if cell.score is not None:
-        scored = ~np.isnan(pairs.scores)
-        inside &= scored & (
-            tenths(np.where(scored, pairs.scores, 0.0)) == _TENTHS.index(cell.score)
-        )
-    return pairs.response_ids[inside]
 
 
 def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:

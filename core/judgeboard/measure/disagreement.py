@@ -11,7 +11,7 @@ from judgeboard.measure.choice import GradeName
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import PairSource, RatingPairs
 from judgeboard.measure.result import About, Result, Row
-from judgeboard.stats.arrays import FloatArray, IntArray
+from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.issues import modes_of_answers
 from judgeboard.store.reviews import Review
@@ -90,7 +90,16 @@ def disagreement_page(
         listed = (cell_places(pairs.scale, pairs.people) == cell[0]) & (
             cell_places(pairs.scale, pairs.judge) == cell[1]
         )
-    order = _worst_first(pairs, difference, np.flatnonzero(listed))
+    # Listed rows by difference (rounded: float noise must not order a page), then by id.
+    rows = np.flatnonzero(listed)
+    steps = np.rint(np.abs(difference[rows]) / (2 * HALF_STEP)).astype(np.int64)
+    # All differing labels are equally far apart: the scores that are furthest from 0.5 come first.
+    sure = (
+        np.abs(np.nan_to_num(pairs.scores[rows], nan=0.5) - 0.5)
+        if grade == "label"
+        else np.zeros(len(rows))
+    )
+    order = rows[np.lexsort((pairs.response_ids[rows], -sure, -steps))]
     shown = order[:limit]
     axis = cell_names(grade)
     k = len(axis)
@@ -139,18 +148,6 @@ def missed_modes(source: PairSource, version_id: int) -> Result:
         headline=note("untagged", untagged=len(misses) - len(modes), bad=len(misses)),
         rows=tuple(Row.of("missed", mode, each) for mode, each in zip(order, shares, strict=True)),
     )
-
-
-def _worst_first(pairs: RatingPairs, difference: FloatArray, rows: IntArray) -> IntArray:
-    """Return rows by difference (rounded: float noise must not order a page), then by id."""
-    apart = np.rint(np.abs(difference[rows]) / (2 * HALF_STEP)).astype(np.int64)
-    # All differing labels are equally far apart: the scores that are furthest from 0.5 come first.
-    sure = (
-        np.abs(np.nan_to_num(pairs.scores[rows], nan=0.5) - 0.5)
-        if pairs.scale.grade == "label"
-        else np.zeros(len(rows))
-    )
-    return rows[np.lexsort((pairs.response_ids[rows], -sure, -apart))]
 
 
 def _rows(

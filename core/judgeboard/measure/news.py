@@ -46,7 +46,11 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
         return None
     change, panel = max(
         changes,
-        key=lambda each: (each[0].from_day, each[1].query_type != ALL_ANSWERS, _size(each[0])),
+        key=lambda each: (
+            each[0].from_day,
+            each[1].query_type != ALL_ANSWERS,
+            abs((each[0].after.value or 0.0) - (each[0].before.value or 0.0)),
+        ),
     )
     is_whole = panel.query_type == ALL_ANSWERS
     coincidences = [*_coincidences(connection, trend, panel, change)]
@@ -80,10 +84,6 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
         ),
         caveats=(note("coincidences"),) if coincidences else (),
     )
-
-
-def _size(change: Change) -> float:
-    return abs((change.after.value or 0.0) - (change.before.value or 0.0))
 
 
 def _coincidences(

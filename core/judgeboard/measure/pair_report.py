@@ -1,7 +1,7 @@
 """A judge's comparisons of pairs: figures by slice and aspect, and lists of pairs."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from sqlalchemy import Connection
@@ -155,7 +155,9 @@ class ComparedPairs:
             return ()
         by_query_type = len(self.query_types) > 1 if by_query_type is None else by_query_type
         results = []
-        for aspect in self._chosen(aspects):
+        for aspect in sorted(self.aspects):
+            if aspects and aspect not in aspects:
+                continue
             of_aspect, rows, caveats = self._of_aspect(aspect), list[Row](), list[Note]()
             for name in (ALL, *(self.query_types if by_query_type else ())):
                 part = [row for row in of_aspect if name in {ALL, row.query_type}]
@@ -200,9 +202,6 @@ class ComparedPairs:
             for line in lines
             if line.listed_as(listed) and (not query_types or line.query_type in query_types)
         )
-
-    def _chosen(self, aspects: Sequence[str]) -> list[str]:
-        return [aspect for aspect in sorted(self.aspects) if not aspects or aspect in aspects]
 
     def _of_aspect(self, aspect: str) -> list[comparisons.BothOrders]:
         """Return the rows of an aspect. The gold preference is overall, so other aspects have none."""
@@ -276,7 +275,7 @@ def _figures(
         bool(known) and vote is not None and vote.majority is None
         for known, vote in zip(has_verdict, votes, strict=True)
     )
-    counts = asdict(verdicts.counts()) | {"people_split": split}
+    counts = verdicts.counts() | {"people_split": split}
     figures = {name: Estimate(n, n=len(rows)) for name, n in counts.items()}
     figures |= {
         "changed_with_order": verdicts.changed_with_order(),

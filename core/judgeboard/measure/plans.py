@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.errors import BadInput
 from judgeboard.measure.alarms import share_changes
-from judgeboard.measure.all_answers import ToLabel, judged_sample, labels_to_narrow, what_to_label
+from judgeboard.measure.all_answers import judged_sample, labels_to_narrow, what_to_label
 from judgeboard.measure.label_plans import (
     EXACT,
     QUESTIONS,
@@ -316,28 +316,32 @@ def _completed(
     goal: PlanGoal, need: PlanNeed, pilot: _Pilot, where: RowFilter | None = None
 ) -> Result:
     """Return a plan with its strata, and the answers that come first."""
-    first = _to_label_first(goal, need, pilot, where)
-    return plan_result(
-        goal, need, tuple(_strata(pilot, need.more)), extras=pilot.sample.extras, first=first
-    )
-
-
-def _to_label_first(
-    goal: PlanGoal, need: PlanNeed, pilot: _Pilot, where: RowFilter | None
-) -> ToLabel | None:
-    """Return what to label before the plan: the open answers of the random sample, if a part has no label that counts.
-
-    A sample with more open answers than the plan does not come first, unless some of its labels
-    wait for the others.
-    """
-    first = what_to_label(
-        pilot.sample, least=MIN_PAIRS if goal.question == "kappa" else 1, where=where
-    )
-    if first is None or goal.name is not None or need.shows_nothing(goal.reach):
-        return None
-    if first.queue is not None:  # the plan has labels of all parts
-        return None
-    return first if first.uncounted or first.waiting <= need.more or not need.more else None
+    sample = pilot.sample
+    # What to label before the plan: the open answers of the random sample, if a part has no label
+    # that counts. A sample with more open answers than the plan does not come first, unless some of
+    # its labels wait for the others.
+    least = MIN_PAIRS if goal.question == "kappa" else 1
+    first = what_to_label(sample, least=least, where=where)
+    if first is not None and (
+        goal.name is not None
+        or need.shows_nothing(goal.reach)
+        or first.queue is not None  # the plan has labels of all parts
+        or (0 < need.more < first.waiting and not first.uncounted)
+    ):
+        first = None
+    left = [each.answers - each.labelled for each in sample.counts]
+    drawn = allocated(need.more, left, least=LEAST_OF_STRATUM)
+    rows = [
+        Row(figure, stratum_title(name, sample.strata), value, n=each.labelled)
+        for name, each, free, more in zip(sample.strata, sample.counts, left, drawn, strict=True)
+        for figure, value in (
+            ("answers", each.answers),
+            ("labelled", each.labelled),
+            ("more", more),
+            ("inclusion_probability", more / free if free else 1.0),
+        )
+    ]
+    return plan_result(goal, need, rows, extras=sample.extras, first=first)
 
 
 def _pilot(sample: SampledLabels) -> _Pilot:
@@ -397,7 +401,13 @@ def _for_rate(goal: PlanGoal, pilot: _Pilot, more: int | None = None) -> PlanNee
         return width(more, effect_of(more))
 
     reach, is_given = goal.reach, more is not None
-    narrow = _narrow_enough(goal, pilot) if more is None else None
+    narrow = None
+    if more is None and pilot.is_known:
+        # The interval of `judgeboard labels rate` may reach the goal already.
+        of_rate, _ = sample_rate(pilot.sample, goal.target)
+        if of_rate.low is not None and of_rate.high is not None:
+            half = (of_rate.high - of_rate.low) / 2
+            narrow = half if half <= goal.reach else None
     if narrow is not None:
         more = 0
     elif more is None:
@@ -424,15 +434,6 @@ def _for_rate(goal: PlanGoal, pilot: _Pilot, more: int | None = None) -> PlanNee
         correlation=correlation if pilot.answers_per_group > 1 else None,
         correlation_from=known_from,
     )
-
-
-def _narrow_enough(goal: PlanGoal, pilot: _Pilot) -> float | None:
-    """Return the half-width of the interval of `judgeboard labels rate`, if it reaches the goal already, else None."""
-    of_rate, _ = sample_rate(pilot.sample, goal.target)
-    if not pilot.is_known or of_rate.low is None or of_rate.high is None:
-        return None
-    half = (of_rate.high - of_rate.low) / 2
-    return half if half <= goal.reach else None
 
 
 def _for_judges(goal: PlanGoal, both: BothJudged, rows: IntArray | None) -> Result:
@@ -465,23 +466,6 @@ def _for_judges(goal: PlanGoal, both: BothJudged, rows: IntArray | None) -> Resu
         differing=differing,
     )
     return plan_result(goal, need)
-
-
-def _strata(pilot: _Pilot, more: int) -> Iterator[Row]:
-    """Yield the numbers of each stratum, and the ``inclusion_probability`` of its answers without a label."""
-    names, counts = pilot.sample.strata, pilot.sample.counts
-    left = [each.answers - each.labelled for each in counts]
-    drawn = allocated(more, left, least=LEAST_OF_STRATUM)
-    for name, each, free, n in zip(names, counts, left, drawn, strict=True):
-        title, probability = stratum_title(name, names), n / free if free else 1.0
-        numbers = {
-            "answers": each.answers,
-            "labelled": each.labelled,
-            "more": n,
-            "inclusion_probability": probability,
-        }
-        for figure, value in numbers.items():
-            yield Row(figure, title, value, n=each.labelled)
 
 
 def plan_versions(connection: Connection, names: Sequence[str] = ()) -> tuple[StoredVersion, ...]:

@@ -34,9 +34,24 @@ from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers, values_
 
 def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResult:
     """Return how far a judge agrees with itself, on the items with a usable verdict every time."""
-    return (
-        _of_pairs(connection, choice) if choice.unit == "pairs" else _of_answers(connection, choice)
-    )
+    if choice.unit == "pairs":
+        return _of_pairs(connection, choice)
+    title, versions = _versions(connection, choice)
+    repeated = repeated_answers(connection, [each.id for each in versions], choice.counted.where)
+    measure = _measure(repeated, title, choice.grade)
+    scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
+    more = {
+        name: getattr(measure, name)
+        for name in ("self_consistency", "spread", "icc", "cronbach_alpha")
+    }
+    values = (
+        measure.values - 1 if scale is QUALITY else measure.values
+    )  # positions among 1 to 4; labels are 0 or 1
+    raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
+    ratings = Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(values)))
+    left_out = {"incomplete": measure.incomplete, "no_value": measure.no_value}
+    result = _result(choice, ratings, title, versions, more, left_out)
+    return replace(result, caveats=(temperature_note(temperature_of(versions)),))
 
 
 def temperature_of(versions: Sequence[StoredVersion]) -> float | None:
@@ -97,25 +112,6 @@ def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> Answe
     )
 
 
-def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementResult:
-    title, versions = _versions(connection, choice)
-    repeated = repeated_answers(connection, [each.id for each in versions], choice.counted.where)
-    measure = _measure(repeated, title, choice.grade)
-    scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
-    more = {
-        name: getattr(measure, name)
-        for name in ("self_consistency", "spread", "icc", "cronbach_alpha")
-    }
-    notes = (temperature_note(temperature_of(versions)),)
-    values = (
-        measure.values - 1 if scale is QUALITY else measure.values
-    )  # positions among 1 to 4; labels are 0 or 1
-    raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
-    ratings = Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(values)))
-    left_out = {"incomplete": measure.incomplete, "no_value": measure.no_value}
-    return _result(choice, ratings, title, versions, more, left_out, notes)
-
-
 def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResult:
     known = versions_that_compared(connection)
     if choice.judge_versions:
@@ -148,16 +144,9 @@ def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResul
         "self_consistency": verdicts.self_consistency(),
         "first_position": verdicts.first_position(),
     }
-    return _result(
-        choice,
-        ratings,
-        version.title,
-        [version],
-        more,
-        {"incomplete": int((~both).sum())},
-        (),
-        aspect,
-    )
+    left_out = {"incomplete": int((~both).sum())}
+    result = _result(choice, ratings, version.title, [version], more, left_out)
+    return replace(result, aspect=aspect)
 
 
 def _result(
@@ -167,8 +156,6 @@ def _result(
     versions: Sequence[StoredVersion],
     more: Statistics,
     left_out: dict[str, int],
-    notes: tuple[Note, ...],
-    aspect: str | None = None,
 ) -> AgreementResult:
     result = of_raters(choice, ratings, more)
     return replace(
@@ -178,9 +165,7 @@ def _result(
             judges=tuple(each.title for each in versions),
             left_out=without_zeros(left_out),
         ),
-        aspect=aspect,
         title=title,
-        caveats=notes,
     )
 
 

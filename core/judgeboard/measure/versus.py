@@ -421,34 +421,25 @@ def _next_steps(contrast: Contrast, counts: PairedShares, logged: int | None) ->
     if command is not None and can_decide:
         yield note("label_differing", n=more, command=command)
     elif needed is None or needed <= answers or logged == answers:
-        # The error falls with the square root of the number of labels.
+        # The change that all labels show with a power of 80 %: the error falls with the square root
+        # of the number of labels.
         reach, by_lot = (
             (abs(counts.change.value or 0.0), needed) if needed else (contrast.within, as_good)
         )
         all_show = reach * math.sqrt(by_lot / answers) if by_lot else None
-        yield _labels_on_all(differing, all_show, command, differing / answers)
+        if command is None:
+            yield note("all_labelled", n=differing)
+        elif all_show is None:
+            yield note("label_all", n=differing, command=command)
+        elif all_show >= differing / answers:  # the largest change that is possible
+            yield note("labels_show_nothing", n=differing)
+        else:
+            change = max(round(100 * all_show), 1)
+            yield note("labels_show", n=differing, change=change, command=command)
     elif logged is None or logged >= needed:
         yield note("judge_more", needed=_rounded(needed), answers=answers)
     else:
         yield note("larger_log", needed=_rounded(needed), logged=logged)
-
-
-def _labels_on_all(
-    count: int, all_show: float | None, command: str | None, most: float = 1.0
-) -> Note:
-    """Return which change labels on all ``count`` things can show, or that more things are needed.
-
-    ``all_show`` is that change with a power of 80 % (None: unknown), ``most`` is the largest change
-    that is possible. ``command`` creates the queue of the labels that are missing, None if there
-    are none.
-    """
-    if command is None:
-        return note("all_labelled", n=count)
-    if all_show is not None and all_show >= most:
-        return note("labels_show_nothing", n=count)
-    if all_show is None:
-        return note("label_all", n=count, command=command)
-    return note("labels_show", n=count, change=max(round(100 * all_show), 1), command=command)
 
 
 def _rounded(count: int) -> int:

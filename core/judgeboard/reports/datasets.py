@@ -134,38 +134,6 @@ def _passages(response: Response) -> list[str] | None:
     return None if response.passages is None else list(response.passages)
 
 
-def _ragas(answer: ReviewedAnswer) -> dict[str, Any]:
-    response = answer.response
-    return {
-        "user_input": response.query,
-        "retrieved_contexts": _passages(response),
-        "response": response.answer,
-        "reference": answer.expected,
-        "metadata": answer.facts,
-    }
-
-
-def _deepeval(answer: ReviewedAnswer) -> dict[str, Any]:
-    response = answer.response
-    return {
-        "input": response.query,
-        "actual_output": response.answer,
-        "expected_output": answer.expected,
-        "retrieval_context": _passages(response),
-        "name": response.external_id,
-        "additional_metadata": answer.facts,
-    }
-
-
-def _phoenix(answer: ReviewedAnswer) -> dict[str, Any]:
-    response, expected = answer.response, answer.expected
-    return {
-        "input": {"question": response.query, "passages": _passages(response)},
-        "output": {} if expected is None else {"answer": expected},
-        "metadata": {**answer.facts, "logged_answer": response.answer},
-    }
-
-
 # The tag of a labelling configuration that has each grade, and its value in a result.
 _TAGS: Mapping[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
     "label": ("choices", lambda value: {"choices": [value]}),
@@ -195,14 +163,6 @@ def _label_studio(answer: ReviewedAnswer) -> dict[str, Any]:
         "reference": response.reference,
     }
     return {"data": data, "annotations": [{"result": result, "ground_truth": True}]}
-
-
-def _openai_evals(answer: ReviewedAnswer) -> dict[str, Any] | None:
-    return (
-        None
-        if answer.expected is None
-        else {"input": _prompt(answer.response), "ideal": answer.expected}
-    )
 
 
 def _dpo(answer: ReviewedAnswer) -> dict[str, Any] | None:
@@ -240,19 +200,52 @@ def _columns(texts: str, json: str) -> tuple[Column, ...]:
 
 SHAPES: Mapping[str, Shape] = {
     "ragas": Shape(
-        "jsonl", _columns("user_input response reference", "retrieved_contexts metadata"), _ragas
+        "jsonl",
+        _columns("user_input response reference", "retrieved_contexts metadata"),
+        lambda answer: {
+            "user_input": answer.response.query,
+            "retrieved_contexts": _passages(answer.response),
+            "response": answer.response.answer,
+            "reference": answer.expected,
+            "metadata": answer.facts,
+        },
     ),
     "deepeval": Shape(
         "json",
         _columns(
             "input actual_output expected_output name", "retrieval_context additional_metadata"
         ),
-        _deepeval,
+        lambda answer: {
+            "input": answer.response.query,
+            "actual_output": answer.response.answer,
+            "expected_output": answer.expected,
+            "retrieval_context": _passages(answer.response),
+            "name": answer.response.external_id,
+            "additional_metadata": answer.facts,
+        },
     ),
-    "phoenix": Shape("jsonl", _columns("", "input output metadata"), _phoenix),
+    "phoenix": Shape(
+        "jsonl",
+        _columns("", "input output metadata"),
+        lambda answer: {
+            "input": {
+                "question": answer.response.query,
+                "passages": _passages(answer.response),
+            },
+            "output": {} if answer.expected is None else {"answer": answer.expected},
+            "metadata": {**answer.facts, "logged_answer": answer.response.answer},
+        },
+    ),
     "label-studio": Shape("json", _columns("", "data annotations"), _label_studio),
     "openai-evals": Shape(
-        "jsonl", _columns("", "input ideal"), _openai_evals, "no expected answer"
+        "jsonl",
+        _columns("", "input ideal"),
+        lambda answer: (
+            None
+            if answer.expected is None
+            else {"input": _prompt(answer.response), "ideal": answer.expected}
+        ),
+        "no expected answer",
     ),
     "dpo": Shape("jsonl", _columns("", "prompt chosen rejected"), _dpo, _NOT_CORRECTED),
 }

@@ -215,18 +215,15 @@ def _summary(
         len(tested),
         reason="no interval: it counts people, and each person has a separate test",
     )
-    rho = leaving_out(_advantage(part, tested), *left_out)
-    return AlternativeAnnotatorTest(
-        epsilon, omega, rho, people, n, left_out, tests, passed=share >= 0.5
-    )
-
-
-def _advantage(part: Comparison, tested: list[int]) -> Estimate:
-    """Return the mean over people of how often the judge wins. An item affects all people who rated it."""
+    # The mean over people of how often the judge wins. An item affects all people who rated it.
     compared, wins = part.compared[:, tested], part.judge_wins[:, tested]
     rows = np.asarray(compared.any(axis=1))
     compared, wins = compared[rows], wins[rows]
-    n, of_person = len(compared), compared.sum(axis=0)
+    of_person = compared.sum(axis=0)
     means = wins.sum(axis=0) / of_person
-    influence = (np.where(compared, wins - means, 0.0) * (n / of_person)).mean(axis=1)
-    return share_estimate(float(means.mean()), influence, part.people.groups.at(rows))
+    influence = (np.where(compared, wins - means, 0.0) * (len(compared) / of_person)).mean(axis=1)
+    mean = share_estimate(float(means.mean()), influence, part.people.groups.at(rows))
+    rho = leaving_out(mean, *left_out)
+    return AlternativeAnnotatorTest(
+        epsilon, omega, rho, people, n, left_out, tests, passed=share >= 0.5
+    )

@@ -10,7 +10,7 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
 from judgeboard.stats.estimates import measured, unmeasured, within_range
 from judgeboard.stats.intervals import mean_estimate
-from judgeboard.stats.paired import MeanChange, PairedShares, after_looks, paired_shares
+from judgeboard.stats.paired import PairedShares, after_looks, p_of_change, paired_shares
 from judgeboard.stats.significance import holm, mcnemar
 from judgeboard.stats.thresholds import wrong_bound
 
@@ -87,7 +87,7 @@ def anchor_change(
         p_values["direction"] = mcnemar(to_good, to_bad)
     if agreement.n and agreement.p_mcnemar is not None:
         p_values["agreement"] = agreement.p_mcnemar
-    p_score = MeanChange(shift, of_scores.count - 1).p if of_scores.count > 1 else None
+    p_score = p_of_change(shift, of_scores.count - 1) if of_scores.count > 1 else None
     if p_score is not None:
         p_values["score"] = p_score
     if n and repeats is not None and repeats.n:

@@ -213,7 +213,17 @@ def alpha(ratings: Ratings, metric: Metric) -> Estimate:
 def alpha_of_tables(tables: FloatArray, metric: Metric) -> FloatArray:
     """Return alpha of two raters, shape (...), from tables of shape (..., k, k); NaN if all values are equal."""
     totals = row_sums(tables) + column_sums(tables)
-    apart = _apart(totals, metric)
+    # The disagreement of any two categories
+    k = totals.shape[-1]
+    if metric == "nominal":
+        apart = 1 - np.eye(k)
+    else:
+        place = (
+            np.arange(k, dtype=np.float64)
+            if metric == "interval"
+            else np.cumsum(totals, axis=-1) - totals / 2
+        )
+        apart = np.square(place[..., :, None] - place[..., None, :])
     within = 2 * row_sums(row_sums(tables * apart))
     between = row_sums(row_sums(totals[..., :, None] * totals[..., None, :] * apart))
     return _alpha(row_sums(totals), within, between)
@@ -280,28 +290,21 @@ def _jackknifed_votes(
     alike: str,
 ) -> Estimate:
     """Return `jackknifed` of the ``terms`` of items, from ``votes`` (items, k) with two ratings of an item or more."""
-    votes_unseen, chances = _unseen_votes(votes)
-    unseen = Unseen(terms(votes_unseen), chances)
-    return jackknifed(terms(votes), statistic, groups, len(votes), alike=alike, unseen=unseen)
-
-
-def _unseen_votes(votes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the votes that no item has, shape (kinds, k), and their chances if all ratings were independent.
-
-    Only categories that occur count, and each item keeps its number of ratings.
-    """
+    # The votes that no item has, shape (kinds, k), and their chances if all ratings were
+    # independent. Only categories that occur count, and each item keeps its number of ratings.
     used, shares = votes.any(axis=0), votes.sum(axis=0) / votes.sum()
     items = np.bincount(votes.sum(axis=1).astype(np.int64))
     possible, orders = _possible_votes(tuple(np.flatnonzero(items).tolist()), int(used.sum()))
     place = len(items) ** np.arange(
         possible.shape[1]
     )  # no item has as many votes: the sum names the votes
-    unseen = ~np.isin(possible @ place, votes[:, used].astype(np.int64) @ place)
-    kinds = np.zeros((int(unseen.sum()), votes.shape[1]))
-    kinds[:, used] = possible[unseen]
-    return kinds, orders[unseen] * (shares**kinds).prod(axis=1) * items[
-        possible[unseen].sum(axis=1)
-    ]
+    is_unseen = ~np.isin(possible @ place, votes[:, used].astype(np.int64) @ place)
+    kinds = np.zeros((int(is_unseen.sum()), votes.shape[1]))
+    kinds[:, used] = possible[is_unseen]
+    ratings = items[possible[is_unseen].sum(axis=1)]
+    chances = orders[is_unseen] * (shares**kinds).prod(axis=1) * ratings
+    unseen = Unseen(terms(kinds), chances)
+    return jackknifed(terms(votes), statistic, groups, len(votes), alike=alike, unseen=unseen)
 
 
 _MOST_KINDS = 100  # of votes on an item: six ratings on four levels have 84
@@ -370,19 +373,6 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
 def _alpha(n_values: FloatArray, within: FloatArray, between: FloatArray) -> FloatArray:
     """Return 1 - (N - 1) W / B for N values that differ by W within items and by B in all; NaN if B is 0."""
     return 1 - ratio((n_values - 1) * within, between, above=1e-9)
-
-
-def _apart(totals: FloatArray, metric: Metric) -> FloatArray:
-    """Return the disagreement of any two categories; ``totals`` (..., k) counts the values in each category."""
-    k = totals.shape[-1]
-    if metric == "nominal":
-        return 1 - np.eye(k)
-    place = (
-        np.arange(k, dtype=np.float64)
-        if metric == "interval"
-        else np.cumsum(totals, axis=-1) - totals / 2
-    )
-    return np.square(place[..., :, None] - place[..., None, :])
 
 
 def masi_distance(a: frozenset[Any], b: frozenset[Any]) -> float:
@@ -473,8 +463,16 @@ def ranking_agreement(
     taus: list[float] = []
     rows: list[int] = []
     for row, (rankings, length) in enumerate(zip(items, lengths, strict=True)):
-        orders = [_order(ranking, length) for ranking in rankings]
-        differing = [each for each in orders if each.any()]
+        differing = list[FloatArray]()
+        for ranking in rankings:
+            place = np.full(length, len(ranking))
+            for at, thing in enumerate(ranking):
+                place[thing - 1] = at
+            # Of any two things, which is ranked higher: the second (1), the first (-1), neither (0).
+            above = np.sign(place[:, None] - place[None, :]).astype(np.float64)
+            order = above[np.triu_indices(length, k=1)]
+            if order.any():
+                differing.append(order)
         of_item = [
             float(a @ b) / float(np.sqrt((a @ a) * (b @ b))) for a, b in combinations(differing, 2)
         ]
@@ -484,13 +482,3 @@ def ranking_agreement(
     if len(rows) < MIN_PAIRS:
         return unmeasured(len(rows), too_few(len(rows)))
     return within_range(mean_estimate(np.array(taus), grouping(groups[rows], len(rows))), -1, 1)
-
-
-def _order(ranking: Sequence[int], length: int) -> FloatArray:
-    """Return for any two things which of them is ranked higher: the second (1), the first (-1), or neither (0)."""
-    place = np.full(length, len(ranking))
-    for at, thing in enumerate(ranking):
-        place[thing - 1] = at
-    upper = np.triu_indices(length, k=1)
-    order: FloatArray = np.sign(place[:, None] - place[None, :])[upper].astype(np.float64)
-    return order

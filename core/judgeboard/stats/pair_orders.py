@@ -5,7 +5,7 @@ differs between the orders is inconsistent: an option decides how it counts. A p
 verdict in one order is unmeasured.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -40,23 +40,6 @@ INCONSISTENT_AS: tuple[InconsistentAs, ...] = get_args(InconsistentAs)
 ONE_ORDER = "not measured (one order)"
 
 _COUNTED_AS = {"tie": TIE, "wrong": WRONG}
-
-
-@dataclass(frozen=True)
-class BothOrderCounts:
-    """Pairs by result: pairs = wins_a + wins_b + ties + flips + tie_win + unmeasured.
-
-    ``flips`` are A in one order and B in the other; ``tie_win`` are a tie in one order only.
-    """
-
-    pairs: int
-    both_usable: int
-    unmeasured: int
-    wins_a: int
-    wins_b: int
-    ties: int
-    flips: int
-    tie_win: int
 
 
 class OrderVerdicts:
@@ -125,20 +108,21 @@ class OrderVerdicts:
         )
         return self._share(missing, rows)
 
-    def counts(self) -> BothOrderCounts:
-        """Return the number of pairs by result."""
+    def counts(self) -> dict[str, int]:
+        """Return the number of pairs by result: pairs = wins_a + wins_b + ties + flips + tie_win + unmeasured.
+
+        ``flips`` are A in one order and B in the other; ``tie_win`` are a tie in one order only.
+        """
         verdicts, differ = self.verdicts, self.verdicts == INCONSISTENT
         tie_win = int((differ & ((self.ab == TIE) | (self.ba == TIE))).sum())
-        return BothOrderCounts(
-            pairs=self.n,
-            both_usable=int(self.both.sum()),
-            unmeasured=int((verdicts == NONE).sum()),
-            wins_a=int((verdicts == A).sum()),
-            wins_b=int((verdicts == B).sum()),
-            ties=int((verdicts == TIE).sum()),
-            flips=int(differ.sum()) - tie_win,
-            tie_win=tie_win,
-        )
+        sides = {"unmeasured": NONE, "wins_a": A, "wins_b": B, "ties": TIE}
+        return {
+            "pairs": self.n,
+            "both_usable": int(self.both.sum()),
+            **{name: int((verdicts == side).sum()) for name, side in sides.items()},
+            "flips": int(differ.sum()) - tie_win,
+            "tie_win": tie_win,
+        }
 
     def self_consistency(self) -> Estimate:
         """Return the share of equal verdicts among the pairs with both orders usable."""

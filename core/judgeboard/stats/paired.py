@@ -149,11 +149,7 @@ def without_spread(value: float, n: int, groups: Grouping) -> Estimate:
 
 def after_looks(shares: PairedShares, groups: Grouping, looks: int) -> PairedShares:
     """Return a comparison corrected for the number of looks at the same labels (Bonferroni)."""
-    change = (
-        MeanChange(shares.change, groups.count - 1).simultaneous(looks)
-        if looks > 1
-        else shares.change
-    )
+    change = simultaneous(shares.change, groups.count - 1, looks) if looks > 1 else shares.change
     p = None if shares.p is None else min(1.0, looks * shares.p)
     p_mcnemar = None if shares.p_mcnemar is None else min(1.0, looks * shares.p_mcnemar)
     return replace(shares, change=within_range(change, -1, 1), p=p, p_mcnemar=p_mcnemar)
@@ -352,35 +348,30 @@ def _kappa_change(
     return within_range(replace(change, low=low, high=high), -2, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class MeanChange:
-    """A mean change with Student's t interval of ``df`` degrees of freedom; None: no interval, or of another kind."""
+def _error(change: Estimate, df: int) -> float | None:
+    """Return the standard error of a mean change with Student's t interval of ``df`` degrees of freedom."""
+    if change.value is None or change.high is None:
+        return None
+    return (change.high - change.value) / float(t_quantile(df))
 
-    change: Estimate
-    df: int | None = None
 
-    @property
-    def error(self) -> float | None:
-        """The standard error."""
-        if self.df is None or self.change.value is None or self.change.high is None:
-            return None
-        return (self.change.high - self.change.value) / float(t_quantile(self.df))
+def p_of_change(change: Estimate, df: int) -> float | None:
+    """Return the two-sided p value of no change; None without a standard error."""
+    from scipy.special import stdtr  # loads slowly
 
-    @property
-    def p(self) -> float | None:
-        """The two-sided p value of no change; None without a standard error."""
-        from scipy.special import stdtr  # loads slowly
+    error = _error(change, df)
+    if change.value is None or not error:
+        return None
+    return float(2 * stdtr(df, -abs(change.value) / error))
 
-        if self.df is None or self.change.value is None or not self.error:
-            return None
-        return float(2 * stdtr(self.df, -abs(self.change.value) / self.error))
 
-    def simultaneous(self, tests: int) -> Estimate:
-        """Return the change with an interval that holds for ``tests`` changes at once (Bonferroni)."""
-        from scipy.special import stdtrit  # loads slowly
+def simultaneous(change: Estimate, df: int, tests: int) -> Estimate:
+    """Return a mean change with an interval that holds for ``tests`` changes at once (Bonferroni)."""
+    from scipy.special import stdtrit  # loads slowly
 
-        if self.df is None or self.change.value is None or not self.error:
-            return self.change
-        reach = float(stdtrit(self.df, 1 - 0.025 / tests)) * self.error
-        low, high = (round(self.change.value + side * reach, 12) for side in (-1, 1))
-        return replace(self.change, low=low, high=high, level=1 - 0.05 / tests)
+    error = _error(change, df)
+    if change.value is None or not error:
+        return change
+    reach = float(stdtrit(df, 1 - 0.025 / tests)) * error
+    low, high = (round(change.value + side * reach, 12) for side in (-1, 1))
+    return replace(change, low=low, high=high, level=1 - 0.05 / tests)

@@ -68,11 +68,16 @@ def overall_agreement(ratings: Ratings) -> OverallAgreement:
 
 def pairs_of_raters(ratings: Ratings) -> tuple[RaterPair, ...]:
     """Return all pairs of raters that have an item in common, in the order of the columns."""
-    return tuple(
-        _pair(ratings, first, second)
-        for first, second in combinations(range(len(ratings.raters)), 2)
-        if (ratings.rated[:, first] & ratings.rated[:, second]).any()
-    )
+    results = []
+    for first, second in combinations(range(len(ratings.raters)), 2):
+        both = ratings.rated[:, first] & ratings.rated[:, second]
+        if both.any():
+            of_first, of_second = ratings.values[both, first], ratings.values[both, second]
+            groups = ratings.groups.at(both)
+            pairs = Pairs(of_second, of_first, ratings.scale, groups, resamples=PAIR_RESAMPLES)
+            names = ratings.raters[first], ratings.raters[second]
+            results.append(RaterPair(*names, pairs.n, estimates(pairs, SYMMETRIC)))
+    return tuple(results)
 
 
 def self_agreement(
@@ -149,14 +154,3 @@ def agreement_beyond_people(
         return None
     without = WithoutOne(beyond_people(total - by_group.counts), by_group.shared_by)
     return bootstrapped(value, n, beyond_people(resampled(by_group)), groups, without=without)
-
-
-def _pair(ratings: Ratings, first: int, second: int) -> RaterPair:
-    both = ratings.rated[:, first] & ratings.rated[:, second]
-    of_first, of_second = ratings.values[both, first], ratings.values[both, second]
-    pairs = Pairs(
-        of_second, of_first, ratings.scale, ratings.groups.at(both), resamples=PAIR_RESAMPLES
-    )
-    return RaterPair(
-        ratings.raters[first], ratings.raters[second], pairs.n, estimates(pairs, SYMMETRIC)
-    )

@@ -50,7 +50,7 @@ def level(**fields: object) -> WrittenRule:
 def figures(store: Store, **fields: object) -> list[tuple[str, float | None, int, bool]]:
     """The subject, value, n and whether the threshold is passed, of each slice."""
     every = list(read(store, level_figures, checked_rule(level(**fields)), NOW))
-    return [(each.subject, each.estimate.value, each.estimate.n, each.is_met) for each in every]
+    return [(each.subject, each.value, each.n, each.is_met) for each in every]
 
 
 def sentences(store: Store, **fields: object) -> list[str]:

@@ -1,7 +1,5 @@
 """The figures of a judge on pairs: what counts as a verdict, what is set apart, and what is not measured."""
 
-from dataclasses import asdict
-
 import pytest
 
 from engines import on_sqlite
@@ -113,7 +111,7 @@ def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(
     checked = read(sqlite_store, read_record, version, shipped_models()).pairs["overall"]
     group = figures(sqlite_store, version)
     assert checked.one_order == is_one_order(group)
-    assert list(asdict(checked.counts()).values()) == list(counts(group, *asdict(checked.counts())))
+    assert list(checked.counts().values()) == list(counts(group, *checked.counts()))
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr"])

@@ -33,9 +33,9 @@ def columns(rows: Rows) -> tuple[OrderVerdicts, np.ndarray]:
 @any_pairs
 def test_every_pair_comes_to_one_thing(rows: Rows) -> None:
     counts = columns(rows)[0].counts()
-    consistent = counts.wins_a + counts.wins_b + counts.ties
-    assert consistent + counts.flips + counts.tie_win == counts.both_usable
-    assert counts.both_usable + counts.unmeasured == counts.pairs == len(rows)
+    kinds = ("wins_a", "wins_b", "ties", "flips", "tie_win")
+    assert sum(counts[kind] for kind in kinds) == counts["both_usable"]
+    assert counts["both_usable"] + counts["unmeasured"] == counts["pairs"] == len(rows)
 
 
 @any_pairs
