@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
@@ -303,13 +303,25 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
         for index in sorted(responses.keys() - rows.problems.keys()):
             by_judge.setdefault(records[index].recorded_judge, {})[index] = responses[index].id
-        waiting: dict[int, _NewVerdicts] = {}  # by version
+        waiting: dict[int, JudgmentsOfVersion] = {}
+        rows_of_version: dict[int, list[int]] = {}
+
+        def store_waiting() -> None:
+            counts = store_judgments_of_versions(connection, list(waiting.values()), now)
+            # Another process may have stored some of the verdicts in the meantime.
+            rows.new |= {
+                index
+                for stored, version_id in zip(counts, waiting, strict=True)
+                for index in rows_of_version[version_id][:stored]
+            }
+            waiting.clear()
+
         for judge, response_ids in by_judge.items():
             version = recorded_version(connection, judge, now)
             if (
                 version.id in waiting
             ):  # a version can have two names, and its verdicts are compared with stored ones
-                _store(connection, waiting, rows, now)
+                store_waiting()
             if self.batch_id is None and (problem := _problem_of_sent(judge, version)):
                 for index in response_ids:
                     rows.refuse(index, *problem)
@@ -320,10 +332,9 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                     rows.refuse(index, "judge_version", reason)
             elif new:
                 run_id = self.run(connection, version, now)
-                waiting[version.id] = _NewVerdicts(
-                    JudgmentsOfVersion(version, run_id, [*new.values()]), [*new]
-                )
-        _store(connection, waiting, rows, now)
+                waiting[version.id] = JudgmentsOfVersion(version, run_id, [*new.values()])
+                rows_of_version[version.id] = [*new]
+        store_waiting()
         return rows.stored()
 
     def _new(
@@ -382,26 +393,6 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             else:
                 rows.refuse(index, "label", no_option(self.labels.label_set, word))
         return scores
-
-
-class _NewVerdicts(NamedTuple):
-    """The judgments of a version that are not stored yet, with the index of the row of each."""
-
-    judgments: JudgmentsOfVersion
-    indexes: list[int]
-
-
-def _store(
-    connection: Connection, waiting: dict[int, _NewVerdicts], rows: RowOutcomes, now: datetime
-) -> None:
-    """Store the judgments of several versions, whose rows are then new. Empties ``waiting``."""
-    counts = store_judgments_of_versions(
-        connection, [each.judgments for each in waiting.values()], now
-    )
-    for stored, each in zip(counts, waiting.values(), strict=True):
-        # Another process may have stored some of the verdicts in the meantime.
-        rows.new |= set(each.indexes[:stored])
-    waiting.clear()
 
 
 def _problem_of_sent(judge: RecordedJudge, version: StoredVersion) -> tuple[str, str] | None:

@@ -36,7 +36,15 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
         }
         people.setdefault(str(reply.get("user_id")), {}).update(answers)
     agents: dict[str, dict[str, Any]] = {}
-    for question, suggestion in _suggestions(record.get("suggestions")):
+    suggestions = [
+        (question, each)
+        for question, each in parsed_object(record.get("suggestions")).items()
+        if isinstance(each, dict)
+    ]
+    suggestions += [
+        (str(each.get("question_name")), each) for each in objects(record.get("suggestions"))
+    ]
+    for question, suggestion in suggestions:
         scores = agents.setdefault(str(suggestion.get("agent") or "Argilla suggestion"), {})
         scores[question] = suggestion.get("value")
         if suggestion.get("score") is not None:
@@ -50,14 +58,6 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
         [verdict for agent, scores in agents.items() for verdict in verdict_row(agent, scores)],
         [grade for person, answers in people.items() for grade in grade_row(person, answers)],
     )
-
-
-def _suggestions(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    for question, suggestion in parsed_object(value).items():
-        if isinstance(suggestion, dict):
-            yield question, suggestion
-    for suggestion in objects(value):
-        yield str(suggestion.get("question_name")), suggestion
 
 
 def _listed(value: Any) -> list[Any]:

@@ -1,6 +1,6 @@
 """Haystack's own tracing: a span of the pipeline, and one of each component with its input and output as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from judgeboard.tools.tool import Tool
@@ -41,7 +41,14 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         return Part(
             "haystack", operation, missing=_MISSING if operation is Operation.MODEL else None
         )
-    meta = _meta(parsed_object(outputs)) if operation is Operation.MODEL else {}
+    meta: dict[str, Any] = {}
+    if operation is Operation.MODEL:
+        # What a generator says of its first reply.
+        fields = parsed_object(outputs)
+        replies = fields.get("meta") or fields.get("replies")
+        reply = replies[0] if isinstance(replies, list) and replies else None
+        if isinstance(reply, dict):
+            meta = parsed_object(reply.get("meta", reply.get("_meta", reply)))
     usage = parsed_object(meta.get("usage"))
     return Part(
         "haystack",
@@ -50,15 +57,6 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         model=first_scalar(meta, ("model",)),
         prompt_tokens=as_count(first(usage, ("prompt_tokens", "input_tokens"))),
         completion_tokens=as_count(first(usage, ("completion_tokens", "output_tokens"))),
-    )
-
-
-def _meta(outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a generator says of its first reply."""
-    replies = outputs.get("meta") or outputs.get("replies")
-    reply = replies[0] if isinstance(replies, list) and replies else None
-    return parsed_object(
-        reply.get("meta", reply.get("_meta", reply)) if isinstance(reply, dict) else None
     )
 
 

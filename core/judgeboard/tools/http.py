@@ -10,7 +10,7 @@ from judgeboard.errors import NotSent
 from judgeboard.llm.reply_body import ENCODINGS, MB, BodyLimit, UnreadableReply
 from judgeboard.settings.masking import register_secret, without_secrets
 from judgeboard.text import storable
-from judgeboard.tools.target import Access, RefreshToken, Refused
+from judgeboard.tools.target import Access, Refused
 
 _TOO_MANY = 429
 _RETRIED = frozenset({408, _TOO_MANY, 502, 503, 504})
@@ -22,18 +22,20 @@ _REPLY_SECONDS = 120.0
 _REASON = 300  # characters: enough for a sentence, and too short for the text of an answer
 
 
-class _AccessTokens(httpx.Auth):
-    """Exchanges a token for access tokens, and again where one has ended."""
+class AccessTokens(httpx.Auth):
+    """Exchanges a token for access tokens, and again where one has ended: they end after minutes.
+
+    The token is posted to ``url`` as ``refresh``, and the reply has the access token as ``access``.
+    """
 
     requires_response_body = True
 
-    def __init__(self, address: str, token: RefreshToken) -> None:
-        self._refresh = httpx.Request(
-            "POST", f"{address}{token.path}", json={"refresh": token.token}
-        )
+    def __init__(self, url: str, token: str) -> None:
+        self._refresh = httpx.Request("POST", url, json={"refresh": token})
         self._access = ""
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Yield the request with an access token, and requests for such a token."""
         if self._access:
             request.headers["authorization"] = f"Bearer {self._access}"
             if (yield request).status_code != 401:
@@ -78,9 +80,8 @@ class Http:
     def __init__(self, access: Access, wait: Callable[[float], object] = time.sleep) -> None:
         self.address = access.address
         self._headers = dict(access.headers)
-        auth = access.auth
         self._client = httpx.Client(
-            auth=_AccessTokens(access.address, auth) if isinstance(auth, RefreshToken) else auth,
+            auth=access.auth,
             timeout=30,
             headers={"accept-encoding": ENCODINGS},
             event_hooks={"response": [_bound]},

@@ -21,7 +21,7 @@ from judgeboard.imports.grades import GradeImport
 from judgeboard.imports.responses import ResponseImport
 from judgeboard.store.filters import value_at
 from judgeboard.store.tools import PushItem
-from judgeboard.tools.target import Access, Connection, RefreshToken, Refused, Target, stable_id
+from judgeboard.tools.target import Access, Connection, Refused, Target, stable_id
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import parsed
 
@@ -199,7 +199,9 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
     if not token:
         raise BadInput("no token of Label Studio: set LABEL_STUDIO_API_KEY")
     if "." in token:  # a JSON web token; legacy tokens are hex digits
-        return Access(address, auth=RefreshToken("/api/token/refresh", token))
+        from judgeboard.tools.http import AccessTokens  # loads httpx
+
+        return Access(address, auth=AccessTokens(f"{address}/api/token/refresh", token))
     return Access(address, {"authorization": f"Token {token}"})
 
 
@@ -212,25 +214,33 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
         if not result:
             names = ", ".join(score.name for score in item.scores)
             raise Refused(f"the labeling interface of project {project} has no control for {names}")
+        # Label Studio gives what is posted a new id: earlier annotations are found by the ids of
+        # their regions, predictions by their version. So a POST without an answer is not repeated:
+        # it may be stored, and the next push finds it.
         if item.by_person:
-            # Label Studio gives every annotation a new id: an earlier one is found by the ids of
-            # its regions. So a POST without an answer is not repeated: it may be stored, and the
-            # next push finds it.
+            kind, posted_to = "annotations", f"/api/tasks/{task}/annotations/"
+            body: dict[str, Any] = {"result": result}
             own = {region["id"] for region in result}
-            stored = http.send("GET", f"/api/tasks/{task}/annotations/") or []
             earlier = [
                 each["id"]
-                for each in stored
+                for each in http.send("GET", posted_to) or []
                 if own & {region.get("id") for region in each.get("result") or ()}
             ]
-            if earlier:
-                http.send("PATCH", f"/api/annotations/{earlier[0]}/", {"result": result})
-            else:
-                http.send(
-                    "POST", f"/api/tasks/{task}/annotations/", {"result": result}, repeat=False
-                )
         else:
-            _store_prediction(http, task, item, result)
+            kind, posted_to = "predictions", "/api/predictions/"
+            version = f"judgeboard/{item.author}"
+            body = {"task": task, "result": result, "model_version": version}
+            score = next((each.value for each in item.scores if each.name == "groundedness"), None)
+            body |= {} if score is None else {"score": score}
+            earlier = [
+                each["id"]
+                for each in http.send("GET", f"{posted_to}?task={task}") or []
+                if each.get("model_version") == version and each.get("task") == task
+            ]
+        if earlier:
+            http.send("PATCH", f"/api/{kind}/{earlier[0]}/", body)
+        else:
+            http.send("POST", posted_to, body, repeat=False)
 
 
 def _read_once(http: Connection, path: str, name: str) -> Any:
@@ -274,26 +284,6 @@ def _result(item: PushItem, controls: Mapping[str, Any]) -> list[dict[str, Any]]
             }
             result.append(region | {"id": stable_id(item, name).hex[:10]})
     return result
-
-
-def _store_prediction(
-    http: Connection, task: int, item: PushItem, result: list[dict[str, Any]]
-) -> None:
-    version = f"judgeboard/{item.author}"
-    score = next((score.value for score in item.scores if score.name == "groundedness"), None)
-    body = {"task": task, "result": result, "model_version": version} | (
-        {} if score is None else {"score": score}
-    )
-    stored = http.send("GET", f"/api/predictions/?task={task}") or []
-    earlier = [
-        each["id"]
-        for each in stored
-        if each.get("model_version") == version and each.get("task") == task
-    ]
-    if earlier:
-        http.send("PATCH", f"/api/predictions/{earlier[0]}/", body)
-    else:
-        http.send("POST", "/api/predictions/", body, repeat=False)
 
 
 LABEL_STUDIO = Target(

@@ -429,6 +429,14 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     details = parsed_object(attributes.get(_OBSERVATION + "cost_details"))
     total = as_number(details.get("total"))
     parts = [number for each in details.values() if (number := as_number(each)) is not None]
+    # The metadata of the trace and, on its root, of the observation.
+    metadata: dict[str, Any] = {}
+    prefixes = [_TRACE + "metadata", "langfuse.metadata"]
+    if span.parent_id is None or attributes.get("langfuse.internal.is_app_root"):
+        prefixes.insert(0, _OBSERVATION + "metadata")
+    for prefix in prefixes:
+        metadata |= parsed_object(attributes.get(prefix)) | under(attributes, prefix + ".")
+    named = {name: attributes[key] for name, key in _OF_TRACE.items() if key in attributes}
     return Part(
         "langfuse",
         operation,
@@ -440,7 +448,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         session=first_scalar(attributes, _SESSIONS),
         user=first_scalar(attributes, _USERS),
         tags=tags_in(first(attributes, _TAGS)),
-        metadata=_metadata_of(span),
+        metadata=own_metadata(metadata) | named,
     )
 
 
@@ -476,19 +484,6 @@ def _tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
     if counts.get("total", sum(whole)) != sum(whole):
         return counts.get("input"), counts.get("output")
     return (whole[0] if "input" in counts else None), (whole[1] if "output" in counts else None)
-
-
-def _metadata_of(span: Span) -> dict[str, Any]:
-    """Return the metadata of the trace and, on its root, of the observation."""
-    attributes = span.attributes
-    metadata: dict[str, Any] = {}
-    prefixes = [_TRACE + "metadata", "langfuse.metadata"]
-    if span.parent_id is None or attributes.get("langfuse.internal.is_app_root"):
-        prefixes.insert(0, _OBSERVATION + "metadata")
-    for prefix in prefixes:
-        metadata |= parsed_object(attributes.get(prefix)) | under(attributes, prefix + ".")
-    named = {name: attributes[key] for name, key in _OF_TRACE.items() if key in attributes}
-    return own_metadata(metadata) | named
 
 
 # What it gets back: scores of traces and observations

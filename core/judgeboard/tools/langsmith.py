@@ -259,38 +259,36 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     # The session_id of a run is the project; the session of a dialogue is in its metadata.
     session, user = session_and_user(metadata)
     run_id = first_scalar(attributes, (_ID,))  # feedback goes back to it
+    of_model: dict[str, Any] = {}
+    if operation is Operation.MODEL:
+        usage = parsed_object(metadata.get("usage_metadata"))
+        of_model = {
+            "model": first_scalar(attributes, ("gen_ai.response.model", "gen_ai.request.model"))
+            or first_scalar(metadata, ("ls_model_name",)),
+            "prompt_tokens": as_count(
+                first(attributes, ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))
+                or usage.get("input_tokens")
+            ),
+            "completion_tokens": as_count(
+                first(attributes, ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"))
+                or usage.get("output_tokens")
+            ),
+            "cost": as_number(
+                first(attributes, ("gen_ai.usage.cost", "gen_ai.usage.total_cost"))
+                or usage.get("total_cost")
+            ),
+        }
     return Part(
         "langsmith",
         operation,
         **contents(operation, inputs, outputs, str(attributes.get(_NAME, span.name))),
-        **(_usage(attributes, metadata) if operation is Operation.MODEL else {}),
+        **of_model,
         session=session or first_scalar(attributes, ("gen_ai.conversation.id", "session.id")),
         user=user or first_scalar(attributes, ("user.id",)),
         tags=tags_in(attributes.get(_TAGS)),
         metadata=own_metadata(metadata) | ({"run_id": run_id} if run_id else {}),
         missing=_MISSING if inputs == outputs == "{}" else None,
     )
-
-
-def _usage(attributes: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
-    usage = parsed_object(metadata.get("usage_metadata"))
-    inputs, outputs = (
-        ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-        ("gen_ai.usage.output_tokens",),
-    )
-    return {
-        "model": first_scalar(attributes, ("gen_ai.response.model", "gen_ai.request.model"))
-        or first_scalar(metadata, ("ls_model_name",)),
-        "prompt_tokens": as_count(first(attributes, inputs) or usage.get("input_tokens")),
-        "completion_tokens": as_count(
-            first(attributes, (*outputs, "gen_ai.usage.completion_tokens"))
-            or usage.get("output_tokens")
-        ),
-        "cost": as_number(
-            first(attributes, ("gen_ai.usage.cost", "gen_ai.usage.total_cost"))
-            or usage.get("total_cost")
-        ),
-    }
 
 
 # What it gets back: feedback on runs

@@ -127,11 +127,29 @@ def read_traces(row: Row) -> Iterator[Trace]:
         # The trace has the session and the user, not its spans. They are put where the dialect of
         # MLflow reads them.
         of_trace = {name: own[name] for name in (_SESSION, _USER) if name in own}
-        spans = [
-            _span(span, trace_id, of_trace)
-            for span in objects(value_at(trace, ("data", "spans")))
-            if _span_id(span) is not None
-        ]
+        spans: list[Span] = []
+        for span in objects(value_at(trace, ("data", "spans"))):
+            span_id = _hexadecimal(span.get("span_id") or value_at(span, ("context", "span_id")))
+            if span_id is None:
+                continue
+            parent = _hexadecimal(span.get("parent_span_id") or span.get("parent_id"))
+            started = _number(span.get("start_time_unix_nano")) or span.get("start_time")
+            ended = _number(span.get("end_time_unix_nano")) or span.get("end_time")
+            code = value_at(span, ("status", "code")) or span.get("status_code")
+            message = value_at(span, ("status", "message")) or span.get("status_message")
+            spans.append(
+                Span(
+                    trace_id=trace_id,
+                    span_id=span_id,
+                    parent_id=parent,
+                    name=str(span.get("name") or ""),
+                    started_ns=nanoseconds(started),
+                    ended_ns=nanoseconds(ended),
+                    scope="mlflow",
+                    attributes=_attributes(span.get("attributes")) | ({} if parent else of_trace),
+                    error=str(message or "error") if str(code).endswith("ERROR") else None,
+                )
+            )
         reason = None
         if not spans and trace_id:
             spans = [_root(info, trace_id, own | of_trace)]
@@ -196,10 +214,6 @@ def _whole(text: Any) -> str | None:
     return text if isinstance(text, str) and text and not cut else None
 
 
-def _span_id(span: Mapping[str, Any]) -> str | None:
-    return _hexadecimal(span.get("span_id") or value_at(span, ("context", "span_id")))
-
-
 def _hexadecimal(value: Any) -> str | None:
     """Return the id of a span as other tools write it. MLflow writes its eight bytes in base 64."""
     if not value:
@@ -208,25 +222,6 @@ def _hexadecimal(value: Any) -> str | None:
         content = b64decode(str(value), validate=True)
         return content.hex() if len(content) == _SPAN_BYTES else str(value)
     return str(value)
-
-
-def _span(span: Mapping[str, Any], trace_id: str, of_trace: Mapping[str, Any]) -> Span:
-    parent = _hexadecimal(span.get("parent_span_id") or span.get("parent_id"))
-    attributes = _attributes(span.get("attributes"))
-    code = value_at(span, ("status", "code")) or span.get("status_code")
-    failed = str(code).endswith("ERROR")
-    message = value_at(span, ("status", "message")) or span.get("status_message") or "error"
-    return Span(
-        trace_id=trace_id,
-        span_id=str(_span_id(span)),
-        parent_id=parent,
-        name=str(span.get("name") or ""),
-        started_ns=nanoseconds(_number(span.get("start_time_unix_nano")) or span.get("start_time")),
-        ended_ns=nanoseconds(_number(span.get("end_time_unix_nano")) or span.get("end_time")),
-        scope="mlflow",
-        attributes=attributes if parent else {**attributes, **of_trace},
-        error=str(message) if failed else None,
-    )
 
 
 def _number(value: Any) -> Any:

@@ -66,7 +66,15 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     operation = _operation(attributes)
     fields: dict[str, Any]
     if results:
-        operation, fields = Operation.RETRIEVAL, {"passages": tuple(map(_stored_passage, results))}
+        passages: list[Passage] = []
+        for result in results:  # of a vector store
+            values = {
+                name.split(".result.", 1)[-1].removeprefix("entity."): parsed(value)
+                for name, value in result.items()
+            }
+            stored = passages_in([{"id": values.get("id", ""), **values}])
+            passages += stored[:1] if stored else [Passage(None, id=first_scalar(values, ("id",)))]
+        operation, fields = Operation.RETRIEVAL, {"passages": tuple(passages)}
     elif operation is Operation.MODEL:
         inputs, outputs = _messages_of(attributes)
         if inputs is None and outputs is None:  # frameworks may log a model call as a task
@@ -200,16 +208,6 @@ def _usage(attributes: Mapping[str, Any]) -> dict[str, Any]:
         "completion_tokens": as_count(first(attributes, outputs)),
         "cost": as_number(attributes.get("gen_ai.usage.cost")),
     }
-
-
-def _stored_passage(result: Mapping[str, Any]) -> Passage:
-    """Return the passage of an event of a vector store."""
-    fields = {
-        name.split(".result.", 1)[-1].removeprefix("entity."): parsed(value)
-        for name, value in result.items()
-    }
-    passages = passages_in([{"id": fields.get("id", ""), **fields}])
-    return passages[0] if passages else Passage(None, id=first_scalar(fields, ("id",)))
 
 
 TOOL = Tool(spans=read_span)

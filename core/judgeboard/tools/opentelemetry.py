@@ -56,10 +56,19 @@ def _is_span(row: Mapping[str, Any]) -> bool:
 
 def read_spans(rows: Iterable[Row]) -> Entries:
     """Yield the answers of all traces. Their spans and log records are kept in memory until the end of the file."""
+    from judgeboard.traces.otlp import JSON, logs_in, traces_in  # loads Protobuf
+
     traces: dict[str, Trace] = {}
     for row in rows:
         try:
-            records = _records_in_row(row.values)
+            request = _strict(storable_json(row.values)[0])
+            if request.keys().isdisjoint(_LISTS):
+                request = {"resourceSpans": [{"scopeSpans": [{"spans": [request]}]}]}
+            body = orjson.dumps(request)
+            records = [*traces_in(body, JSON), *logs_in(body, JSON)]
+        except orjson.JSONEncodeError as error:
+            yield row, Entry(None, reason=f"not a request of OTLP: {error}")
+            continue
         except BadInput as error:
             yield row, Entry(None, reason=str(error))
             continue
@@ -73,19 +82,6 @@ def read_spans(rows: Iterable[Row]) -> Entries:
         trace.scores = scores_of(trace.spans, trace.logs)
         trace.reason = None if trace.spans else _WITHOUT_SPANS
         yield trace.row, entry_of(trace)
-
-
-def _records_in_row(row: Mapping[str, Any]) -> list[Span | LogRecord]:
-    from judgeboard.traces.otlp import JSON, logs_in, traces_in  # loads Protobuf
-
-    request = _strict(storable_json(row)[0])
-    if request.keys().isdisjoint(_LISTS):
-        request = {"resourceSpans": [{"scopeSpans": [{"spans": [request]}]}]}
-    try:
-        body = orjson.dumps(request)
-    except TypeError as error:
-        raise BadInput(f"not a request of OTLP: {error}") from None
-    return [*traces_in(body, JSON), *logs_in(body, JSON)]
 
 
 def _strict(value: Any) -> Any:
@@ -248,7 +244,21 @@ def _content(
     outputs = parsed(first(fields, ("gen_ai.output.messages", "gen_ai.completion")))
     messages = messages_in(inputs)
     if not messages and not outputs:
-        messages, outputs = _from_events(records)
+        asked: list[dict[str, Any]] = []
+        replies: list[Any] = []
+        for name, content in records:
+            if name in _ROLES:
+                asked += messages_in([_message(content, _ROLES[name])])
+            elif name == _CHOICE:
+                reply = parsed(content.get("message"))
+                replies.append(
+                    _message(reply if isinstance(reply, dict) else {"content": reply}, "assistant")
+                )
+            elif name == _PROMPT:
+                asked += messages_in(content.get("gen_ai.prompt"))
+            elif name == _COMPLETION:
+                replies.append(parsed(content.get("gen_ai.completion")))
+        messages, outputs = tuple(asked), replies[0] if replies else None
     if not any(each.get("content") or each.get("tool_calls") for each in messages):
         messages = ()  # the older instrumentations write messages without texts
     instructions = text_of(
@@ -257,24 +267,6 @@ def _content(
     return (
         ({"role": "system", "content": instructions},) if instructions and messages else ()
     ) + messages, outputs
-
-
-def _from_events(records: _Records) -> tuple[tuple[dict[str, Any], ...], Any]:
-    inputs: list[dict[str, Any]] = []
-    outputs: list[Any] = []
-    for name, content in records:
-        if name in _ROLES:
-            inputs += messages_in([_message(content, _ROLES[name])])
-        elif name == _CHOICE:
-            reply = parsed(content.get("message"))
-            outputs.append(
-                _message(reply if isinstance(reply, dict) else {"content": reply}, "assistant")
-            )
-        elif name == _PROMPT:
-            inputs += messages_in(content.get("gen_ai.prompt"))
-        elif name == _COMPLETION:
-            outputs.append(parsed(content.get("gen_ai.completion")))
-    return tuple(inputs), outputs[0] if outputs else None
 
 
 def _message(fields: Mapping[str, Any], role: str) -> dict[str, Any]:

@@ -241,6 +241,20 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     messages = inputs or (messages_in(fields.get("input.value")) if spoken else ())
     metadata = parsed_object(fields.get("metadata"))
     session, user = session_and_user(metadata)
+    tool_calls = tool_calls_in(outputs)
+    if operation is Operation.TOOL:
+        name = as_text(fields.get("tool.name"))
+        arguments = arguments_of(fields.get("input.value"))
+        parameters = parsed(fields.get("tool.parameters"))
+        # Some instrumentations put the arguments into the parameters, others the schema of the
+        # arguments.
+        has_arguments = isinstance(parameters, dict) and "properties" not in parameters
+        if not isinstance(arguments, dict) and has_arguments:
+            arguments = parameters
+        values = {"arguments": arguments, "result": parsed(fields.get("output.value"))}
+        known = {key: value for key, value in values.items() if value is not None}
+        call = {"id": as_text(fields.get("tool_call.id")), "name": name, **known}
+        tool_calls = (call,) if name else ()
     return Part(
         dialect="openinference",
         operation=operation,
@@ -248,7 +262,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         answer=_answer(fields, outputs) if spoken else None,
         messages=messages,
         passages=_passages(fields, operation),
-        tool_calls=_tool(fields) if operation is Operation.TOOL else tool_calls_in(outputs),
+        tool_calls=tool_calls,
         model=first_scalar(fields, _MODELS)
         or first_scalar(
             parsed_object(fields.get("llm.invocation_parameters")), ("model", "model_name")
@@ -280,19 +294,19 @@ def _operation(fields: Mapping[str, Any]) -> Operation:
 def _messages(fields: Mapping[str, Any], name: str) -> tuple[dict[str, Any], ...]:
     if name in fields:  # a list, or its JSON
         return messages_in(fields[name])
-    entries = (each.get("message", each) for each in nested(fields, name))
-    return messages_in([_with_parts(each) for each in entries if isinstance(each, dict)])
-
-
-def _with_parts(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message with the texts of ``contents`` as its content."""
-    parts = message.get("contents")
-    texts = (
-        [each.get("message_content", each) for each in parts if isinstance(each, dict)]
-        if isinstance(parts, list)
-        else []
-    )
-    return {"role": "assistant", **message, "content": message.get("content") or texts}
+    messages = []
+    for entry in nested(fields, name):
+        message = entry.get("message", entry)
+        if isinstance(message, dict):
+            parts = message.get("contents")
+            texts = [
+                each.get("message_content", each)
+                for each in (parts if isinstance(parts, list) else ())
+                if isinstance(each, dict)
+            ]
+            content = message.get("content") or texts
+            messages.append({"role": "assistant", **message, "content": content})
+    return messages_in(messages)
 
 
 def _question(fields: Mapping[str, Any], operation: Operation) -> str | None:
@@ -337,25 +351,6 @@ def _passages(fields: Mapping[str, Any], operation: Operation) -> tuple[Passage,
     return tuple(
         replace(each, id=each.id or other.id) for each, other in zip(listed, whole, strict=True)
     )
-
-
-def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    name = as_text(fields.get("tool.name"))
-    arguments, parameters = (
-        arguments_of(fields.get("input.value")),
-        parsed(fields.get("tool.parameters")),
-    )
-    # Some instrumentations put the arguments into the parameters, others the schema of the
-    # arguments.
-    if (
-        not isinstance(arguments, dict)
-        and isinstance(parameters, dict)
-        and "properties" not in parameters
-    ):
-        arguments = parameters
-    values = {"arguments": arguments, "result": parsed(fields.get("output.value"))}
-    content = {key: value for key, value in values.items() if value is not None}
-    return ({"id": as_text(fields.get("tool_call.id")), "name": name, **content},) if name else ()
 
 
 # What it gets back: annotations of spans, or of traces if the span of an answer is not known
@@ -428,11 +423,6 @@ _LONGEST = timedelta(
 )  # from the start of a trace to the end of its root; a later pull reads it again
 
 
-def _is_young(trace: JsonRow, window: Window) -> bool:
-    start = trace.get("start_time")
-    return start is not None and as_utc(start) > window.until - _LONGEST
-
-
 class PhoenixHistory(History):
     """A project, by its name or id."""
 
@@ -459,7 +449,12 @@ class PhoenixHistory(History):
         missing: dict[str, list[JsonRow]] = {
             trace_id: [{"context.trace_id": trace_id}] for trace_id in ids
         }
-        young = {str(trace.get("trace_id")) for trace in reply["data"] if _is_young(trace, window)}
+        young = {
+            str(trace.get("trace_id"))
+            for trace in reply["data"]
+            if (start := trace.get("start_time")) is not None
+            and as_utc(start) > window.until - _LONGEST
+        }
         # The root of a young trace may follow: without it, the output of another span would become
         # the answer.
         rootless = {

@@ -233,16 +233,18 @@ def next_push(target: PushTarget, living: set[str]) -> datetime | None:
     return target.next_at if waits else None
 
 
-def _is_active(store: Store, target: PushTarget) -> bool:
-    with store.reading() as connection:
-        return get_rule(connection, PushTarget, target.id).is_active
-
-
 def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: str) -> PushTarget:
     """Push to a target what it has not got yet, and return it with what it has then."""
     what = [What(each) for each in target.what]
     result = PushResult(f"{target.tool} {target.address}", {})
     problem = None
+
+    def goes_on() -> bool:
+        if closing.is_set():
+            return False
+        with store.reading() as connection:
+            return get_rule(connection, PushTarget, target.id).is_active
+
     try:
         result = push(
             store,
@@ -256,7 +258,7 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
             refused_again_s=REFUSED_AGAIN_S,
             actor=actor,
             wait=closing.wait,
-            goes_on=lambda: not closing.is_set() and _is_active(store, target),
+            goes_on=goes_on,
         )
         problem = result.stopped
     except (

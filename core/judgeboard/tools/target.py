@@ -8,7 +8,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from judgeboard.domain import NOTES
 from judgeboard.errors import BadInput
@@ -16,6 +16,9 @@ from judgeboard.imports.exports.traced import OWN, SENT_BY
 from judgeboard.llm.provider import is_address
 from judgeboard.settings.masking import masked, register_environment
 from judgeboard.store.tools import PushItem
+
+if TYPE_CHECKING:
+    import httpx
 
 _SPACE = uuid.UUID("6f0d1b1e-4a3b-4f0e-9d3c-6a7564676562")
 
@@ -29,23 +32,12 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshToken:
-    """A token that is exchanged for access tokens, which end after minutes.
-
-    It is posted to ``path`` as ``refresh``, and the reply has the access token as ``access``.
-    """
-
-    path: str
-    token: str
-
-
-@dataclass(frozen=True, slots=True)
 class Access:
-    """Address, headers and authentication of a tool: a user with a password, or a token."""
+    """Address, headers and authentication of a tool: a user with a password, or another one of httpx."""
 
     address: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    auth: tuple[str, str] | RefreshToken | None = None
+    auth: "tuple[str, str] | httpx.Auth | None" = None
 
 
 class Connection(Protocol):

@@ -1,7 +1,6 @@
 """The AI SDK of Vercel (JavaScript): an outer span of the call, and one of each request to a model inside."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import (
@@ -26,7 +25,12 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     name = first_scalar(fields, ("ai.operationId", "operation.name"))
     if name is None or not name.startswith("ai."):
         return None
-    operation = _operation(name.split()[0])
+    kind, operation = name.split()[0], Operation.OTHER
+    if kind == "ai.toolCall":
+        operation = Operation.TOOL
+    elif kind.startswith(("ai.generate", "ai.stream")):  # other spans are embeddings
+        is_model = kind.endswith((".doGenerate", ".doStream"))
+        operation = Operation.MODEL if is_model else Operation.APP
     spoken = operation in {Operation.APP, Operation.MODEL}
     prompt = first(fields, ("ai.prompt.messages", "ai.prompt")) if spoken else None
     messages = messages_in(prompt)
@@ -35,13 +39,20 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     output = first(
         fields, ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object")
     )
+    if operation is Operation.TOOL:
+        call = under(fields, "ai.toolCall.")
+        result = {"result": call["result"]} if "result" in call else {}
+        tool_calls = tuple(each | result for each in calls_in({"tool_calls": [call]}))
+    else:
+        asked = parsed(first(fields, ("ai.response.toolCalls", "ai.result.toolCalls")))
+        tool_calls = tuple(calls_in({"tool_calls": asked}))
     return Part(
         dialect="vercel",
         operation=operation,
         question=question_of(messages) or question_of(prompt),
         answer=text_of(output) if spoken else None,
         messages=messages,
-        tool_calls=_tool_calls(fields, operation),
+        tool_calls=tool_calls,
         model=first_scalar(fields, ("ai.response.model", "ai.model.id")),
         prompt_tokens=as_count(first(fields, ("ai.usage.inputTokens", "ai.usage.promptTokens"))),
         completion_tokens=as_count(
@@ -52,26 +63,6 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         tags=tags_in(metadata.pop("tags", None)),
         metadata=own_metadata(metadata),
         missing=_MISSING if spoken and prompt is None and output is None else None,
-    )
-
-
-def _operation(name: str) -> Operation:
-    if name == "ai.toolCall":
-        return Operation.TOOL
-    if not name.startswith(("ai.generate", "ai.stream")):
-        return Operation.OTHER  # embeddings
-    return Operation.MODEL if name.endswith((".doGenerate", ".doStream")) else Operation.APP
-
-
-def _tool_calls(fields: Mapping[str, Any], operation: Operation) -> tuple[dict[str, Any], ...]:
-    if operation is Operation.TOOL:
-        call = under(fields, "ai.toolCall.")
-        result = {"result": call["result"]} if "result" in call else {}
-        return tuple(each | result for each in calls_in({"tool_calls": [call]}))
-    return tuple(
-        calls_in(
-            {"tool_calls": parsed(first(fields, ("ai.response.toolCalls", "ai.result.toolCalls")))}
-        )
     )
 
 

@@ -1,8 +1,9 @@
 """Exports with a row per span or per trace. The spans of a trace become one answer, as for traces that are received."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import product
 from operator import itemgetter
 from typing import Any, TypeGuard
 
@@ -12,9 +13,16 @@ from judgeboard.imports.fields import fault_in
 from judgeboard.imports.known_names import REFERENCE
 from judgeboard.imports.values import spelled_number
 from judgeboard.text import EPOCH, as_utc
-from judgeboard.traces.annotations import LINKED, results_in
+from judgeboard.traces.annotations import FORMS, LINKED, OF_ANSWER
 from judgeboard.traces.answers import answer_of
-from judgeboard.traces.attributes import as_text, first, first_scalar, parsed_object
+from judgeboard.traces.attributes import (
+    as_text,
+    first,
+    first_scalar,
+    nested,
+    parsed,
+    parsed_object,
+)
 from judgeboard.traces.spans import LogRecord, Span
 
 EVENT, EVALUATION = "gen_ai.evaluation.result", "gen_ai.evaluation."
@@ -25,6 +33,7 @@ BY, PUSHED = (
     "judgeboard.id",
 )  # the second is on what `judgeboard push otlp` sends
 _LABELS = frozenset({"grounded", "hallucinated"})
+_OF_SESSION = "session."  # how the names of results on a session begin
 _UNSPECIFIED = "unspecified"
 _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next smaller unit
 
@@ -300,16 +309,7 @@ def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
         service = as_text(resource.get("service.name"))
         read: list[Score] = []
         if event == LINKED:
-            # The annotations and evaluations of OpenInference.
-            for each in results_in(fields):
-                by = each.by or service or "OpenInference"
-                value = each.label if each.score is None else each.score
-                session = each.of_session
-                read.append(
-                    Score(each.name, value, by, each.human, each.explanation, of_session=session)
-                )
-                if each.score is not None and each.label in _LABELS and not session:
-                    read.append(Score("label", each.label, by, each.human))
+            read = list(_annotations(fields, service or "OpenInference"))
         elif event.startswith(EVALUATION) and not fields.get(PUSHED):
             # Earlier versions have the name of a result in that of the event.
             name = first_scalar(fields, (EVALUATION + "name",)) or event.removeprefix(EVALUATION)
@@ -324,3 +324,29 @@ def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
         for score in read:
             scores[score.by, score.name, score.of_session] = replace(score, at_ns=at_ns)
     return list(scores.values())
+
+
+def _annotations(attributes: Mapping[str, Any], service: str) -> Iterator[Score]:
+    """Yield the annotations and evaluations of OpenInference: those with a name, and a score or a label."""
+    for scope, (several, one) in product((*OF_ANSWER, _OF_SESSION), FORMS):
+        name = scope + several
+        listed = parsed(attributes.get(name))
+        for entry in listed if isinstance(listed, list) else nested(attributes, name):
+            inside = isinstance(entry, dict) and one in entry
+            fields = parsed_object(entry[one] if inside else entry)
+            number, label = first(fields, ("score",)), first_scalar(fields, ("label",))
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                number = None
+            score = Score(
+                name=first_scalar(fields, ("name",)) or "",
+                value=label if number is None else number,
+                by=first_scalar(fields, ("identifier",)) or service,
+                human=first_scalar(fields, ("annotator_kind",)) == "HUMAN",
+                reason=first_scalar(fields, ("explanation",)),
+                of_session=scope == _OF_SESSION,
+            )
+            if not score.name or score.value is None:
+                continue
+            yield score
+            if number is not None and label in _LABELS and not score.of_session:
+                yield Score("label", label, score.by, score.human)
