@@ -139,7 +139,7 @@ class _Lines(Iterator[str]):
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
-        self._lines = byte_lines(source.text_chunks(), lambda: source.most_row)
+        self._lines = byte_lines(source)
         self._is_too_long = False
         self.record = bytearray()  # a list would take far more memory for short lines
         self.number = 0

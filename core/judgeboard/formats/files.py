@@ -317,22 +317,20 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise Unreadable("the compressed data end too early")
 
 
-def byte_lines(
-    chunks: Iterable[bytes], most: Callable[[], int] = lambda: MAX_ROW_BYTES
-) -> Iterator[bytes]:
-    """Yield lines with their line feed. The last line may have none.
+def byte_lines(source: ByteSource) -> Iterator[bytes]:
+    """Yield the lines of a text with their line feed. The last line may have none.
 
-    A line of more than ``most()`` bytes is `TooLong`. If reading ``chunks`` fails, the unfinished
-    line is not yielded.
+    A line that is longer than a row may be is `TooLong`. If reading fails, the unfinished line is
+    not yielded.
     """
     line = bytearray()
     cut = False
-    for chunk in chunks:
+    for chunk in source.text_chunks():
         start = 0
         while start < len(chunk):
             end = chunk.find(b"\n", start) + 1
             line += chunk[start : end or len(chunk)]
-            if len(line) > most():
+            if len(line) > source.most_row:
                 cut = True
                 del line[SHOWN_BYTES:]
             if not end:

@@ -23,9 +23,7 @@ _BOM = b"\xef\xbb\xbf"
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield every line as a row. Each line is decoded by itself, so a wrong encoding rejects only this line."""
-    for number, line in enumerate(
-        byte_lines(source.text_chunks(), lambda: source.most_row), start=1
-    ):
+    for number, line in enumerate(byte_lines(source), start=1):
         data = line.removeprefix(_BOM) if number == 1 else line
         if isinstance(line, TooLong):
             yield too_long(number, data, source.most_row)
@@ -67,18 +65,31 @@ class _Twice(ValueError):
 
 def parse_row(line: int, data: bytes) -> Row | Rejected:
     """Return the row in the bytes, or a Rejected row with the reason."""
-    try:
-        values = _parsed(data)
-    except ValueError as error:
-        return Rejected(
-            line,
-            error.key if isinstance(error, _Twice) else None,
-            str(error),
-            data.decode("utf-8", "backslashreplace").rstrip("\r\n"),
-        )
-    if not isinstance(values, dict):
-        return Rejected(line, None, f"not an object but {json_kind(values)}", values)
-    return Row(line, values)
+    key: str | None = None
+    # The marks in texts are counted too, until their number is suspicious.
+    if b"\0" in data:
+        reason = "contains a NUL character"
+    elif _separators(data) > MOST_VALUES and _separators(_STRING.sub(b"", data)) > MOST_VALUES:
+        reason = f"has more than {MOST_VALUES:,} values"
+    else:
+        try:
+            values = _DECODER.decode(data.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8 (byte {error.start + 1} of the row)"
+        except RecursionError:
+            reason = "nested too deeply"
+        except json.JSONDecodeError as error:
+            reason = f"not JSON: {error.msg} at character {error.pos + 1} of the row"
+        except _Twice as error:
+            reason, key = str(error), error.key
+        except ValueError as error:
+            reason = str(error)
+        else:
+            if isinstance(values, dict):
+                return Row(line, values)
+            return Rejected(line, None, f"not an object but {json_kind(values)}", values)
+    text = data.decode("utf-8", "backslashreplace").rstrip("\r\n")
+    return Rejected(line, key, reason, text)
 
 
 def json_kind(value: Any) -> str:
@@ -94,22 +105,6 @@ def json_kind(value: Any) -> str:
         if isinstance(value, kind):
             return name
     return "a number"
-
-
-def _parsed(data: bytes) -> Any:
-    if b"\0" in data:
-        raise ValueError("contains a NUL character")
-    # The marks in texts are counted too, until their number is suspicious.
-    if _separators(data) > MOST_VALUES and _separators(_STRING.sub(b"", data)) > MOST_VALUES:
-        raise ValueError(f"has more than {MOST_VALUES:,} values")
-    try:
-        return _DECODER.decode(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"not UTF-8 (byte {error.start + 1} of the row)") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg} at character {error.pos + 1} of the row") from None
 
 
 def _separators(data: bytes) -> int:

@@ -47,20 +47,17 @@ def _batches(file: BinaryIO, table: Any) -> Iterator[Any]:
     levels = {column.path: column.max_repetition_level for column in columns}
     size = file.seek(0, os.SEEK_END)
     for group in range(table.num_row_groups):
-        plan = plan_group(file, table.metadata.row_group(group), levels, size)
-        if plan.too_large is not None:
-            raise Unreadable(
-                f"{plan.too_large}: write the file with smaller pages, or as JSON lines"
-            )
+        row_group = table.metadata.row_group(group)
+        batch_rows, dictionaries = plan_group(file, row_group, levels, size)
         reader = table
-        if plan.dictionaries:
+        if dictionaries:
             reader = parquet.ParquetFile(
                 file,
                 metadata=table.metadata,
-                read_dictionary=list(plan.dictionaries),
+                read_dictionary=dictionaries,
                 buffer_size=BUFFER_BYTES,
             )
-        yield from reader.iter_batches(batch_size=plan.batch_rows, row_groups=[group])
+        yield from reader.iter_batches(batch_size=batch_rows, row_groups=[group])
 
 
 def rows_of_batches(

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from judgeboard.formats.files import Unreadable
+
 MOST_PAGES = 28 * 1024 * 1024
 """Unpacked bytes that the largest pages of all columns may have together, beside the size of the file."""
 MOST_RATIO = 20
@@ -19,6 +21,7 @@ _HEADER_BYTES = 4096
 # Fields of a page header, by their numbers in the Parquet format.
 _TYPE, _UNPACKED, _PACKED, _DATA, _DICTIONARY, _DATA_2 = 1, 2, 3, 5, 7, 8
 _DICTIONARY_PAGE = 2
+_ADVICE = "write the file with smaller pages, or as JSON lines"
 
 
 class DamagedPages(ValueError):
@@ -32,23 +35,14 @@ class _Page:
     values: int
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPlan:
-    """How a row group is read: so many rows at a time, and these columns (paths) as dictionaries.
+def plan_group(
+    file: BinaryIO, group: Any, levels: Mapping[str, int], file_size: int
+) -> tuple[int, list[str]]:
+    """Return how many rows of a row group to read at a time, and the columns (paths) to read as dictionaries.
 
-    ``too_large`` describes what takes too much memory; None if the group can be read.
-    """
-
-    batch_rows: int
-    dictionaries: tuple[str, ...]
-    too_large: str | None = None
-
-
-def plan_group(file: BinaryIO, group: Any, levels: Mapping[str, int], file_size: int) -> GroupPlan:
-    """Plan the reading of a row group (`pyarrow.parquet.RowGroupMetaData`).
-
-    ``levels`` has the maximum repetition level of each column (path): it is 0 for columns without
-    lists.
+    ``group`` is a `pyarrow.parquet.RowGroupMetaData`. ``levels`` has the maximum repetition level of
+    each column (path): it is 0 for columns without lists. Raises Unreadable if the group takes too
+    much memory.
     """
     largest, densest = 0, 1.0
     dictionaries: list[str] = []
@@ -77,11 +71,11 @@ def plan_group(file: BinaryIO, group: Any, levels: Mapping[str, int], file_size:
         if of_lists:
             densest = max(densest, total / max(1, group.num_rows))
             if total > MOST_PAGES + MOST_RATIO * column.total_compressed_size:
-                return GroupPlan(0, (), f"{path} unpacks to {total >> 20:,} MB")
+                raise Unreadable(f"{path} unpacks to {total >> 20:,} MB: {_ADVICE}")
         largest += of_data + of_dictionary
     if largest > MOST_PAGES + file_size:
-        return GroupPlan(0, (), f"pages of {largest >> 20:,} MB")
-    return GroupPlan(max(1, min(BATCH_ROWS, int(BATCH_BYTES / densest))), tuple(dictionaries))
+        raise Unreadable(f"pages of {largest >> 20:,} MB: {_ADVICE}")
+    return max(1, min(BATCH_ROWS, int(BATCH_BYTES / densest))), dictionaries
 
 
 def _pages(file: BinaryIO, start: int, size: int) -> Iterator[_Page]:

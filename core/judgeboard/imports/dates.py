@@ -2,9 +2,10 @@
 
 import re
 import warnings
+from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -90,15 +91,11 @@ def orders_of(value: Any) -> list[DateOrder]:
     days = {DateOrder.DAY_FIRST: (second, first)}
     if match[2] != ".":
         days[DateOrder.MONTH_FIRST] = (first, second)
-    return [order for order, (month, day) in days.items() if _exists(year, month, day)]
-
-
-def _exists(year: int, month: int, day: int) -> bool:
-    try:
-        date(year, month, day)
-    except ValueError:
-        return False
-    return True
+    return [
+        order
+        for order, (month, day) in days.items()
+        if year and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
+    ]
 
 
 def read_time(value: Any, order: DateOrder | None) -> datetime:

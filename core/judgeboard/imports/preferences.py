@@ -143,7 +143,7 @@ def higher(field: str, scores: Sequence[Any]) -> Preference:
 
 
 def human_in(
-    cells: Cells, field: str, models: Mapping[str, Preference] | None = None
+    cells: Cells, field: str, models: Mapping[str, Preference]
 ) -> tuple[Preference | None, tuple[GivenPreference, ...]]:
     """Return the gold label and the people's preferences of a row.
 

@@ -101,9 +101,7 @@ def flag_page(store: Store, sender: Sender, parameters: Mapping[str, str]) -> by
     return orjson.dumps({"flags": flags, "next": ids[-1] if len(ids) == limit else None})
 
 
-def named_response(
-    connection: Connection, sender: Sender, name: str, source: str | None = None
-) -> int:
+def named_response(connection: Connection, sender: Sender, name: str, source: str | None) -> int:
     """Return the database id of an answer by its own id or the id of its trace.
 
     Raises NotFound, or BadInput if several sources that the sender may read have this id.
@@ -231,7 +229,17 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
     for another source.
     """
     with store.reading() as connection:
-        response_id = _response_of(connection, sender, sent)
+        # The id of the answer, None for a pair.
+        response_id: int | None
+        if sent.response is not None:
+            response_id = named_response(connection, sender, sent.response, sent.source)
+        elif sent.flag is not None:
+            response_id = response_of_flag(connection, sent.flag)
+        else:
+            response_id = item_by_id(connection, split_token(sent.lease or "")[0]).response_id
+        if sender.owner and sent.response is None:
+            _, response = next(responses_by_id(connection, [response_id or 0]), (0, None))
+            sender.checked_source(response.source if response is not None else "another source")
     person = _person(store, sender, sent.reviewer)
     key = sent.request_key or secrets.token_hex(16)
     details = {"reviewer": person.id, "request": key}
@@ -257,20 +265,6 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
     if sent.flag is not None:
         return {"review": stored.review_id, "flags_stay_open": stored.held}
     return {"review": stored.review_id}
-
-
-def _response_of(connection: Connection, sender: Sender, sent: SentReview) -> int | None:
-    """Return the id of the answer, None for a pair. Raises Refused if the sender's key is for another source."""
-    if sent.response is not None:
-        return named_response(connection, sender, sent.response, sent.source)
-    if sent.flag is not None:
-        response_id: int | None = response_of_flag(connection, sent.flag)
-    else:
-        response_id = item_by_id(connection, split_token(sent.lease or "")[0]).response_id
-    if sender.owner:
-        _, response = next(responses_by_id(connection, [response_id or 0]), (0, None))
-        sender.checked_source(response.source if response is not None else "another source")
-    return response_id
 
 
 def _person(store: Store, sender: Sender, name: str) -> Reviewer:

@@ -86,12 +86,10 @@ def _case(case: Mapping[str, Any]) -> Entry:
     metrics = objects(
         values.get("metrics_data") or values.get("metrics_metadata")
     )  # the older name
-    scores = {
-        str(metric.get("name") or metric.get("metric")): metric.get("score") for metric in metrics
-    }
+    by_name = {str(metric.get("name") or metric.get("metric")): metric for metric in metrics}
+    scores = {name: metric.get("score") for name, metric in by_name.items()}
     reasons = {
-        str(metric.get("name") or metric.get("metric")): metric.get("reason") or metric.get("error")
-        for metric in metrics
+        name: metric.get("reason") or metric.get("error") for name, metric in by_name.items()
     }
     error = next((str(metric["error"]) for metric in metrics if metric.get("error")), None)
     metadata = {

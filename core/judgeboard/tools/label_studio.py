@@ -32,12 +32,6 @@ _OF_ANNOTATIONS = frozenset({"annotation_id", "annotator", "lead_time", "created
 _IDS = ResponseImport.columns["external_id"]
 
 
-def _is_task(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a task with its annotations or predictions."""
-    annotations = row.get("annotations", row.get("completions"))
-    return isinstance(row["data"], dict) and (isinstance(annotations, list) or "predictions" in row)
-
-
 @each_row
 def read_tasks(task: dict[str, Any]) -> Iterator[Entry]:
     """Yield the entry of a task."""
@@ -179,7 +173,19 @@ def _flat_value(value: Any) -> Any:
 _TASKS = Export(
     "a Label Studio export",
     "label-studio",
-    (Keys("data", ("annotations", "completions", "predictions"), holds=_is_task),),
+    (
+        Keys(
+            "data",
+            ("annotations", "completions", "predictions"),
+            holds=lambda row: (
+                isinstance(row["data"], dict)
+                and (
+                    "predictions" in row
+                    or isinstance(row.get("annotations", row.get("completions")), list)
+                )
+            ),
+        ),
+    ),
     read_tasks,
 )
 _ANNOTATIONS = Export(

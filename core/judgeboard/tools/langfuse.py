@@ -196,15 +196,6 @@ _OWN_COLUMNS = frozenset(
 )
 
 
-def _is_trace(row: Mapping[str, Any]) -> bool:
-    """Whether a row has its observations as a list, or only says what a trace has beside them."""
-    return (
-        isinstance(row.get("observations"), list)
-        or "observationCount" in row
-        or "bookmarked" in row
-    )
-
-
 @each_span
 def read_observations(row: Row) -> Trace | None:
     """Return the trace of an observation, None if it has no id."""
@@ -378,7 +369,11 @@ _TRACES = Export(
             "sessionId",
             ("observations", "observationCount", "bookmarked"),
             without=("traceId",),
-            holds=_is_trace,
+            # Its observations are a list, or it only says what a trace has beside them.
+            holds=lambda row: (
+                isinstance(row.get("observations"), list)
+                or not {"observationCount", "bookmarked"}.isdisjoint(row)
+            ),
         ),
     ),
     read_traces,

@@ -48,12 +48,6 @@ _CODES = {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 _SNAKE = re.compile(r"_([a-z])")
 
 
-def _is_span(row: Mapping[str, Any]) -> bool:
-    """Whether the attributes of a row are a list of keys with their values."""
-    attributes = objects(row["attributes"])
-    return bool(attributes) and all({"key", "value"} <= each.keys() for each in attributes)
-
-
 def read_spans(rows: Iterable[Row]) -> Entries:
     """Yield the answers of all traces. Their spans and log records are kept in memory until the end of the file."""
     from judgeboard.traces.otlp import JSON, logs_in, traces_in  # loads Protobuf
@@ -106,7 +100,16 @@ _SPANS = Export(
     "opentelemetry",
     (
         Keys(_LISTS, holds=lambda row: any(isinstance(row.get(name), list) for name in _LISTS)),
-        Keys(("traceId", "trace_id"), ("spanId", "span_id"), "attributes", holds=_is_span),
+        Keys(
+            ("traceId", "trace_id"),
+            ("spanId", "span_id"),
+            "attributes",
+            # They are a list of keys with their values.
+            holds=lambda row: (
+                bool(attributes := objects(row["attributes"]))
+                and all({"key", "value"} <= each.keys() for each in attributes)
+            ),
+        ),
     ),
     read_spans,
     of_traces=True,

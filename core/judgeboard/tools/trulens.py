@@ -54,11 +54,9 @@ def read_events(row: Row) -> Trace | None:
         error="error" if record.get("status") == "STATUS_CODE_ERROR" else None,
     )
     score = attributes.get(f"{_OWN}eval_root.score")
-    name = attributes.get(f"{_OWN}eval_root.metric_name") or attributes.get(
-        f"{_OWN}eval.metric_name"
-    )
-    reason = attributes.get(f"{_OWN}eval_root.explanation") or attributes.get(
-        f"{_OWN}eval.explanation"
+    name, reason = (
+        first(attributes, (f"{_OWN}eval_root.{part}", f"{_OWN}eval.{part}"))
+        for part in ("metric_name", "explanation")
     )
     scores = (
         [] if score is None or name is None else [Score(str(name), score, "TruLens", reason=reason)]

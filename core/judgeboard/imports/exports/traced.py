@@ -259,7 +259,7 @@ def trace_metadata(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 # Results of evaluations, as OpenTelemetry has them
 
 
-def log_record(score: Score, trace_id: str, span_id: str, pushed: Any = None) -> LogRecord:
+def log_record(score: Score, trace_id: str, span_id: str, pushed: Any) -> LogRecord:
     """Return a score that came beside its trace as the log record that OpenTelemetry has for it; `scores_of` reads it.
 
     ``pushed`` is the id of a score that Judgeboard sent; such scores are not read.
