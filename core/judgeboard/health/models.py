@@ -57,7 +57,19 @@ class ModelTable(BaseModel):
     def smaller(self, model: str | None, other: str | None) -> bool | None:
         """Return whether a model is smaller than another; None if unknown."""
         for ladder in self.ladders.values():
-            rungs = [_rung(ladder, name) for name in (model, other)]
+            # The first rung that fits: patterns of larger models may also match smaller models.
+            rungs = [
+                next(
+                    (
+                        place
+                        for place, rung in enumerate(ladder)
+                        if name is not None
+                        and any(_fits(name, each.strip()) for each in rung.split("|"))
+                    ),
+                    None,
+                )
+                for name in (model, other)
+            ]
             if rungs[0] is not None and rungs[1] is not None:
                 return rungs[0] < rungs[1]
         sizes = self.size(model), self.size(other)
@@ -132,11 +144,3 @@ def _fits(model: str, pattern: str) -> bool:
 def _longest(patterns: Mapping[str, Any], model: str | None) -> str | None:
     fitting = [pattern for pattern in patterns if model and _fits(model, pattern)]
     return max(fitting, key=len) if fitting else None
-
-
-def _rung(ladder: list[str], model: str | None) -> int | None:
-    """Return the first rung that fits; the patterns of larger models may also match smaller models."""
-    if model is None:
-        return None
-    fitting = (any(_fits(model, pattern.strip()) for pattern in rung.split("|")) for rung in ladder)
-    return next((place for place, fits in enumerate(fitting) if fits), None)

@@ -55,7 +55,6 @@ from judgeboard.measure.ratings import (
     AnswerRatings,
     ItemRatings,
     PairSource,
-    UnjudgedAnswers,
     are_related,
     combined_as,
     labels_by_notice,
@@ -383,11 +382,30 @@ class _JudgeFigures:
             correlated=_correlated(source, ((version, each) for each in source.versions)),
             luck=luck(result, headline_name(self._compared.scale)),
         )
+        # How pairs count whose verdicts differ with the order, and unusable verdicts.
+        of_orders = list[Note]()
+        comparisons, choice = self._compared.comparisons, self._choice
+        if comparisons is not None and comparisons.differences is None:
+            of_orders += order_note(comparisons.orders.changed_with_order(), choice.inconsistent)
+            unusable = int((comparisons.orders.verdicts == NONE).sum())
+            if unusable and choice.unusable != "drop":
+                of_orders.append(note(f"unusable_{choice.unusable}", n=unusable))
+        # What gives figures if the judge has not judged enough of the graded answers.
+        next_steps, unjudged = list[Note](), result.unjudged
+        if unjudged is not None:
+            next_steps.append(note("judge_graded", title=unjudged.title, n=unjudged.answers))
+            if unjudged.other is not None:
+                title, pairs = unjudged.other
+                next_steps.append(note("choose_version", title=title, n=pairs))
+        next_steps += _other_grades(source)
+        others = [each.title for each in source.versions if each.id != version.id]
+        if others and not choice.judge_versions:
+            next_steps.append(note("other_versions", title=version.title, others=others))
         return replace(
             result,
             parts=(*result.parts, *self._reactions()),
-            caveats=(*self._caveats_of_orders(), *caveats),
-            next=(*self._next(result.unjudged), *_other_grades(source), *self._other_versions()),
+            caveats=(*of_orders, *caveats),
+            next=tuple(next_steps),
         )
 
     def _reactions(self) -> Iterator[Result]:
@@ -527,30 +545,6 @@ class _JudgeFigures:
         single = "graded answer" if answers is not None else "graded pair"
         on = answers_words(statistics.n, described, "grade" if self._human == "each" else single)
         return judge_headline(statistics, on)
-
-    def _caveats_of_orders(self) -> Iterator[Note]:
-        """Yield how pairs count whose verdicts differ with the order, and unusable verdicts."""
-        comparisons, choice = self._compared.comparisons, self._choice
-        if comparisons is None or comparisons.differences is not None:
-            return
-        yield from order_note(comparisons.orders.changed_with_order(), choice.inconsistent)
-        unusable = int((comparisons.orders.verdicts == NONE).sum())
-        if unusable and choice.unusable != "drop":
-            yield note(f"unusable_{choice.unusable}", n=unusable)
-
-    def _next(self, unjudged: UnjudgedAnswers | None) -> Iterator[Note]:
-        """Yield what gives figures if the judge has not judged enough of the graded answers."""
-        if unjudged is not None:
-            yield note("judge_graded", title=unjudged.title, n=unjudged.answers)
-            if unjudged.other is not None:
-                title, pairs = unjudged.other
-                yield note("choose_version", title=title, n=pairs)
-
-    def _other_versions(self) -> Iterator[Note]:
-        """Yield the other judge versions if none was named."""
-        others = [each.title for each in self._source.versions if each.id != self._version.id]
-        if others and not self._choice.judge_versions:
-            yield note("other_versions", title=self._version.title, others=others)
 
 
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:

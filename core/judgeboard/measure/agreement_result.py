@@ -316,21 +316,22 @@ MOST_LINES = 50
 
 def shortened(result: AgreementResult, most: int = MOST_LINES) -> AgreementResult:
     """Return the result with at most ``most`` lines in each part: those with the most items."""
-    return replace(result, parts=tuple(_shortened(each, most) for each in result.parts))
-
-
-def _shortened(part: Result, most: int) -> Result:
-    sizes = {name: part.figure("n", name).n for name in part.slices}
-    if len(sizes) <= most:
-        return part
-    kept = set(sorted(sizes, key=lambda name: -sizes[name])[:most])
-    caveats = [note("shortened", n=most, lines=len(sizes))]
-    for name in HEADLINES:
-        known = sorted(
-            row.value for row in part.rows if row.figure == name and row.value is not None
-        )
-        if known:
-            caveats.append(note("range", lowest=known[0], median=median(known), highest=known[-1]))
-            break
-    rows = tuple(row for row in part.rows if row.slice in kept)
-    return replace(part, rows=rows, caveats=(*part.caveats, *caveats))
+    parts = []
+    for part in result.parts:
+        sizes = {name: part.figure("n", name).n for name in part.slices}
+        if len(sizes) <= most:
+            parts.append(part)
+            continue
+        kept = set(sorted(sizes, key=lambda name: -sizes[name])[:most])
+        caveats = [*part.caveats, note("shortened", n=most, lines=len(sizes))]
+        for name in HEADLINES:
+            known = sorted(
+                row.value for row in part.rows if row.figure == name and row.value is not None
+            )
+            if known:
+                ends = {"lowest": known[0], "highest": known[-1]}
+                caveats.append(note("range", median=median(known), **ends))
+                break
+        rows = tuple(row for row in part.rows if row.slice in kept)
+        parts.append(replace(part, rows=rows, caveats=tuple(caveats)))
+    return replace(result, parts=tuple(parts))

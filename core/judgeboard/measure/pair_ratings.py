@@ -152,11 +152,8 @@ class PairRatings:
 
     def compared(self, version: StoredVersion) -> RatingPairs:
         """Return the rating pairs of a judge version."""
-        if version.id not in self._compared:
-            self._compared[version.id] = self._compare(version)
-        return self._compared[version.id]
-
-    def _compare(self, version: StoredVersion) -> RatingPairs:
+        if version.id in self._compared:
+            return self._compared[version.id]
         verdicts = self.verdicts(version)
         people = self._people_values(self._sides, "label")
         known = among(people.response_ids, verdicts.ids)
@@ -173,9 +170,11 @@ class PairRatings:
         counts = sides >= 0
         scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
         pairs = self._as_pairs(scale, verdicts.ids[at][counts], sides[counts], preferences[counts])
-        return replace(
+        compared = replace(
             pairs, left_out=without_zeros(left_out), comparisons=verdicts.at(np.unique(at))
         )
+        self._compared[version.id] = compared
+        return compared
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""

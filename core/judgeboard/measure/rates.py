@@ -353,12 +353,16 @@ class _Measure:
 
     def headline(self, part: _Part) -> Note:  # noqa: PLR0911 - one for each code
         """Return the sentence about the rate of all answers."""
-        share, need, answers = part.share, part.to_label, self._answers(part.sample)
+        share, need, total = part.share, part.to_label, part.sample.population.total
+        answers = f"these {round(total):,} answers"
+        if self.target == "app":
+            hidden = " that you may see" if "hidden" in part.sample.left_out else ""
+            answers = f"{answers_of(self.where)}{hidden}"
         grade, missing = (
             self.loaded.grade,
             (part.share.reason or "") if need is None else need.missing,
         )
-        if not part.sample.population.total:
+        if not total:
             return note("no_answers")
         if grade != "label":
             if share.value is None:
@@ -373,14 +377,6 @@ class _Measure:
         if high - low > _NO_FIGURE:
             return note("rate_unknown", answers=answers, missing=missing)
         return note("rate_bounds", low=low, high=high, missing=missing)
-
-    def _answers(self, sample: SampledLabels) -> str:
-        """Return "all answers", "these 120 answers", "the answers of sql"."""
-        if self.target == "these":
-            return f"these {round(sample.population.total):,} answers"
-        return (
-            f"{answers_of(self.where)}{' that you may see' if 'hidden' in sample.left_out else ''}"
-        )
 
     def caveats(self, part: _Part) -> Iterator[Note]:
         """Yield what limits the rate of all answers."""

@@ -125,9 +125,14 @@ class Result:
         lines = []
         for name in (*self.slices, ALL):
             if any((name, each) in cells for each in names):
+                estimates = [cells.get((name, each)) for each in names]
                 of_slice = (
-                    _cell(cells.get((name, each)), column)
-                    for each, column in zip(names, columns, strict=True)
+                    each
+                    if each is None or column.format in OF_ESTIMATES
+                    else round(each.value)
+                    if column.format == "count" and each.value is not None
+                    else each.value
+                    for each, column in zip(estimates, columns, strict=True)
                 )
                 lines.append((f"all {self.about.unit}" if name is None else name, *of_slice))
         return Table((Column(title), *columns), tuple(lines))
@@ -161,13 +166,3 @@ def frame_of(rows: Iterable[Mapping[str, object]], *first: str) -> "pd.DataFrame
     import pandas as pd  # takes two seconds to load
 
     return pd.DataFrame(list(rows), columns=[*first, *(each.name for each in fields(Row))])
-
-
-def _cell(estimate: Estimate | None, column: Column) -> Estimate | float | None:
-    if estimate is None or column.format in OF_ESTIMATES:
-        return estimate
-    return (
-        round(estimate.value)
-        if column.format == "count" and estimate.value is not None
-        else estimate.value
-    )

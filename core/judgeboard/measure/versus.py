@@ -160,20 +160,6 @@ class BothJudged:
             self.rows[differ], by_group=False, also_in_random_order=self._in_queues
         )
 
-    def _sampled_of_all(self, rows: IntArray, verdicts: tuple[IntArray, IntArray]) -> SampledLabels:
-        """Return the sampled labels of the ``rows``, with strata by the verdicts of the version by which more count.
-
-        All flagged answers of one version may be labelled, and of the other version only some. Then
-        labels of flagged answers count in strata of the one. The order of the two versions decides
-        nothing.
-        """
-        by_id = sorted(
-            zip((each.id for each in self.versions), verdicts, strict=True),
-            key=lambda each: each[0],
-        )
-        samples = [self.loaded.sample(rows, by_group=False, by_verdicts=each) for _, each in by_id]
-        return max(samples, key=lambda each: (not each.has_gap, int(each.is_sampled.sum())))
-
     def compare(
         self,
         within: float = WITHIN,
@@ -184,7 +170,17 @@ class BothJudged:
         kept = np.ones(len(self.rows), dtype=np.bool_) if inside is None else inside
         rows, verdicts = self.rows[kept], (self.verdicts[0][kept], self.verdicts[1][kept])
         usable = (verdicts[0] != UNUSABLE) & (verdicts[1] != UNUSABLE)
-        of_all = self._sampled_of_all(rows[usable], (verdicts[0][usable], verdicts[1][usable]))
+        # Strata by the verdicts of the version by which more labels count: all flagged answers of
+        # one version may be labelled, and of the other version only some. The order of the two
+        # versions decides nothing.
+        by_id = sorted(zip(self.versions, verdicts, strict=True), key=lambda each: each[0].id)
+        of_all = max(
+            (
+                self.loaded.sample(rows[usable], by_group=False, by_verdicts=each[usable])
+                for _, each in by_id
+            ),
+            key=lambda sample: (not sample.has_gap, int(sample.is_sampled.sum())),
+        )
         labelled = self.loaded.labelled[rows]
         # Labels of all answers, or of a share of all that was drawn, need no weights.
         is_drawn = not of_all.waiting.any() and self.loaded.drawn[rows][labelled & usable].all()

@@ -1,7 +1,6 @@
 """The work of people as a table, for pages, commands and files."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import Column, Format, Table
@@ -54,7 +53,22 @@ def work_table(everybody: Sequence[PersonWork], *, words: bool = False) -> Table
             help="Agreement with others in the last 30 days, minus agreement before",
         ),
     )
-    return Table(columns, tuple(_row(work, words=words) for work in everybody))
+    rows = list[tuple[object, ...]]()
+    for work in everybody:
+        row = (
+            work.person.name,
+            len(work.queues),
+            work.left,
+            work.leased,
+            work.reviews,
+        )
+        figures = [getattr(work, name) for name, *_ in _FIGURES]
+        if words:
+            drift = share_words(work.drift, sign=True)
+            rows.append((*row, seconds_words(work.seconds), *map(share_words, figures), drift))
+        else:
+            rows.append((*row, work.seconds, *figures, work.drift))
+    return Table(columns, tuple(rows))
 
 
 def share_words(estimate: Estimate, *, sign: bool = False) -> str | None:
@@ -76,16 +90,3 @@ def seconds_words(estimate: Estimate) -> str | None:
         else f" [{estimate.low:.0f}, {estimate.high:.0f}]"
     )
     return with_n(f"{estimate.value:.0f} s{bounds}", estimate.n)
-
-
-def _row(work: PersonWork, *, words: bool) -> tuple[Any, ...]:
-    figures = [getattr(work, name) for name, *_ in _FIGURES]
-    counts = (work.person.name, len(work.queues), work.left, work.leased, work.reviews)
-    if not words:
-        return (*counts, work.seconds, *figures, work.drift)
-    return (
-        *counts,
-        seconds_words(work.seconds),
-        *map(share_words, figures),
-        share_words(work.drift, sign=True),
-    )

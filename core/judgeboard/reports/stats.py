@@ -35,7 +35,7 @@ from judgeboard.store.overview import (
 )
 from judgeboard.store.runs import Counts
 from judgeboard.store.statements import record_of
-from judgeboard.store.tables import StoredVersion, version_title
+from judgeboard.store.tables import version_title
 from judgeboard.text import money
 
 
@@ -118,12 +118,19 @@ def stats(connection: Connection) -> Stats:
     """Return the figures of ``judgeboard stats`` in the caller's transaction."""
     totals, graders = count_judgments(connection), count_graders(connection)
     without, ties = count_without_groundedness(connection), count_tied(connection)
-    versions = tuple(
-        _version(
-            version, totals.get(version.id), without.get(version.id, 0), ties.get(version.id, 0)
+    versions = []
+    for version in list_versions(connection):
+        total = totals.get(version.id)
+        cost = None if total is None else total.total_cost_micro
+        counted = record_of(
+            VersionCounts,
+            version,
+            counts=(total or Counts()).by_status,
+            cost=None if cost is None else cost / 1_000_000,
+            without_groundedness=without.get(version.id, 0),
+            ties=ties.get(version.id, 0),
         )
-        for version in list_versions(connection)
-    )
+        versions.append(counted)
     by_rule = count_flags(connection)
     open_graded = count_open_graded(connection)
     nothing = dict.fromkeys(map(str, FlagState), 0)
@@ -140,7 +147,7 @@ def stats(connection: Connection) -> Stats:
             status: sum(version.counts[status] for version in versions)
             for status in map(str, Status)
         },
-        judge_versions=versions,
+        judge_versions=tuple(versions),
         flags=FlagCounts(by_state, by_rule_and_state, open_graded),
         graders=tuple(graders),
         agreement=tuple(
@@ -269,25 +276,6 @@ def _in_all(stats: Stats) -> Iterator[tuple[str, VersionAgreement]]:
     for row in stats.agreement:
         if row.query_type is None and row.n:
             yield titles[row.judge_version], row
-
-
-def _version(
-    version: StoredVersion, totals: Counts | None, without_groundedness: int, ties: int
-) -> VersionCounts:
-    cost = (
-        None
-        if totals is None or totals.total_cost_micro is None
-        else totals.total_cost_micro / 1_000_000
-    )
-    counts = (totals or Counts()).by_status
-    return record_of(
-        VersionCounts,
-        version,
-        counts=counts,
-        cost=cost,
-        without_groundedness=without_groundedness,
-        ties=ties,
-    )
 
 
 def _agreement(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.confusion import cells_of, kappa_of_cells
 from judgeboard.stats.estimates import t_quantile
 from judgeboard.stats.intervals import TRANSFORMS
@@ -95,7 +95,15 @@ def _projection(
     answers, labelled = population.answers, found.sum(axis=1)
     weights = answers / answers.sum()
     of_labels = found / np.maximum(labelled, 1)[:, None]
-    expected = _expected(found, labelled < answers)
+    # The shares of the cells of each stratum; of each verdict, (k + 1) / (n + 2) of a sample are bad.
+    of_verdicts = found[:, :2] + found[:, 2:]  # judged good, judged bad
+    bad = np.where(
+        (labelled < answers)[:, None],
+        (found[:, 2:] + 1) / (of_verdicts + 2),
+        found[:, 2:] / np.maximum(of_verdicts, 1),
+    )
+    judged = of_verdicts / np.maximum(labelled, 1)[:, None]
+    expected: FloatArray = np.concatenate([judged * (1 - bad), judged * bad], axis=1)
     value, slopes = kappa_of_cells(weights @ expected)
     _, slopes_now = kappa_of_cells(weights @ of_labels)
     levels, spread = expected @ slopes, _variances(expected, slopes)
@@ -156,19 +164,6 @@ def _least_shared(
 
 
 _MOST = 0.999  # of a figure on a scale that has no end
-
-
-def _expected(found: IntArray, is_sampled: BoolArray) -> FloatArray:
-    """Return the shares of the cells of each stratum; of each verdict, (k + 1) / (n + 2) of a sample are bad."""
-    of_verdicts = found[:, :2] + found[:, 2:]  # judged good, judged bad
-    bad = np.where(
-        is_sampled[:, None],
-        (found[:, 2:] + 1) / (of_verdicts + 2),
-        found[:, 2:] / np.maximum(of_verdicts, 1),
-    )
-    part = of_verdicts / np.maximum(of_verdicts.sum(axis=1), 1)[:, None]
-    shares: FloatArray = np.concatenate([part * (1 - bad), part * bad], axis=1)
-    return shares
 
 
 def _variances(shares: FloatArray, slopes: FloatArray) -> FloatArray:

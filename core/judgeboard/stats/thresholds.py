@@ -70,19 +70,18 @@ def confidence_threshold(
     delta: float = DELTA,
     design_effect: float = 1.0,
     starts: int = STARTS,
-    fewest: float = 0,
 ) -> Passed | None:
     """Return the lowest threshold such that at most ``risk`` of the verdicts at or above it are wrong, None if none.
 
     ``thresholds`` are descending; ``confidence`` and ``wrong`` have one row per labelled answer.
     From each of the ``starts`` the thresholds are tested in order, until one fails. Thresholds with
-    fewer than ``fewest`` labels, or too few to pass without an error, are not tested.
+    too few labels to pass without an error are not tested.
     """
     order = np.argsort(-confidence, kind="stable")
     errors = np.append(0, np.cumsum(wrong[order]))
     counts = np.searchsorted(-confidence[order], -thresholds, side="right")
     labels = [(n, int(errors[n]), design_effect) for n in counts.tolist()]
-    return lowest_passing(thresholds, labels, risk=risk, delta=delta, starts=starts, fewest=fewest)
+    return lowest_passing(thresholds, labels, risk=risk, delta=delta, starts=starts)
 
 
 def lowest_passing(
@@ -98,6 +97,7 @@ def lowest_passing(
 
     These are their number, how many of them are wrong, and their design effect. They may be
     different samples of the answers at or above the threshold: each test holds for itself.
+    Thresholds with fewer than ``fewest`` labels are not tested.
     """
     least = max(fewest, math.log(delta / starts) / math.log(1 - risk))
     best: Passed | None = None
