@@ -107,7 +107,13 @@ def _size(array: Any) -> int:
     kind = array.type
     own = 8 * len(array)
     if pa.types.is_dictionary(kind):
-        lengths = _lengths(array.dictionary)
+        values = array.dictionary
+        of = values.type
+        if pa.types.is_string(of) or pa.types.is_binary(of) or pa.types.is_large_string(of):
+            lengths = compute.binary_length(values)
+        else:
+            length = _size(values) if pa.types.is_nested(of) else 8
+            lengths = pa.array([length] * len(values))
         return own + int((lengths.take(array.indices).sum().as_py() or 0) if len(lengths) else 0)
     if pa.types.is_run_end_encoded(kind):
         return own + len(array) * _size(array.values)
@@ -116,16 +122,6 @@ def _size(array: Any) -> int:
     if pa.types.is_nested(kind):
         return own + _size(array.flatten())
     return own + int(array.nbytes)
-
-
-def _lengths(dictionary: Any) -> Any:
-    """Return the length of each value of a dictionary."""
-    kind = dictionary.type
-    if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
-        return compute.binary_length(dictionary)
-    return pa.array(
-        [_size(dictionary)] * len(dictionary) if pa.types.is_nested(kind) else [8] * len(dictionary)
-    )
 
 
 def _single_row(batch: Any) -> dict[str, Any] | str:

@@ -366,7 +366,11 @@ def pair_in(
     for name, text in (("answer_a", a), ("answer_b", b)):
         if text is None and (answers or (a, b) != (None, None)):
             raise Unusable(name, f"no {name.replace('_', ' ')}")
-    gold = cells.get("gold")
+    gold, options = cells.get("gold"), cells.json("options")
+    if options is not None and not (
+        isinstance(options, list) and all(isinstance(item, str) for item in options)
+    ):
+        raise Unusable("options", f"expected a list of texts, found {json_kind(options)}")
     return Pair(
         source=cells.name("source") or source,
         external_id=external_id or cells.required_name("external_id", MAX_ID - len("pair::a")),
@@ -374,7 +378,7 @@ def pair_in(
         answer_a=a,
         answer_b=b,
         query_type=cells.name("query_type") or "unspecified",
-        options=_options(cells),
+        options=None if options is None else tuple(options),
         reference=cells.text("reference"),
         model_a=cells.name("model_a"),
         model_b=cells.name("model_b"),
@@ -394,15 +398,6 @@ def models_in(cells: Cells) -> dict[str, Preference]:
         if (name := cells.name(field)) is not None
     }
     return names if len(names) == len(sides) else {}
-
-
-def _options(cells: Cells) -> tuple[str, ...] | None:
-    value = cells.json("options")
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise Unusable("options", f"expected a list of texts, found {json_kind(value)}")
-    return tuple(value)
 
 
 def import_pairs(

@@ -146,21 +146,19 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
     named = [(field, name, value) for name, value in (values or {}).items()]
     if scale is not None and cells.get("quality") is not None:
         named.insert(0, ("quality", SCORE, cells.number("quality")))
-    return tuple(_score(place, name, value, scale) for place, name, value in named)
-
-
-def _score(field: str, name: str, value: Any, scale: NumberScale | None) -> DimensionScore:
-    reasoning = None
-    if isinstance(value, dict) and value.keys() - {"reasoning"} == {"value", "scale"}:
-        reasoning, scale = value.get("reasoning"), scale_in(field, str(value["scale"]))
-        value = value["value"]
-        if reasoning is not None and not isinstance(reasoning, str):
-            raise Unusable(field, f"the reasoning of {name} is not a text")
-    if scale is None:
-        raise Unusable("scale", f"{field} need their scale, written like 0-1")
-    return DimensionScore(
-        name, None if value is None else scale.checked(field, value), str(scale), reasoning
-    )
+    scores: list[DimensionScore] = []
+    for place, name, value in named:
+        of_score, number, reasoning = scale, value, None
+        if isinstance(value, dict) and value.keys() - {"reasoning"} == {"value", "scale"}:
+            reasoning, of_score = value.get("reasoning"), scale_in(place, str(value["scale"]))
+            number = value["value"]
+            if reasoning is not None and not isinstance(reasoning, str):
+                raise Unusable(place, f"the reasoning of {name} is not a text")
+        if of_score is None:
+            raise Unusable("scale", f"{place} need their scale, written like 0-1")
+        number = None if number is None else of_score.checked(place, number)
+        scores.append(DimensionScore(name, number, str(of_score), reasoning))
+    return tuple(scores)
 
 
 def _numbers_by_name(raw: Any, scale: NumberScale) -> dict[str, Any] | None:

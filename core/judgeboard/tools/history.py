@@ -13,6 +13,7 @@ from judgeboard.imports.exports.export import Export
 from judgeboard.store.filters import value_at
 from judgeboard.text import as_utc, iso_z
 from judgeboard.tools.target import Connection, Target
+from judgeboard.traces.attributes import without_none
 
 JsonRow = dict[str, Any]
 """A row of the export of a tool, as its REST interface returns it."""
@@ -69,7 +70,7 @@ class History(ABC):
 
     def get(self, path: str, **query: QueryValue) -> Any:
         """Return the JSON object at a path. Values that are None are left out, and lists are repeated."""
-        given = {name: value for name, value in query.items() if value is not None}
+        given = without_none(query)
         return self.read("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path)
 
     def read(self, method: str, path: str, body: Any = None) -> Any:
@@ -150,9 +151,6 @@ def by_key(rows: Iterable[Any], *path: str) -> dict[str, list[JsonRow]]:
     """Return the objects among the rows by the value at a path of names; rows without it are left out."""
     groups: dict[str, list[JsonRow]] = {}
     for row in objects(list(rows)):
-        value: Any = row
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        if value is not None:
+        if (value := value_at(row, path)) is not None:
             groups.setdefault(str(value), []).append(row)
     return groups

@@ -57,6 +57,7 @@ from judgeboard.traces.attributes import (
     parsed_object,
     tags_in,
     under,
+    without_none,
 )
 from judgeboard.traces.content import contents
 from judgeboard.traces.sdk_requests import RequestBody, SdkRequest, json_in_body
@@ -408,7 +409,14 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     attributes = span.attributes
     if not any(name.startswith("langfuse.") for name in attributes):
         return None
-    operation = _operation(attributes)
+    kind = attributes.get(_OBSERVATION + "type")
+    if _OBSERVATION + "model.name" in attributes and kind in (None, "span"):
+        operation = Operation.MODEL  # SDKs up to 3.3 had no other type
+    elif kind is not None:
+        operation = _TYPES.get(str(kind).lower(), Operation.OTHER)
+    else:
+        places = {each + name for each in (_OBSERVATION, _TRACE) for name in ("input", "output")}
+        operation = Operation.OTHER if places.isdisjoint(attributes) else Operation.APP
     inputs, outputs = (
         attributes.get(_OBSERVATION + "input"),
         attributes.get(_OBSERVATION + "output"),
@@ -445,19 +453,6 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         tags=tags_in(first(attributes, _TAGS)),
         metadata=own_metadata(metadata) | named,
     )
-
-
-def _operation(attributes: Mapping[str, Any]) -> Operation:
-    kind = attributes.get(_OBSERVATION + "type")
-    if _OBSERVATION + "model.name" in attributes and kind in (
-        None,
-        "span",
-    ):  # SDKs up to 3.3 had no other type
-        return Operation.MODEL
-    if kind is not None:
-        return _TYPES.get(str(kind).lower(), Operation.OTHER)
-    written = {_OBSERVATION + "input", _OBSERVATION + "output", _TRACE + "input", _TRACE + "output"}
-    return Operation.APP if written & attributes.keys() else Operation.OTHER
 
 
 def _tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
@@ -516,7 +511,7 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
             http.send(
                 "POST",
                 "/api/public/scores",
-                {name: value for name, value in body.items() if value is not None},
+                without_none(body),
             )
 
 

@@ -60,6 +60,7 @@ from judgeboard.traces.attributes import (
     session_and_user,
     tags_in,
     under,
+    without_none,
 )
 from judgeboard.traces.content import contents
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
@@ -95,7 +96,7 @@ def run_attributes(run: Mapping[str, Any]) -> dict[str, Any]:
         "gen_ai.usage.cost": run.get("total_cost"),
         **{_METADATA + name: value for name, value in metadata.items()},
     }
-    return {name: value for name, value in attributes.items() if value is not None}
+    return without_none(attributes)
 
 
 def _dumped(value: Any) -> str | None:
@@ -321,7 +322,7 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
                 },
                 "created_at": item.at.isoformat(),
             }
-            feedback = {name: value for name, value in body.items() if value is not None}
+            feedback = without_none(body)
             try:
                 http.send("POST", "/feedback", feedback)
             except Refused as error:

@@ -41,6 +41,7 @@ from judgeboard.traces.attributes import (
     parsed,
     parsed_object,
     under,
+    without_none,
 )
 from judgeboard.traces.content import contents
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
@@ -203,7 +204,7 @@ def _root(info: Mapping[str, Any], trace_id: str, own: Mapping[str, Any]) -> Spa
         started_ns=started,
         ended_ns=started + round(max(0.0, seconds) * (1e6 if duration.endswith("ms") else 1e9)),
         scope="mlflow",
-        attributes={name: value for name, value in attributes.items() if value is not None},
+        attributes=without_none(attributes),
         error="error" if (info.get("state") or info.get("status")) == "ERROR" else None,
     )
 
@@ -371,7 +372,7 @@ def _assessment_body(
         "span_id": span_id_of(item),
         **content,
     }
-    return {key: value for key, value in assessment.items() if value is not None}
+    return without_none(assessment)
 
 
 def _store(http: Connection, path: str, assessment: dict[str, Any]) -> None:

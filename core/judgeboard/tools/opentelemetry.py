@@ -34,6 +34,7 @@ from judgeboard.traces.attributes import (
     first_scalar,
     parsed,
     parsed_object,
+    without_none,
 )
 from judgeboard.traces.content import messages_in, question_of, text_of, tool_calls_in
 from judgeboard.traces.documents import passages_in
@@ -344,7 +345,7 @@ def _log_record(item: PushItem, score: PushScore) -> dict[str, Any]:
         "spanId": span_id_of(item),
         "attributes": _key_values(attributes),
     }
-    return {name: value for name, value in record.items() if value is not None}
+    return without_none(record)
 
 
 def _key_values(values: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -57,6 +57,7 @@ from judgeboard.traces.attributes import (
     parsed_object,
     session_and_user,
     tags_in,
+    without_none,
 )
 from judgeboard.traces.content import arguments_of, messages_in, question_of, text_of, tool_calls_in
 from judgeboard.traces.documents import passages_beside, passages_in
@@ -173,9 +174,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         # An object without the nulls that a table adds for the keys of other rows.
         yield (
             name,
-            json.dumps(
-                {name: each for name, each in value.items() if each is not None}, ensure_ascii=False
-            ),
+            json.dumps(without_none(value), ensure_ascii=False),
         )
     elif isinstance(value, list) and objects(value):
         for number, item in enumerate(value):
@@ -252,7 +251,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         if not isinstance(arguments, dict) and has_arguments:
             arguments = parameters
         values = {"arguments": arguments, "result": parsed(fields.get("output.value"))}
-        known = {key: value for key, value in values.items() if value is not None}
+        known = without_none(values)
         call = {"id": as_text(fields.get("tool_call.id")), "name": name, **known}
         tool_calls = (call,) if name else ()
     return Part(
@@ -394,7 +393,7 @@ def _annotation_body(item: PushItem, score: PushScore, **subject: str | None) ->
         "name": score.name,
         "annotator_kind": "HUMAN" if item.by_person else "LLM",
         **subject,
-        "result": {name: value for name, value in result.items() if value is not None},
+        "result": without_none(result),
         "metadata": facts(item),
         # Without an identifier, the annotations of two people would overwrite each other.
         "identifier": item.identifier,

@@ -16,7 +16,7 @@ from judgeboard.imports.exports.turns import last_reply
 from judgeboard.imports.messages import role_of
 from judgeboard.imports.values import python_list
 from judgeboard.tools.tool import Tool
-from judgeboard.traces.attributes import parsed_object
+from judgeboard.traces.attributes import parsed_object, without_none
 
 _COMMON = frozenset({"user_input", "response", "reference"})
 """The columns of samples that other logs have too."""
@@ -104,7 +104,7 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
         for name in row
         if "context" in name and isinstance(row[name], str)
     }
-    values = {**row, **{name: value for name, value in lists.items() if value is not None}}
+    values = {**row, **without_none(lists)}
     scores = {
         name: values.pop(name)
         for name in row

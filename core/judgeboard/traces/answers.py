@@ -10,7 +10,7 @@ import orjson
 
 from judgeboard.domain import Response
 from judgeboard.text import MAX_NAME, as_utc, storable, storable_json
-from judgeboard.traces.attributes import as_text
+from judgeboard.traces.attributes import as_text, without_none
 from judgeboard.traces.calls import Call, calls_of
 from judgeboard.traces.maps import Rule
 from judgeboard.traces.prompts import bare_question, passages_in_prompt
@@ -299,7 +299,7 @@ def _details(passage: Passage) -> dict[str, Any]:
         "source": passage.source,
         **passage.metadata,
     }
-    return {name: value for name, value in values.items() if value is not None}
+    return without_none(values)
 
 
 # Model, tokens, cost and the rest
@@ -350,7 +350,7 @@ def _metadata(tree: Call, answering: Call, uses: _Uses) -> dict[str, Any]:
     ]
     tool_calls: list[dict[str, Any]] = []
     for each in (*asked, *done):
-        known = {name: value for name, value in each.items() if value is not None}
+        known = without_none(each)
         same = next((other for other in tool_calls if _is_same(each, other)), None)
         if same is None:
             tool_calls.append(known)

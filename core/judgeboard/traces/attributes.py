@@ -99,6 +99,11 @@ def literal(text: Any) -> Any:
     return value
 
 
+def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are not None, by name."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def first(values: Mapping[str, Any], names: Iterable[str]) -> Any:
     """Return the first value that is there and no empty text, else None."""
     return next(

@@ -14,6 +14,7 @@ from judgeboard.traces.attributes import (
     is_repr,
     parsed,
     parsed_object,
+    without_none,
 )
 from judgeboard.traces.spans import Passage
 
@@ -243,7 +244,7 @@ def _document(value: Any, depth: int = 0) -> Passage:
         passage = _document(value["node"], depth + 1)
         score = as_number(first(value, _SCORE_KEYS))
         return passage if score is None else replace(passage, score=score)
-    fields = {name: each for name, each in value.items() if each is not None}
+    fields = without_none(value)
     for key in _INNER_KEYS:
         if isinstance(fields.get(key), dict):
             fields = {**fields.pop(key), **fields}

@@ -17,7 +17,7 @@ from judgeboard.imports.responses import ResponseImport
 from judgeboard.imports.scales import scale_in
 from judgeboard.imports.values import spelled_number
 from judgeboard.text import MAX_NAME, shortened
-from judgeboard.traces.attributes import parsed_object
+from judgeboard.traces.attributes import parsed_object, without_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def answer_row(values: Mapping[str, Any], **fields: object) -> dict[str, Any]:
         | parsed_object(row.pop("metadata", None))
         | parsed_object(fields.pop("metadata", None))
     )
-    row |= {name: value for name, value in fields.items() if value is not None}
+    row |= without_none(fields)
     return row | ({"metadata": metadata} if metadata else {})
 
 

@@ -22,6 +22,7 @@ from judgeboard.traces.attributes import (
     nested,
     parsed,
     parsed_object,
+    without_none,
 )
 from judgeboard.traces.spans import LogRecord, Span
 
@@ -178,7 +179,7 @@ def entry_of(trace: Trace) -> Entry:
         "asked_at": None if response.asked_at is None else response.asked_at.isoformat(),
         "metadata": response.metadata or None,
     }
-    answer = {name: value for name, value in row.items() if value is not None}
+    answer = without_none(row)
     if trace.metadata:
         answer["metadata"] = trace.metadata | answer.get("metadata", {})
         if answer["query_type"] == _UNSPECIFIED and isinstance(
@@ -271,7 +272,7 @@ def log_record(score: Score, trace_id: str, span_id: str, pushed: Any) -> LogRec
         BY: score.by,
         PUSHED: pushed,
     }
-    known = {name: value for name, value in attributes.items() if value is not None}
+    known = without_none(attributes)
     return LogRecord(trace_id, span_id, EVENT, nanoseconds(score.at), attributes=known)
 
 

@@ -10,7 +10,7 @@ from judgeboard.imports.exports.entry import named
 from judgeboard.imports.fields import simple_name
 from judgeboard.imports.responses import ResponseImport
 from judgeboard.llm.chat import text_of
-from judgeboard.traces.attributes import parsed_object
+from judgeboard.traces.attributes import parsed_object, without_none
 from judgeboard.traces.documents import passages_in
 
 # Keys of the chat format itself, which are kept with the messages of later turns.
@@ -174,7 +174,6 @@ def _passages(text: str) -> list[dict[str, Any]]:
         for each in passages
     )
     return [
-        {"text": passage.text}
-        | {name: value for name, value in details.items() if value is not None}
+        {"text": passage.text} | without_none(details)
         for passage, details in zip(passages, own, strict=True)
     ]
