@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.registry.methods import registrations
 from judgeboard_dashboard.documentation import ADDRESS
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import has_role, let_in, may_open, who_button
+from judgeboard_dashboard.gate import is_reviewer, let_in, may_open, who_button
 from judgeboard_dashboard.review.drafts import follow_new_name
 from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import (
@@ -96,7 +95,7 @@ LONG_WORK = "runs"  # the view that lists what goes on
 
 def menu() -> Collection[str]:
     """Return the pages that stand in the person's menu. The menu of a reviewer has the work of reviewers alone."""
-    return OF_REVIEWERS if has_role(Role.REVIEWER) else PAGES
+    return OF_REVIEWERS if is_reviewer() else PAGES
 
 
 def page_of(view: str) -> str:

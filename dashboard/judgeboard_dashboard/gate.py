@@ -105,9 +105,9 @@ def permitted(action: Action) -> bool:
     return not sign_in().asked or may(signed_in(), action)
 
 
-def has_role(role: Role) -> bool:
-    """Return whether the person signed in with this role."""
-    return sign_in().asked and role_of(signed_in()) == role
+def is_reviewer() -> bool:
+    """Return whether the person signed in with the role reviewer."""
+    return sign_in().asked and role_of(signed_in()) == Role.REVIEWER
 
 
 def refusal(action: Action) -> str | None:

@@ -306,7 +306,13 @@ def check_free(host: str, port: int) -> None:
         except OverflowError as error:
             raise BadInput(f"--port {port} is not between 0 and 65535") from error
         except OSError as error:
-            raise BadInput(_why_not(host, port, error)) from error
+            if error.errno == errno.EADDRINUSE:
+                why = f"port {port} is in use: choose another one, for example --port {port + 1}"
+            elif error.errno == errno.EACCES:
+                why = f"port {port} needs special rights: choose a port above 1023 with --port"
+            else:
+                why = f"cannot listen on --host {host}: {error.strerror}"
+            raise BadInput(why) from error
 
 
 def bind_address(host: str) -> str:
@@ -370,11 +376,3 @@ def _own_names(host: str) -> set[str]:
         outward.connect((_ELSEWHERE, 9))
         names.add(outward.getsockname()[0])
     return names
-
-
-def _why_not(host: str, port: int, error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"port {port} is in use: choose another one, for example --port {port + 1}"
-    if error.errno == errno.EACCES:
-        return f"port {port} needs special rights: choose a port above 1023 with --port"
-    return f"cannot listen on --host {host}: {error.strerror}"

@@ -549,9 +549,7 @@ class DraftWriter:
 draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)
 
 
-def keep_draft(
-    session: ReviewSession, store: Store, reviewer: Reviewer | None, subject: int
-) -> None:
+def keep_draft(session: ReviewSession, reviewer: Reviewer | None, subject: int) -> None:
     """Store the draft beyond this session. A session without a draft (after a reload) gets the stored draft.
 
     A person who may not review has a draft in this session alone.
@@ -568,12 +566,12 @@ def keep_draft(
     session.drafter = reviewer.id
     if subject not in session.drafts:
         # If this session stored the draft but no longer has it, the draft became a review.
-        content = {} if subject in session.kept else writer.read(store, reviewer.id, subject)
+        content = {} if subject in session.kept else writer.read(store(), reviewer.id, subject)
         session.put_draft(subject, Draft.from_content(content))
         session.kept.setdefault(subject, content)
     content = session.drafts[subject].content()
     if content != session.kept.get(subject, {}):
-        writer.put(store, reviewer.id, subject, content)
+        writer.put(store(), reviewer.id, subject, content)
         session.kept[subject] = content
 
 

@@ -69,6 +69,7 @@ from judgeboard_dashboard.widgets.navigation import (
     Rows,
     go,
     open_button,
+    pick_rows,
     start_button,
 )
 from judgeboard_dashboard.widgets.tables import choose_row, foot, show_rows
@@ -315,7 +316,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
     return True
 
 
-def start_reviewing(*, key: str) -> None:
+def start_reviewing() -> None:
     """Show the button that starts the review: the person's first queue, a new blind random sample, or the flags.
 
     The sample is created once. It is assigned to all who may review, so that it is there for the
@@ -327,15 +328,19 @@ def start_reviewing(*, key: str) -> None:
         is_drawn = find_queue(connection, FIRST_SAMPLE_NAME) is not None
     if own or reviewer is None or is_drawn or not may(reviewer, Action.MAKE_QUEUES):
         start_button(
-            "Start reviewing", Rows("item", {"queue": own[0].queue.name} if own else {}), key=key
+            "Start reviewing",
+            Rows("item", {"queue": own[0].queue.name} if own else {}),
+            key="overview_start",
         )
         return
-    with st.container(key=f"{key}_row", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key="overview_start_row", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         tip = f"Draws {FIRST_SAMPLE.max_items} answers at random. You label them before you see the judge."
         icon = ":material/play_arrow:"
         if st.button(
             "Start reviewing",
-            key=key,
+            key="overview_start",
             type="primary",
             icon=icon,
             shortcut="Enter",
@@ -353,7 +358,7 @@ def start_reviewing(*, key: str) -> None:
                     plan=drawn,
                 )
                 open_rows("item", queue=FIRST_SAMPLE_NAME)
-        open_button("Open the flags", Rows("item", {}), key=f"{key}_flags")
+        open_button("Open the flags", Rows("item", {}), key="overview_start_flags")
 
 
 def queue_list() -> None:
@@ -638,10 +643,11 @@ def _order_field(blind: bool, flagged_only: bool) -> str:
     return f"nq_order_{blind}_{flagged_only}"
 
 
-def start_preset(name: str) -> None:
-    """Fill the form of a new queue with a preset. Call it before the form is shown, for example in a callback."""
-    st.session_state[_PRESET] = name
+def start_overlap() -> None:
+    """Open the form of a new queue with the preset for two reviewers. The callback of a button."""
+    st.session_state[_PRESET] = "random"
     _use_preset()
+    pick_rows(Rows("queues", {"new": "1"}))
 
 
 def _use_preset() -> None:

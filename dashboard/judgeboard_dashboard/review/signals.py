@@ -522,23 +522,24 @@ def _claims(claims: Sequence[NumberedClaim], *, linked: bool = True) -> Html | N
     if not claims:
         return None
     supported = sum(claim.status == "supported" for claim in claims)
+    lines = []
+    for claim in problems_first(claims):
+        mark = claim.own and claim.own.value
+        own = tag("em", f"you {ICONS[mark]} ", cls=f"jb-own jb-{mark}") if mark else None
+        lines.append(
+            tag(
+                "div",
+                tag("b", replace(claim, own=None).sign, aria_label=claim.words),
+                tag("span", own, claim.claim.text, title=claim.claim.text),
+                _evidence_link(claim, linked=linked),
+                cls=f"jb-claim jb-{claim.status}{' jb-at' if claim.at else ''}",
+                data_claim=claim.name if linked else None,
+            )
+        )
     return _block(
         "Claims",
-        *(_claim(claim, linked=linked) for claim in problems_first(claims)),
+        *lines,
         aside=f"{supported} of {count(len(claims), 'claim')} supported",
-    )
-
-
-def _claim(shown: NumberedClaim, *, linked: bool) -> Html:
-    mark = shown.own and shown.own.value
-    own = tag("em", f"you {ICONS[mark]} ", cls=f"jb-own jb-{mark}") if mark else None
-    return tag(
-        "div",
-        tag("b", replace(shown, own=None).sign, aria_label=shown.words),
-        tag("span", own, shown.claim.text, title=shown.claim.text),
-        _evidence_link(shown, linked=linked),
-        cls=f"jb-claim jb-{shown.status}{' jb-at' if shown.at else ''}",
-        data_claim=shown.name if linked else None,
     )
 
 

@@ -97,7 +97,22 @@ def conflicts() -> None:
                     show_div("jb-note" if session.refused else "jb-say", session.message)
                 undo = partial(undo_review, store(), session, reviewer, queue=queue)
                 undo_choice(session.adjudicated[-1], undo)(quiet=True)
-        to_adjudicate = _open_conflicts(queue)
+        conflicts = read(open_conflicts, queue, limit=MOST)
+        to_adjudicate = conflicts.lines
+        where = f" in “{queue}”" if queue else ""
+        if to_adjudicate:
+            more = "More than " if conflicts.next is not None else ""
+            with in_row("conflicts_top", wrap=False):
+                sentence(f"{more}{count(len(to_adjudicate), 'open conflict')}{where}.")
+                first = conflict_rows(queue, to_adjudicate[0].item.item_id)
+                start_button("Start", first, key="conflicts_start")
+            _table(to_adjudicate, "conflicts", queue)
+        else:
+            empty_page(
+                f"No open conflicts{where}.",
+                "When reviewers of a queue differ on an item, it appears here. A lead sees all reviews and "
+                "adjudicates. An item that you must still review blind is not listed.",
+            )
     own = read(own_conflicts, reviewer.id, limit=MOST)
     listed = {line.item.item_id for line in to_adjudicate}
     lines = tuple(line for line in own.lines if line.item.item_id not in listed)
@@ -112,27 +127,6 @@ def conflicts() -> None:
         _table(
             lines, "own_conflicts", None, "Reviews of others are shown once a lead has adjudicated."
         )
-
-
-def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
-    conflicts = read(open_conflicts, queue, limit=MOST)
-    where = f" in “{queue}”" if queue else ""
-    if not conflicts.lines:
-        empty_page(
-            f"No open conflicts{where}.",
-            "When reviewers of a queue differ on an item, it appears here. A lead sees all reviews and adjudicates. "
-            "An item that you must still review blind is not listed.",
-        )
-        return ()
-    n = len(conflicts.lines)
-    more = "More than " if conflicts.next is not None else ""
-    with in_row("conflicts_top", wrap=False):
-        sentence(f"{more}{count(n, 'open conflict')}{where}.")
-        start_button(
-            "Start", conflict_rows(queue, conflicts.lines[0].item.item_id), key="conflicts_start"
-        )
-    _table(conflicts.lines, "conflicts", queue)
-    return conflicts.lines
 
 
 def _table(lines: Sequence[ConflictLine], name: str, queue: str | None, *under: str) -> None:
@@ -184,7 +178,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     )
     is_open = may(reviewer, Action.ADJUDICATE) and conflict.item.state is ItemState.CONFLICT
     if is_open:
-        keep_draft(session, store(), reviewer, actions.subject)
+        keep_draft(session, reviewer, actions.subject)
     done = session.adjudicated[-1] if session.adjudicated else None
     if adjudication is not None and adjudication.reviewer_id == reviewer.id:
         draft = Draft.of(adjudication.grade.only_notes())

@@ -261,7 +261,7 @@ def _draw_item(
         seconds_before=0.0 if changed is None else changed.seconds or 0.0,
         implies=_implies(reviewer, rules),
     )
-    keep_draft(session, store(), reviewer, item.response_id)
+    keep_draft(session, reviewer, item.response_id)
     if changed is None:
         actions.draft.schema = None  # it may be the schema of a queue
     with reading() as connection:
@@ -495,7 +495,7 @@ def _draw_queue_item(
 ) -> None:
     item, pair, reveal = leased.item, leased.pair, work.reveal
     if reveal is None:
-        keep_draft(session, store(), reviewer, leased.subject)
+        keep_draft(session, reviewer, leased.subject)
     elif reveal.differs(session.draft(leased.subject)):
         reveal.changing = True
     if item is not None:

@@ -46,7 +46,7 @@ from judgeboard.store.tables import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.gate import may_open, permitted
-from judgeboard_dashboard.review.queues import start_preset, start_reviewing, your_queues
+from judgeboard_dashboard.review.queues import start_overlap, start_reviewing, your_queues
 from judgeboard_dashboard.session import (
     button,
     change_words,
@@ -74,7 +74,6 @@ from judgeboard_dashboard.widgets.navigation import (
     flagged,
     follow,
     open_button,
-    pick_rows,
     plan_button,
     queue,
     responses,
@@ -305,7 +304,7 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
                     "New queue for two reviewers",
                     key="overlap_queue",
                     icon=":material/group_add:",
-                    on_click=_start_overlap,
+                    on_click=start_overlap,
                 )
         return
     open_button(
@@ -314,11 +313,6 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
         key="overview_agreement_open",
         icon=":material/handshake:",
     )
-
-
-def _start_overlap() -> None:
-    start_preset("random")
-    pick_rows(Rows("queues", {"new": "1"}))
 
 
 def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -> None:
@@ -398,7 +392,7 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
             "Start reviewing", flagged(None), key="overview_start", type="secondary", shortcut=None
         )
     elif not has_queues:
-        start_reviewing(key="overview_start")
+        start_reviewing()
     if counts:
         _open_flags(counts)
 

@@ -58,7 +58,12 @@ def rejudge() -> None:
     address = read_address()
     if address.response is None and address.job is None:
         demand(Action.SEE_MANAGED)
-    where, query = _filters(address)
+    where, query = RowFilter(), Query()
+    if address.response is None:
+        with reading() as connection:
+            choices = Choices.of_answers(response_facets(connection), metadata_fields(connection))
+        chosen = filter_row(PAGE, choices)
+        where, query = chosen.where, chosen.query
     left, right = stacking_columns("rejudge", [1, 2.4])
     with left, st.container(border=True, key="rejudge_form"):
         needed = Action.REJUDGE_MANY if address.response is None else Action.REJUDGE_ONE
@@ -69,7 +74,12 @@ def rejudge() -> None:
     write_address(PAGE, {**query, **address.query()})
     with right:
         try:
-            job = _shown_job(address)
+            # The job in the address, otherwise the newest unfinished job.
+            job = (
+                next(iter(open_jobs(store())), None)
+                if address.job is None
+                else job_progress(store(), address.job)
+            )
         except NotFound:
             problem("This job does not exist.")
             job = None
@@ -95,23 +105,6 @@ def rejudge() -> None:
                 "No job is running.",
                 "Choose answers and a judge in the form, or use a terminal: `judgeboard judge --help`",
             )
-
-
-def _filters(address: RejudgeAddress) -> tuple[RowFilter, Query]:
-    """Show the filter row, unless the page is about one answer."""
-    if address.response is not None:
-        return RowFilter(), {}
-    with reading() as connection:
-        choices = Choices.of_answers(response_facets(connection), metadata_fields(connection))
-    chosen = filter_row(PAGE, choices)
-    return chosen.where, chosen.query
-
-
-def _shown_job(address: RejudgeAddress) -> JobProgress | None:
-    """Return the job in the address, otherwise the newest unfinished job."""
-    if address.job is not None:
-        return job_progress(store(), address.job)
-    return next(iter(open_jobs(store())), None)
 
 
 def bar_text(job: JobProgress, verdicts_a_second: float | None) -> str:

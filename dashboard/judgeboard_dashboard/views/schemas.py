@@ -31,7 +31,7 @@ def schemas() -> None:
         st.session_state["version"] = st.session_state.pop(_SAVED)
     title = st.selectbox("Version", [*versions, NEW], key="version", bind="query-params", width=320)
     stored = versions.get(title or "")
-    _editor(stored)
+    st.fragment(schema_editor)(stored, saved=_saved)
     caption(
         "A changed schema becomes the next version of its name. Queues and reviews keep their version."
     )
@@ -44,11 +44,6 @@ def schemas() -> None:
             f"judgeboard judge --judge rubric --schema {shlex.quote(stored.name)} --model MODEL"
         )
         st.code(command, language=None, wrap_lines=True)
-
-
-@st.fragment
-def _editor(stored: SchemaVersion | None) -> None:
-    schema_editor(stored, saved=_saved)
 
 
 def _saved(stored: SchemaVersion) -> None:

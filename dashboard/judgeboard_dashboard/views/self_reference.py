@@ -11,7 +11,7 @@ import streamlit as st
 from judgeboard.domain import PairItem, Preference
 from judgeboard.formats.output import Column, Table
 from judgeboard.judges.replies import lettered
-from judgeboard.measure.result import ALL, Result
+from judgeboard.measure.result import ALL
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
 from judgeboard.methods.self_reference.queries import (
     most_samples,
@@ -78,10 +78,6 @@ class Choices(NamedTuple):
         query |= {} if chosen.listed == EVERY else {"listed": chosen.listed}
         query |= {} if chosen.category is None else {"category": chosen.category}
         return Rows(PAGE, query)
-
-    def at_gates(self, part: Result) -> list[Rows]:
-        """Return the address for each gate that is a slice of a result."""
-        return [self.rows(needed=int(name.split(" ")[0])) for name in part.slices]
 
 
 _GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
@@ -248,7 +244,7 @@ def self_reference() -> None:
             under = ("Click a row to use this gate on the page.",)
             table(
                 _fixed(part.table()),
-                chosen.at_gates(part),
+                [chosen.rows(needed=int(name.split(" ")[0])) for name in part.slices],
                 key=f"{part.headline.code}_self_reference",
                 under=under,
             )

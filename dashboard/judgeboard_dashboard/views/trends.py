@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.measure.changes import ERRORS
-from judgeboard.measure.corrected_trend import CorrectedTrend
 from judgeboard.measure.periods import Period
 from judgeboard.measure.result import Result
 from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut, Panel
@@ -71,7 +70,23 @@ def trends() -> None:
         is_corrected = asked.get("measure") == CORRECTED
     show_alarms()
     if is_corrected:
-        _corrected(corrected_shares(asked["period"], asked["judge"]))
+        corrected = corrected_shares(asked["period"], asked["judge"])
+        panels = [panel for panel in corrected.panels if panel.points][: 1 + MOST_PANELS]
+        if not panels:
+            empty_page(corrected.missing.text)
+            return
+        _changes(corrected.changes)
+        _left_out(corrected.left_out)
+        show_corrected(corrected, panels)
+        if as_tables():
+            caption(*evidence_notes(corrected))
+        else:
+            caption(
+                f"Line: share of bad answers per {corrected.period} (UTC), from verdicts and sampled labels. Band: "
+                "95 % interval. Thin line: the judge's own share, not corrected. Grey bars and small numbers: labels. "
+                "Click a point to open its answers.",
+                f"Verdicts of {corrected.judge}." if corrected.judge else None,
+            )
         return
     figures = kept_trend(**asked)
     drawn = [panel for panel in figures.panels if panel.points]
@@ -98,26 +113,6 @@ def trends() -> None:
     caption(None if as_tables() else legend)
     if figures.by not in SPLITS:
         without_index({figures.by.removeprefix(METADATA)}, known)
-
-
-def _corrected(figures: CorrectedTrend) -> None:
-    """Show the corrected share of bad answers, of all answers and per query type."""
-    shown = [panel for panel in figures.panels if panel.points][: 1 + MOST_PANELS]
-    if not shown:
-        empty_page(figures.missing.text)
-        return
-    _changes(figures.changes)
-    _left_out(figures.left_out)
-    show_corrected(figures, shown)
-    if as_tables():
-        caption(*evidence_notes(figures))
-    else:
-        caption(
-            f"Line: share of bad answers per {figures.period} (UTC), from verdicts and sampled labels. Band: 95 % "
-            "interval. Thin line: the judge's own share, not corrected. Grey bars and small numbers: labels. Click a "
-            "point to open its answers.",
-            f"Verdicts of {figures.judge}." if figures.judge else None,
-        )
 
 
 def _filters(

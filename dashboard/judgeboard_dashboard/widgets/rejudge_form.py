@@ -104,10 +104,8 @@ def state_words(job: JobProgress) -> str:
     if job.state == "waiting":
         no_worker = "Waiting for a worker: none is running. Start one: `judgeboard worker`"
         return "Waiting for a free worker." if job.worker_alive else no_worker
-    return words.get(job.state) or _done_words(job)
-
-
-def _done_words(job: JobProgress) -> str:
+    if job.state in words:
+        return words[job.state]
     took = ""
     if job.started_at is not None and job.finished_at is not None:
         took = f" in {duration((job.finished_at - job.started_at).total_seconds())}"
@@ -309,10 +307,31 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     if judge is None:
         caption("No stored judge can be used here. A lead must run one first.")
         return place
-    estimate = _estimate(judge, selected)
-    if estimate is None:
+    if judge.spec.get("model") == "":
+        caption("Enter a model to see the estimated cost and time.")
         return place
-    limit = _cost_limit(estimate)
+    try:
+        estimate = estimate_calls(
+            seen(), judge=judge.spec, where=selected.where, mode=selected.mode
+        )
+    except JudgeboardError as error:
+        problem(str(error))
+        return place
+    limit = None
+    if estimate.priced and estimate.model is not None:
+        limit = st.number_input(
+            "Stop at cost, $",
+            min_value=0.0,
+            value=None,
+            step=0.5,
+            key="rejudge_max_cost",
+            placeholder="no limit",
+            help="The job makes no further calls after its calls have cost this much.",
+        )
+    elif estimate.model is not None:
+        caption(
+            f"No cost limit: {estimate.model} has no price. Add it to a price file (JUDGEBOARD_PRICES)."
+        )
     show_div("jb-say", tag("b", lead(estimate)))
     show_div("jb-cap", details(estimate))
     if selected.mode == AskMode.ALL and estimate.flags:
@@ -366,36 +385,6 @@ def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAd
     if where != RowFilter():
         show_div("jb-cap", shortened(job_words(selected.where, selected.mode)))
     return selected, address._replace(rows=chosen)
-
-
-def _estimate(judge: ChosenJudge, selected: JobRows) -> CallEstimate | None:
-    if judge.spec.get("model") == "":
-        caption("Enter a model to see the estimated cost and time.")
-        return None
-    try:
-        return estimate_calls(seen(), judge=judge.spec, where=selected.where, mode=selected.mode)
-    except JudgeboardError as error:
-        problem(str(error))
-        return None
-
-
-def _cost_limit(estimate: CallEstimate) -> float | None:
-    if estimate.model is None:
-        return None
-    if not estimate.priced:
-        caption(
-            f"No cost limit: {estimate.model} has no price. Add it to a price file (JUDGEBOARD_PRICES)."
-        )
-        return None
-    return st.number_input(
-        "Stop at cost, $",
-        min_value=0.0,
-        value=None,
-        step=0.5,
-        key="rejudge_max_cost",
-        placeholder="no limit",
-        help="The job makes no further calls after its calls have cost this much.",
-    )
 
 
 def judge_in_job(

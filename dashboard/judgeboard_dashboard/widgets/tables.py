@@ -313,12 +313,10 @@ def turning_foot(
     query: Query,
     more: str = "",
     beside: Callable[[], None] | None = None,
-    file: str | None = None,
 ) -> None:
     """Show the range of a list, the CSV button, and the buttons that turn pages (keys K and J).
 
-    ``more`` follows the range; ``beside`` shows further buttons before the CSV button; ``file`` is
-    the name of the CSV file, by default the page's.
+    ``more`` follows the range; ``beside`` shows further buttons before the CSV button.
     """
     last = listed.first + len(listed.lines) - 1
     words = f"{listed.first:,}–{last:,} of {count(listed.total, noun)}{more}"
@@ -326,7 +324,7 @@ def turning_foot(
         show_div("jb-cap jb-line", words)
         if beside is not None:
             beside()
-        csv_button(export, file or page, key=f"{page}_csv")
+        csv_button(export, page, key=f"{page}_csv")
         for label, shortcut, turned in (
             ("Previous", "K", PageOfList(query, before=listed.previous_key)),
             ("Next", "J", PageOfList(query, after=listed.next_key)),
