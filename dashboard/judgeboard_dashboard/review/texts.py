@@ -16,10 +16,12 @@ from judgeboard.stats.estimates import percent
 from judgeboard.store.comparisons import LatestComparison
 from judgeboard.store.items import Item
 from judgeboard.store.responses import NO_QUESTION
+from judgeboard.store.reviews import ShownComment
 from judgeboard.store.tables import Queue
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions
+from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import (
     STATUS_WORDS,
     NumberedClaim,
@@ -31,6 +33,7 @@ from judgeboard_dashboard.review.claims import (
     statements_of,
     subject_of,
 )
+from judgeboard_dashboard.review.comments import CommentActions, comment_fields
 from judgeboard_dashboard.review.context import context_block, passage_facts
 from judgeboard_dashboard.review.drafts import TextView
 from judgeboard_dashboard.review.fields import correction
@@ -456,15 +459,15 @@ def answer_panes(
     link: Html | None = None,
     rules: Queue | None = None,
     correctable: bool = True,
-    over_signals: Callable[[], None],
-    under_side: Callable[[], None],
+    comments: Sequence[ShownComment],
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
     Only the claims of one judgment are marked (`Item.with_claims`). ``side`` gets the marked claims
     and returns two parts of the side pane. The fields of label schema and failure modes are between
-    these parts, and below them what ``over_signals`` draws; ``under_side`` draws the fields below
-    both parts. ``rules`` are those of the queue. ``correctable``: the answer can be corrected.
+    these parts, and below them the button that judges the answer again; the fields for ``comments``
+    are below both parts. ``rules`` are those of the queue. ``correctable``: the answer can be
+    corrected.
     ``saved`` are the reviewer's own stored marks. ``link`` is shown beside the label of the answer.
     If a label schema asks for spans, texts are shown as they are stored and whole, because spans
     are places in them.
@@ -537,10 +540,10 @@ def answer_panes(
             first, rest = side(shown)
             show(first)
             side_fields(actions, rules, response)
-            over_signals()
+            again_section(actions, item)
             show(rest)
             _drawer_buttons(actions, panes, drawer)
-            under_side()
+            comment_fields(CommentActions(actions.store, session, actions.reviewer, item), comments)
 
 
 def _drawer_buttons(actions: Actions, names: Collection[str], drawer: str | None) -> None:

@@ -25,9 +25,8 @@ from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, show_div, tag
 from judgeboard_dashboard.review.actions import STORED_SIDES, ConflictActions, conflict_rows
-from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
-from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
+from judgeboard_dashboard.review.comments import comments_block
 from judgeboard_dashboard.review.drafts import Draft, UndoableReview, keep_draft, review_session
 from judgeboard_dashboard.review.fields import queue_grades
 from judgeboard_dashboard.review.schema_form import rubric_schema
@@ -224,10 +223,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             side,
             rules=conflict.queue,
             correctable=is_open,
-            over_signals=partial(again_section, actions, item),
-            under_side=partial(
-                comment_fields, CommentActions(store(), session, reviewer, item), comments
-            ),
+            comments=comments,
         )
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):

@@ -23,9 +23,8 @@ from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, show_div, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import ItemActions, QueueActions
-from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
-from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
+from judgeboard_dashboard.review.comments import comments_block
 from judgeboard_dashboard.review.drafts import (
     EDIT,
     Draft,
@@ -343,10 +342,7 @@ def _draw_item(
         link=join(links)
         if (links := [link for each in sections if (link := each.link())])
         else None,
-        over_signals=partial(again_section, actions, item),
-        under_side=partial(
-            comment_fields, CommentActions(store(), session, reviewer, item), comments
-        ),
+        comments=comments,
     )
     for section in sections:
         section.show(actions)
@@ -550,10 +546,7 @@ def _draw_queue_item(
             side,
             rules=work.queue,
             correctable=reveal is None or reveal.changing,
-            over_signals=partial(again_section, actions, item),
-            under_side=partial(
-                comment_fields, CommentActions(store(), session, reviewer, item), comments
-            ),
+            comments=comments,
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
