@@ -45,7 +45,7 @@ from judgeboard.store.queues import (
     orders_of,
 )
 from judgeboard.store.reviewers import reviewers_of
-from judgeboard.store.tables import Reviewer, SchemaVersion
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.schema_editor import schema_editor
@@ -699,8 +699,4 @@ def _schema() -> str | None:
 @st.dialog("New label schema", width="large")
 def _new_schema() -> None:
     """Show the form for a label schema over the form for a queue, which then uses the new schema."""
-    schema_editor(None, saved=_use_schema)
-
-
-def _use_schema(stored: SchemaVersion) -> None:
-    st.session_state[_NEW_SCHEMA] = stored.title
+    schema_editor(None, saved=lambda stored: st.session_state.update({_NEW_SCHEMA: stored.title}))
