@@ -18,7 +18,7 @@ from judgeboard.cli.asking import (
     run_options,
     warned,
 )
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput, MissingOption, NotFound
 from judgeboard.text import shortened
 
 if TYPE_CHECKING:
@@ -111,7 +111,6 @@ def run(
     pass; 1: a case fails a check, or the average is below the threshold or worse than the baseline;
     2: not measured, or stopped; 130: Ctrl-C.
     """
-    from judgeboard.errors import MissingOption
     from judgeboard.health.family import run_warning
     from judgeboard.methods.suites.file import read_suite
     from judgeboard.methods.suites.run import make_candidate, run_suite
@@ -178,8 +177,6 @@ def run(
 )
 def list_(run_id: int | None, name: str | None, baseline: str | None) -> int:
     """List the runs of suites, newest first. With RUN, show its result; the exit codes are those of `suite run`."""
-    from judgeboard.errors import MissingOption
-
     if run_id is not None:
         from judgeboard.health.family import run_warning
         from judgeboard.methods.suites.results import suite_result
