@@ -109,6 +109,8 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
     with sqlite_store.writing() as connection:
         set_setting(connection, "implied_labels", None, "test")
     page = open_page("item", flag=page_rows.flags["claims"])
+    shortcuts = [button.proto.shortcut for button in page.button if button.proto.shortcut]
+    assert len(shortcuts) == len(set(shortcuts)), "a key presses one button"
     page = press(page, "groundednessD_")
     # A person's own grade implies nothing.
     assert "N: grounded" not in shown(page)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from judgeboard.alerts.levels import Met, level_figures
+from judgeboard.alerts.levels import SubjectFigure, level_figures
 from judgeboard.domain import RECORDED, AlertCondition
 from judgeboard.measure.alarms import alarm_sentence, open_alarms
 from judgeboard.measure.notes import note
@@ -46,7 +46,7 @@ class Condition:
     """
 
     words: str
-    met: Callable[[Connection, AlertRule, datetime], Iterator[Met]]
+    met: Callable[[Connection, AlertRule, datetime], Iterator[SubjectFigure]]
     unit: str | None = None
     threshold: float | None = None
     period: str | None = None
@@ -78,20 +78,24 @@ def _watched(rule: AlertRule, subject: str) -> bool:
     return not rule.subjects or subject in rule.subjects
 
 
-def _old_flags(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
+def _old_flags(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[SubjectFigure]:
     flags = count_open_flags(connection, before=now - _period(rule))
     if flags > _threshold(rule):
         words = f"{counted(flags, 'open flag')} older than {period_words(rule.period_s or 0)}"
-        yield Met("", f"{words} (threshold: {_threshold(rule):,.0f}).", flags)
+        yield SubjectFigure("", f"{words} (threshold: {_threshold(rule):,.0f}).", flags)
 
 
-def _open_flags(connection: Connection, rule: AlertRule, _now: datetime) -> Iterator[Met]:
+def _open_flags(connection: Connection, rule: AlertRule, _now: datetime) -> Iterator[SubjectFigure]:
     flags = count_open_flags(connection)
     if flags > _threshold(rule):
-        yield Met("", note("many_open_flags", flags=flags, threshold=_threshold(rule)).text, flags)
+        yield SubjectFigure(
+            "", note("many_open_flags", flags=flags, threshold=_threshold(rule)).text, flags
+        )
 
 
-def _waiting_answers(connection: Connection, rule: AlertRule, _now: datetime) -> Iterator[Met]:
+def _waiting_answers(
+    connection: Connection, rule: AlertRule, _now: datetime
+) -> Iterator[SubjectFigure]:
     for judging_rule in active_rules(connection, JudgingRule):
         if not _watched(rule, judging_rule.name):
             continue
@@ -99,7 +103,7 @@ def _waiting_answers(connection: Connection, rule: AlertRule, _now: datetime) ->
         if left.answers > _threshold(rule) and left.oldest is not None:
             since = moment_words(left.oldest)
             waits = note("answers_wait", answers=left.answers, rule=judging_rule.name, since=since)
-            yield Met(judging_rule.name, waits.text, left.answers)
+            yield SubjectFigure(judging_rule.name, waits.text, left.answers)
 
 
 def _calling_judges(connection: Connection, rule: AlertRule) -> list[str]:
@@ -112,7 +116,9 @@ def _calling_judges(connection: Connection, rule: AlertRule) -> list[str]:
     return sorted(judge for judge in calling if _watched(rule, judge))
 
 
-def _unusable_verdicts(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
+def _unusable_verdicts(
+    connection: Connection, rule: AlertRule, now: datetime
+) -> Iterator[SubjectFigure]:
     yesterday = now.astimezone(UTC).date() - timedelta(days=1)
     for judge in _calling_judges(connection, rule):
         counts = judge_counts(connection, judge, yesterday)
@@ -122,12 +128,12 @@ def _unusable_verdicts(connection: Connection, rule: AlertRule, now: datetime) -
         if surely_above(share, _threshold(rule) / 100):
             calls, since = counted(counts.asked, "call"), f"since {yesterday:%Y-%m-%d} (UTC)"
             words = f"{judge}: {percent_words(share)} of {calls} {since} gave no usable verdict"
-            yield Met(
+            yield SubjectFigure(
                 judge, f"{words} (threshold: {_threshold(rule):g} %).", (share.value or 0.0) * 100
             )
 
 
-def _spend(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
+def _spend(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[SubjectFigure]:
     midnight = datetime.combine(now.astimezone(UTC), time(), UTC)
     costs = [
         *(
@@ -150,23 +156,27 @@ def _spend(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[M
             else ""
         )
         words = f"Model calls have cost {money(cost)} today, since midnight UTC (threshold: {money(threshold)})."
-        yield Met("", words + more, cost / 1_000_000)
+        yield SubjectFigure("", words + more, cost / 1_000_000)
 
 
-def silent_sources(connection: Connection, now: datetime, period: timedelta) -> Iterator[Met]:
+def silent_sources(
+    connection: Connection, now: datetime, period: timedelta
+) -> Iterator[SubjectFigure]:
     """Yield the sources that sent traces, but none for the ``period``; the value is the time since, in seconds."""
     for source, last_at in last_spans(connection).items():
         if now - last_at > period:
             threshold = period_words(period.total_seconds())
             words = f"The source {source} has sent nothing since {moment_words(last_at)} (threshold: {threshold})."
-            yield Met(source, words, (now - last_at).total_seconds())
+            yield SubjectFigure(source, words, (now - last_at).total_seconds())
 
 
-def _missing_worker(connection: Connection, rule: AlertRule, _now: datetime) -> Iterator[Met]:
+def _missing_worker(
+    connection: Connection, rule: AlertRule, _now: datetime
+) -> Iterator[SubjectFigure]:
     workers = len(live_workers(connection, within=_period(rule)))
     if workers < _threshold(rule):
         period = period_words(rule.period_s or 0)
-        yield Met(
+        yield SubjectFigure(
             "", note("few_workers", workers=workers, period=period, expected=_threshold(rule)).text
         )
 
@@ -176,7 +186,7 @@ CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
         AlertCondition.ALARM: Condition(
             "An alarm of a rate, a trend or a judge's model is open.",
             lambda connection, _rule, _now: (
-                Met(f"alarm {each.alarm.id}", alarm_sentence(each))
+                SubjectFigure(f"alarm {each.alarm.id}", alarm_sentence(each))
                 for each in open_alarms(connection)
             ),
         ),

@@ -81,11 +81,11 @@ def slice_of(text: str) -> RowFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
-    """A subject that meets the condition of a rule now, with the figure and a sentence about it.
+class SubjectFigure:
+    """The figure of a subject of a rule now, with a sentence about it; ``is_met``: it meets the condition of the rule.
 
-    A level rule has one for each of its slices ("" for all answers), whether it ``is_met`` or not.
-    It counts ``n`` answers; without a ``value``, these are too few.
+    Of a level rule, a subject is a slice ("" for all answers). The figure counts ``n`` answers; without
+    a ``value``, these are too few.
     """
 
     subject: str
@@ -95,7 +95,9 @@ class Met:
     is_met: bool = True
 
 
-def level_figures(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
+def level_figures(
+    connection: Connection, rule: AlertRule, now: datetime
+) -> Iterator[SubjectFigure]:
     """Yield the figure of each slice of a level rule now.
 
     Only the answers with the `NEWEST` highest ids are read, however large the log is. Answers with
@@ -123,7 +125,7 @@ def level_figures(connection: Connection, rule: AlertRule, now: datetime) -> Ite
         where = slice_of(subject) if subject else RowFilter()
         if judge is None:
             missing = "The primary judge has not judged an answer yet."
-            yield Met(subject, missing, is_met=False)
+            yield SubjectFigure(subject, missing, is_met=False)
             continue
         newest = newest_values(
             connection,
@@ -195,13 +197,13 @@ def _figure(
     days_window: str | None,
     left_out: str,
     measure: Measure,
-) -> Met:
+) -> SubjectFigure:
     if estimate.value is None:
         where = "" if days_window is None else f" in {days_window}"
         unknown = note(
             "level_unknown", figure=f"{name}{where}", reason=estimate.reason or "unknown"
         )
-        return Met(subject, f"{unknown.text}{left_out}", n=estimate.n, is_met=False)
+        return SubjectFigure(subject, f"{unknown.text}{left_out}", n=estimate.n, is_met=False)
     threshold = (rule.threshold or 0.0) / (100 if measure.is_share else 1)
     away = estimate.value - threshold if level.direction == "above" else threshold - estimate.value
     value = percent_words(estimate) if measure.is_share else number_words(estimate)
@@ -212,4 +214,4 @@ def _figure(
     if days_window is not None:
         window, limit = days_window, f"n = {estimate.n:,}; {limit}"
     known = note("level", figure=f"{name} in {window}", value=value, limit=limit)
-    return Met(subject, f"{known.text}{left_out}", estimate.value, estimate.n, away > TIE)
+    return SubjectFigure(subject, f"{known.text}{left_out}", estimate.value, estimate.n, away > TIE)

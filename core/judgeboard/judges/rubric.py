@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judgeboard.domain import OVERALL, DimensionScore, JudgeInput, Verdict
@@ -35,6 +35,14 @@ from judgeboard.text import shortened
 _MOST_NAMED = 5
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredRubric:
+    """A valid reply: the scores of the dimensions and overall; ``note`` names missing and unknown dimensions."""
+
+    scores: tuple[DimensionScore, ...]
+    note: str | None
+
+
 def _form(rubric: Rubric) -> Form:
     entries = {}
     for each in rubric.dimensions:
@@ -46,12 +54,9 @@ def _form(rubric: Rubric) -> Form:
     return Form(entries, partial=True)
 
 
-def parse_scores(
-    text: str, rubric: Rubric
-) -> Reading[tuple[tuple[DimensionScore, ...], str | None]]:
-    """Read the scores of a reply, and a note that names missing and unknown dimensions.
+def parse_scores(text: str, rubric: Rubric) -> Reading[ScoredRubric]:
+    """Read a reply. A dimension that is absent or null has no value.
 
-    A dimension that is absent or null has no value.
     The overall score is the weighted mean of the other dimensions. Raises UnusableReply with the
     reason, also if no dimension has a score.
     """
@@ -73,7 +78,7 @@ def parse_scores(
     if unknown:
         more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
         parts.append(f"Not of this rubric: {', '.join(unknown[:_MOST_NAMED])}{more}.")
-    return Reading((tuple(scores), " ".join(parts) or None), notes)
+    return Reading(ScoredRubric(tuple(scores), " ".join(parts) or None), notes)
 
 
 class RubricJudge(ModelJudge):
@@ -137,10 +142,12 @@ class RubricJudge(ModelJudge):
             messages, item.external_id, self._schema, "scores", logprobs=self.options.logprobs
         )
         asked = await self._ask(request, lambda text: parse_scores(text, self.rubric), item)
-        if asked.value is None:
-            return Verdict.of(asked.record)
-        scores, note = asked.value
-        levels = {score.dimension: int(score.value) for score in scores if score.value is not None}
+        record, scored = asked.record, asked.value
+        if scored is None:
+            return Verdict.of(record)
+        levels = {
+            score.dimension: int(score.value) for score in scored.scores if score.value is not None
+        }
         expected: list[DimensionScore] = []
         for each in self.rubric.dimensions:
             low, high = each.values[0], each.values[-1]
@@ -149,7 +156,7 @@ class RubricJudge(ModelJudge):
                 expected += expected_scores(
                     asked.tokens, [(each.name, levels[each.name], before)], low=low, high=high
                 )
-        return Verdict.of(asked.record, reasoning=note, scores=(*scores, *expected))
+        return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
 
 
 def _words(dimension: Dimension) -> str:

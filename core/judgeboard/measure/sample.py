@@ -44,6 +44,7 @@ MOST_KEPT = 4  # tables of a kind, for each database
 MOST_REPLACED = 20_000  # answers; if more have changed, all are loaded again
 
 
+@kept_while_reading
 def answers_of(
     connection: Connection, version_id: int | None, where: RowFilter | None = None
 ) -> JudgedAnswers:
@@ -78,7 +79,6 @@ def log_revision(connection: Connection) -> tuple[int, ...]:
         return (kept.revision,)
 
 
-@kept_while_reading
 def reviews_of(connection: Connection, *, implied_labels: bool = True) -> GradedReviews:
     """Return what `graded_reviews` returns without a dimension."""
 

@@ -509,6 +509,7 @@ class DraftWriter:
 
     _waiting: dict[tuple[str, int, int], KeptDraft] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+    _writing: Lock = field(default_factory=Lock)
     _timer: Timer | None = None
 
     def put(self, store: Store, reviewer_id: int, subject: int, content: Mapping[str, Any]) -> None:
@@ -532,18 +533,19 @@ class DraftWriter:
 
     def flush(self) -> None:
         """Store all drafts that are not stored yet."""
-        with self._lock:
-            self._timer = None
-            waiting = dict(self._waiting)
-        for (url, reviewer_id, subject), kept in waiting.items():
-            try:
-                with kept.store.writing() as connection:
-                    save_draft(connection, reviewer_id, subject, kept.content, kept.at)
-            except Exception as error:  # noqa: BLE001 - the session still has the draft, and the others are stored
-                numbered(error)
+        with self._writing:  # two at once could store an older draft last
             with self._lock:
-                if self._waiting.get((url, reviewer_id, subject)) is kept:
-                    del self._waiting[url, reviewer_id, subject]
+                self._timer = None
+                waiting = dict(self._waiting)
+            for (url, reviewer_id, subject), kept in waiting.items():
+                try:
+                    with kept.store.writing() as connection:
+                        save_draft(connection, reviewer_id, subject, kept.content, kept.at)
+                except Exception as error:  # noqa: BLE001 - the session still has the draft, and the others are stored
+                    numbered(error)
+                with self._lock:
+                    if self._waiting.get((url, reviewer_id, subject)) is kept:
+                        del self._waiting[url, reviewer_id, subject]
 
 
 draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)

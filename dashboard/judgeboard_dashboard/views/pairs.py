@@ -88,7 +88,9 @@ def _list() -> None:
             last_rows, lambda connection: ComparedPairs(connection, version), ("pairs", version_id)
         )
         results = kept_until_new_rows(
-            last_rows, lambda _: compared.figures(), ("pair_figures", version_id)
+            last_rows,
+            lambda connection: ComparedPairs(connection, version).figures(),
+            ("pair_figures", version_id),
         )
         aspect = next(iter(compared.aspects), OVERALL)
         if len(compared.aspects) > 1:

@@ -322,6 +322,8 @@ def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) 
 
     def types(viewer: int | None) -> list[str]:
         with Seen(store, viewer).reading() as connection:
+            # The parts of a figure read the log once.
+            assert answers_of(connection, None) is answers_of(connection, None)
             return [
                 name
                 for each in (version.id, None)

@@ -404,8 +404,13 @@ def test_keys_are_made_listed_and_revoked_by_commands(
         assert run(["sources", "keys", "list", *options]) == 0
         listed = capsys.readouterr().out
         assert "shop" in listed
+        assert "last used" in listed
         assert token not in listed
         assert run(["sources", "keys", "create", "shop", *options]) == 2
         assert run(["sources", "keys", "revoke", "shop", *options]) == 0
         assert send_spans(http, BODY, bearer(token)).status_code == 401
+    # A new key of this name was not used yet.
+    assert run(["sources", "keys", "create", "shop", *options]) == 0
+    assert run(["sources", "keys", "list", *options]) == 0
+    assert capsys.readouterr().out.count("last used") == 1
     assert run(["sources", "keys", "revoke", "nobody", *options]) == 2
