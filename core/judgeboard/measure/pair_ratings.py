@@ -170,11 +170,11 @@ class PairRatings:
         counts = sides >= 0
         scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
         pairs = self._as_pairs(scale, verdicts.ids[at][counts], sides[counts], preferences[counts])
-        compared = replace(
+        pairs = replace(
             pairs, left_out=without_zeros(left_out), comparisons=verdicts.at(np.unique(at))
         )
-        self._compared[version.id] = compared
-        return compared
+        self._compared[version.id] = pairs
+        return pairs
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""

@@ -122,7 +122,7 @@ def stats(connection: Connection) -> Stats:
     for version in list_versions(connection):
         total = totals.get(version.id)
         cost = None if total is None else total.total_cost_micro
-        counted = record_of(
+        counts = record_of(
             VersionCounts,
             version,
             counts=(total or Counts()).by_status,
@@ -130,7 +130,7 @@ def stats(connection: Connection) -> Stats:
             without_groundedness=without.get(version.id, 0),
             ties=ties.get(version.id, 0),
         )
-        versions.append(counted)
+        versions.append(counts)
     by_rule = count_flags(connection)
     open_graded = count_open_graded(connection)
     nothing = dict.fromkeys(map(str, FlagState), 0)

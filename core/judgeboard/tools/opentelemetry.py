@@ -248,21 +248,21 @@ def _content(
     outputs = parsed(first(fields, ("gen_ai.output.messages", "gen_ai.completion")))
     messages = messages_in(inputs)
     if not messages and not outputs:
-        asked: list[dict[str, Any]] = []
+        prompts: list[dict[str, Any]] = []
         replies: list[Any] = []
         for name, content in records:
             if name in _ROLES:
-                asked += messages_in([_message(content, _ROLES[name])])
+                prompts += messages_in([_message(content, _ROLES[name])])
             elif name == _CHOICE:
                 reply = parsed(content.get("message"))
                 replies.append(
                     _message(reply if isinstance(reply, dict) else {"content": reply}, "assistant")
                 )
             elif name == _PROMPT:
-                asked += messages_in(content.get("gen_ai.prompt"))
+                prompts += messages_in(content.get("gen_ai.prompt"))
             elif name == _COMPLETION:
                 replies.append(parsed(content.get("gen_ai.completion")))
-        messages, outputs = tuple(asked), replies[0] if replies else None
+        messages, outputs = tuple(prompts), replies[0] if replies else None
     if not any(each.get("content") or each.get("tool_calls") for each in messages):
         messages = ()  # the older instrumentations write messages without texts
     instructions = text_of(

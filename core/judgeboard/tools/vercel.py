@@ -44,8 +44,8 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         result = {"result": call["result"]} if "result" in call else {}
         tool_calls = tuple(each | result for each in calls_in({"tool_calls": [call]}))
     else:
-        asked = parsed(first(fields, ("ai.response.toolCalls", "ai.result.toolCalls")))
-        tool_calls = tuple(calls_in({"tool_calls": asked}))
+        calls = parsed(first(fields, ("ai.response.toolCalls", "ai.result.toolCalls")))
+        tool_calls = tuple(calls_in({"tool_calls": calls}))
     return Part(
         dialect="vercel",
         operation=operation,

@@ -31,8 +31,8 @@ def judgments_pane(item: Item) -> Html:
             removed, reasons = both_sides(before.reasoning or "", judgment.reasoning or "")
             old, new = before.claims or (), judgment.claims or ()
             title = f"{before.version_title}, before"
-            dropped = _changes(old, new, "dropped", "now")
-            columns.append(_column(item, before, title, removed, dropped))
+            claims_gone = _changes(old, new, "dropped", "now")
+            columns.append(_column(item, before, title, removed, claims_gone))
             changes = _changes(new, old, "new", "was")
         columns.append(_column(item, judgment, judgment.version_title, reasons, changes))
     rows = []

@@ -146,11 +146,11 @@ def _events(item: Item) -> Iterator[Event]:
             else None
         )
         modes = tag("div", f"Failure modes: {', '.join(grade.modes)}") if grade.modes else None
-        ordered = sorted(grade.claim_marks, key=lambda mark: ORDER.index(mark.status.value))
-        left = len(ordered) - MOST_MARKS
+        claim_marks = sorted(grade.claim_marks, key=lambda mark: ORDER.index(mark.status.value))
+        left = len(claim_marks) - MOST_MARKS
         marks = [
             tag("div", f"{ICONS[mark.status.value]} {shortened(mark.text)}")
-            for mark in ordered[:MOST_MARKS]
+            for mark in claim_marks[:MOST_MARKS]
         ]
         yield (
             review.at,

@@ -89,7 +89,6 @@ def judging() -> None:
             with st.popover("Change judge", icon=":material/gavel:", key=f"judging_change_{name}"):
                 # Show the fields of another judge for a rule, what happens to its answers, and the
                 # button.
-                name, judge = chosen.rule.name, chosen.version.title
                 chosen_judge = _judge_fields(f"judging_of_{name}_{judge}", chosen)
                 waiting = (
                     f"the {count(chosen.waiting, 'waiting answer')} and " if chosen.waiting else ""
