@@ -412,5 +412,4 @@ def _load_methods(command: click.Command | None) -> None:
         for name in command.list_commands(context):
             _load_methods(command.get_command(context, name))
     elif command is not None:
-        # A command keeps its option --help: it must have the names that its context inherits.
-        command.get_params(click.Context(command, parent=click.get_current_context()))
+        command.get_params(click.Context(command))

@@ -61,6 +61,10 @@ class Command(click.Command):
     def params(self, parameters: list[click.Parameter]) -> None:
         self.declared = parameters
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the same names in every context: click keeps the option that it made for the first one."""
+        return ["-h", "--help"]
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then those that it shares with others, by group."""
         groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
