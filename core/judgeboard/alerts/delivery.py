@@ -211,16 +211,16 @@ class _CheckedNetwork(httpcore.SyncBackend):
 
 
 def _send_mail(to: str, message: Message) -> None:
-    server, sender = mail_server()
+    server = mail_server()
     mail = email.message.EmailMessage(policy=email.policy.SMTP)
     mail["Subject"] = " ".join(f"[Judgeboard] {message['title']}".split())
-    mail["From"], mail["To"] = sender, to
+    mail["From"], mail["To"] = server.sender, to
     mail["Date"] = email.utils.format_datetime(utc_now())
     mail["Message-ID"] = f"<{message['id']}@judgeboard>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(f"{message['text']}\n\nRule: {message['rule']}\nMessage: {message['id']}\n")
     try:
-        with _connection(server) as connection:
+        with _connection(server.address) as connection:
             connection.send_message(mail)
     except smtplib.SMTPRecipientsRefused as error:
         codes = ", ".join(str(code) for code, _ in error.recipients.values())

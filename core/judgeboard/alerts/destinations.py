@@ -89,11 +89,15 @@ def address_in(variable: str, schemes: Iterable[str]) -> SplitResult:
     return address
 
 
-def mail_server() -> tuple[SplitResult, str]:
-    """Return the address of the mail server, which may have a login, and the e-mail address of the sender.
+class MailServer(NamedTuple):
+    """The address of the mail server, which may have a login, and the e-mail address of the sender."""
 
-    Raises BadInput if the server is not usable, MissingSetting if it or the sender is not set.
-    """
+    address: SplitResult
+    sender: str
+
+
+def mail_server() -> MailServer:
+    """Return the mail server; raise BadInput if it is not usable, MissingSetting if it or the sender is not set."""
     settings, variable = load_settings(), variable_of("smtp")
     sender_example = {variable_of("smtp_from"): "judgeboard@example.org"}
     if not settings.smtp:
@@ -110,7 +114,7 @@ def mail_server() -> tuple[SplitResult, str]:
     if "@" not in sender:
         message = f"the environment variable {variable_of('smtp_from')} has no e-mail address (the sender)"
         raise MissingSetting(message, sender_example)
-    return address, sender
+    return MailServer(address, sender)
 
 
 def alert_command() -> list[str]:

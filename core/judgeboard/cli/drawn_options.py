@@ -41,11 +41,11 @@ def drawn(model: str, *names: str) -> "Callable[[F], F]":
 
 def _options(model: "type[BaseModel]", names: tuple[str, ...]) -> Iterator[click.Option]:
     from judgeboard.settings.fields import Option
-    from judgeboard.settings.option_words import help_of
+    from judgeboard.settings.option_words import help_of, option_of
 
     for field, about in model.model_fields.items():
         name = about.alias or field
-        about_option = next((each for each in about.metadata if isinstance(each, Option)), None)
+        about_option = option_of(about)
         if name not in names if names else about_option is None:
             continue
         about_option = about_option or Option()
@@ -70,8 +70,6 @@ class FieldType(click.ParamType[object]):
     """A word of a command line that is read as the project file reads the field."""
 
     def __init__(self, model: "type[BaseModel]", field: str, about: "FieldInfo") -> None:
-        from judgeboard.settings.fields import Option
-
         self.model, self.field, self.about = model, field, about
         kinds = [each for each in get_args(about.annotation) if each is not type(None)]
         literal = next(
@@ -81,7 +79,6 @@ class FieldType(click.ParamType[object]):
         if isinstance(about.annotation, type) and issubclass(about.annotation, StrEnum):
             self.choices = tuple(each.value for each in about.annotation)
         self.is_list = get_origin(about.annotation) is tuple
-        self.is_several = any(isinstance(each, Option) and each.several for each in about.metadata)
         kind = kinds[0] if kinds and literal is None else about.annotation
         kind = getattr(kind, "__origin__", kind)  # of a type with limits
         self.name = _NAMES.get(getattr(kind, "__name__", ""), "text")
@@ -98,7 +95,7 @@ class FieldType(click.ParamType[object]):
 
         from judgeboard.settings.option_words import reason_of
 
-        if not isinstance(value, str) or self.is_several:
+        if not isinstance(value, str) or getattr(param, "multiple", False):
             return value  # of a named table, which was read already, or one of several values
         try:
             form = self.about.rebuild_annotation()

@@ -112,8 +112,8 @@ def list_or_object(cells: Cells, field: str) -> Any:
     if field == "winner" and "winner" not in cells.taken:
         # The preference whose column, such as ``winner_model_a``, has a 1.
         marks = {each.value: cells.number(f"winner_{each}") for each in Preference}
-        given = [mark for mark in marks.values() if mark is not None]
-        if given and sorted(given) != [0] * (len(given) - 1) + [1]:
+        wins = [mark for mark in marks.values() if mark is not None]
+        if wins and sorted(wins) != [0] * (len(wins) - 1) + [1]:
             raise Unusable(
                 "winner_a",
                 "one of the columns winner_a, winner_b and winner_tie must be 1, and the others 0",

@@ -63,6 +63,11 @@ class _Place(NamedTuple):
     keys: frozenset[str]
 
 
+class _Index(NamedTuple):
+    places: tuple[_Place, ...]
+    holding: dict[str, list[int]]  # key -> places, in order
+
+
 def align(
     answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] = ()
 ) -> tuple[AlignedSentence, ...]:
@@ -75,13 +80,12 @@ def align(
     in the length of the texts: common words are not used to look for places, and only the first
     500,000 characters are compared.
     """
-    places, holding = _indexed(first_characters(tuple(passages or ()), LONGEST_READ))
+    index = _indexed(first_characters(tuple(passages or ()), LONGEST_READ))
     spans = sentence_spans(answer)
     quoted = _quoted(spans, claims, passages or ())
     compared = answer[:LONGEST_READ]
     return tuple(
-        quoted.get(number) or _best(*span, compared, places, holding)
-        for number, span in enumerate(spans)
+        quoted.get(place) or _best(*span, compared, index) for place, span in enumerate(spans)
     )
 
 
@@ -129,46 +133,42 @@ def _stands(claim: Claim, passages: Sequence[str]) -> bool:
     )
 
 
-def _best(
-    start: int,
-    end: int,
-    answer: str,
-    places: tuple[_Place, ...],
-    holding: dict[str, list[int]],
-) -> AlignedSentence:
+def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:
     nothing = AlignedSentence(start, end)
     words = {word.key for word in content_words(without_citations(answer[start:end]))}
-    if not words or not places:
+    if not words or not index.places:
         return nothing
-    weight = {key: math.log1p(len(places) / max(1, len(holding.get(key, ())))) for key in words}
+    weight = {
+        key: math.log1p(len(index.places) / max(1, len(index.holding.get(key, ()))))
+        for key in words
+    }
     shared = sorted(
-        (key for key in words if key in holding),
-        key=lambda key: (len(holding[key]), key),
+        (key for key in words if key in index.holding),
+        key=lambda key: (len(index.holding[key]), key),
     )
     if not shared:
         return nothing
-    rare = [key for key in shared if len(holding[key]) <= COMMON]
+    rare = [key for key in shared if len(index.holding[key]) <= COMMON]
     scores: defaultdict[int, float] = defaultdict(float)
     for key in rare or shared[:1]:
-        for place in holding[key][:COMMON]:
+        for place in index.holding[key][:COMMON]:
             scores[place] += weight[key]
     finalists = sorted(scores, key=lambda place: (-scores[place], place))[:FINALISTS]
     # Summed in a fixed order, so that equal sets of words give equal sums.
     sums = {
-        place: math.fsum(weight[key] for key in shared if key in places[place].keys)
+        place: math.fsum(weight[key] for key in shared if key in index.places[place].keys)
         for place in finalists
     }
     chosen = min(finalists, key=lambda place: (-sums[place], place))
     share = sums[chosen] / math.fsum(weight.values())
     if share < LEAST_SHARE:
         return nothing
-    best = places[chosen]
+    best = index.places[chosen]
     return AlignedSentence(start, end, best.passage, best.start, best.end, "words", min(1.0, share))
 
 
 @lru_cache(maxsize=32)
-def _indexed(passages: tuple[str, ...]) -> tuple[tuple[_Place, ...], dict[str, list[int]]]:
-    """Return all places, and for each key the places that have it, in order."""
+def _indexed(passages: tuple[str, ...]) -> _Index:
     # Cached: every key press shows the item again, and several assistants often answer from the
     # same passages.
     places = tuple(
@@ -180,7 +180,7 @@ def _indexed(passages: tuple[str, ...]) -> tuple[tuple[_Place, ...], dict[str, l
     for at, place in enumerate(places):
         for key in place.keys:
             holding.setdefault(key, []).append(at)
-    return places, holding
+    return _Index(places, holding)
 
 
 def _pieces(passage: str) -> Iterable[tuple[int, int]]:

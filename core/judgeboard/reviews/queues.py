@@ -23,8 +23,7 @@ from judgeboard.people.permissions import Actor, actor_name, allowed, role_now
 from judgeboard.people.roster import list_people
 from judgeboard.reviews.checks import ASKED
 from judgeboard.reviews.outcome import update_flag_states
-from judgeboard.settings.fields import Option
-from judgeboard.settings.option_words import unit_of
+from judgeboard.settings.option_words import option_of, unit_of
 from judgeboard.settings.sections import TESTS, QueueOptions
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -391,9 +390,8 @@ def describe_rules(
     for name, about in QueueOptions.model_fields.items():
         value = getattr(queue, name)
         is_off = not value and value == about.default
-        is_for_leads = any(
-            isinstance(each, Option) and each.group == TESTS for each in about.metadata
-        )
+        option = option_of(about)
+        is_for_leads = option is not None and option.group == TESTS
         if about.title and not is_off and name not in left_out and (for_lead or not is_for_leads):
             values[about.title] = _option_words(value, about)
     return {label: value for label, value in values.items() if value}

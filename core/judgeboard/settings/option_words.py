@@ -39,10 +39,15 @@ def bounds(about: FieldInfo) -> tuple[float, float]:
     return cast(tuple[float, float], (low, high))
 
 
+def option_of(about: FieldInfo) -> Option | None:
+    """Return the option of a field; None if no command sets the field."""
+    return next((each for each in about.metadata if isinstance(each, Option)), None)
+
+
 def unit_of(about: FieldInfo) -> tuple[float, str]:
     """Return the unit in which people read and write a number, after the factor from its own unit."""
-    metavar = next((each.metavar for each in about.metadata if isinstance(each, Option)), None)
-    return {"SHARE": (100, "%"), "SECONDS": (1 / 60, "min")}.get(metavar or "", (1, ""))
+    units = {"SHARE": (100, "%"), "SECONDS": (1 / 60, "min")}
+    return units.get((option_of(about) or Option()).metavar or "", (1, ""))
 
 
 def range_words(about: FieldInfo) -> str:

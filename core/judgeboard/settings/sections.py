@@ -467,15 +467,16 @@ class QueueOptions(BaseModel):
     def unused(self) -> set[str]:
         """Return the names of the options that have no effect, because of the other options."""
         of_pairs = self.subject == "pairs"
+        has_shares = not of_pairs and not self.training
         is_used = {
             "reviews_needed": not self.training,
             "overlap": not self.training and self.reviews_needed > 1,
             "reveal": self.blind_judge and not of_pairs,
             "grades": not of_pairs,
             "optional_grades": not of_pairs,
-            "sampling_rate": self.flagged_only and not of_pairs and not self.training,
-            "repeat_rate": not of_pairs and not self.training,
-            "test_rate": not of_pairs and not self.training,
+            "sampling_rate": self.flagged_only and has_shares,
+            "repeat_rate": has_shares,
+            "test_rate": has_shares,
             "implied_labels": not of_pairs,
         }
         return {name for name, used in is_used.items() if not used}

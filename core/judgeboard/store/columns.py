@@ -242,9 +242,11 @@ class RowClass(SQLModelMetaclass):
         values: dict[str, Any],
         **known: Any,
     ) -> None:
-        """Keep what is known of the table."""
+        """Keep what is known of the table. Raises TypeError for a word that is none of the above."""
         super().__init__(name, bases, values, **known)
-        for fact in RowClass.__annotations__.keys() & known:
+        for fact in known.keys() - {"table", "registry"}:
+            if fact not in RowClass.__annotations__:
+                raise TypeError(f"{name}: tables have no {fact}")
             type.__setattr__(cls, fact, known[fact])
 
 

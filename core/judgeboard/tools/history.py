@@ -70,8 +70,10 @@ class History(ABC):
 
     def get(self, path: str, **query: QueryValue) -> Any:
         """Return the JSON object at a path. Values that are None are left out, and lists are repeated."""
-        given = without_none(query)
-        return self.read("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path)
+        parameters = without_none(query)
+        return self.read(
+            "GET", f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path
+        )
 
     def read(self, method: str, path: str, body: Any = None) -> Any:
         """Return the JSON of a reply. Raises NotSent if it is neither an object nor a list."""
