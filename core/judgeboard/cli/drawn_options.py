@@ -101,8 +101,10 @@ class FieldType(click.ParamType[object]):
             form = self.about.rebuild_annotation()
             reader: TypeAdapter[object] = TypeAdapter(form, config=ConfigDict(allow_inf_nan=False))
             if self.is_list:
-                names = (each.strip() for each in value.split(","))
-                return reader.validate_python([name for name in names if name])
+                names = [name for each in value.split(",") if (name := each.strip())]
+                if value.strip() and not names:
+                    return self.fail("only commas: separate the values by commas", param, ctx)
+                return reader.validate_python(names)
             return reader.validate_strings(value)
         except ValidationError as error:
             name = self.about.alias or self.field

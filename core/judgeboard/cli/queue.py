@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.asking import refuse_given
 from judgeboard.cli.drawn_options import drawn
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput, MissingOption, NotFound
@@ -40,7 +41,7 @@ def queue_command() -> None:
 
 @options.command(
     "judgeboard queue create worst --where rule=low_groundedness --assign Mara,Jon",
-    "judgeboard queue create legal --where query_type=legal --needed 3 --overlap 0.2 --blind-judge --assign Mara,Jon",
+    "judgeboard queue create legal --where query_type=legal --needed 3 --overlap 0.2 --assign Mara,Jon,Kim",
     "judgeboard queue create sides --subject pairs --needed 2 --assign Mara,Jon",
     "judgeboard queue create gold --preset random --limit 200 --assign Mara,Jon",
     "judgeboard queue create rates --plan rate --n 200 --assign Mara",
@@ -90,11 +91,16 @@ def create(
         add_schema,
         check_people,
         create_queue,
-        unknown_values,
+        queue_warnings,
     )
     from judgeboard.store.queues import new_queue
 
     new = new_queue(name, where, **_chosen(plan, judge_versions, given))
+    refuse_given(
+        click.get_current_context(),
+        "beside the other options of this queue, an option has no effect",
+        new.unused(),
+    )
     store = options.open_store()
     # The command that a plan prints works as it is: its queue is for this user.
     is_yours = assign is None and plan is not None
@@ -116,7 +122,7 @@ def create(
         store, new, by=options.actor(), assigned=people, schema=label_schema, plan=drawn
     )
     with store.reading() as connection:
-        warnings = unknown_values(connection, created.queue)
+        warnings = queue_warnings(connection, created.queue)
     for sentence in warnings:
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}

@@ -77,14 +77,14 @@ def threshold_command(
     from judgeboard.measure.thresholds import Goal, measure_threshold
     from judgeboard.store.settings import thresholds
 
-    given = {aim: value for aim, value in aims.items() if value is not None}
-    if len(given) != 1:
+    typed_aims = {aim: value for aim, value in aims.items() if value is not None}
+    if len(typed_aims) != 1:
         why = "give exactly one of --recall, --precision, --false-omission and --cost"
-        if not given:
+        if not typed_aims:
             raise MissingOption(why, "--recall", "0.9")
-        surplus = [f"--{aim.replace('_', '-')}" for aim in list(given)[1:]]
+        surplus = [f"--{aim.replace('_', '-')}" for aim in list(typed_aims)[1:]]
         raise BadInput(f"{why}, for example: `{options.same_command(without=surplus)}`")
-    ((aim, value),) = given.items()
+    ((aim, value),) = typed_aims.items()
     goal = Goal(aim, value, delta)  # type: ignore[arg-type]  # the options are named like the aims
     store = options.seen(options.open_store())
     with store.reading() as connection:

@@ -369,10 +369,10 @@ def field_meant(fields: ColumnNames, theirs: str, ours: str, option: str = "--ma
         return ours
     meant = [name for name, called in fields.items() if ours in called]
     if not meant:
-        given = f"--map {theirs}={ours}" if option == "--map" else f"{option} {ours}=…"
+        typed = f"--map {theirs}={ours}" if option == "--map" else f"{option} {ours}=…"
         others = f" or {EXTRA}" if option == "--map" else ""
         named = ", ".join(name for name, called in fields.items() if called)
-        raise BadInput(f"{given}: there is no field {ours!r}; choose {named}{others}")
+        raise BadInput(f"{typed}: there is no field {ours!r}; choose {named}{others}")
     return meant[0]
 
 

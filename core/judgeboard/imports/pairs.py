@@ -334,22 +334,22 @@ def _kept(cells: Cells) -> dict[str, Any]:
 
 def _id_in(cells: Cells, models: Mapping[str, Preference]) -> str:
     """Return the id of a pair, derived from its content if the row has no id, or only that of its question."""
-    given = (
+    external_id = (
         cells.required_name("external_id", MAX_ID - len("pair::a"))
         if "external_id" in cells.taken
         else None
     )
-    if given is not None and not (
+    if external_id is not None and not (
         models and simple_name(cells.taken["external_id"]) == "question_id"
     ):
-        return given
+        return external_id
     content = [
         *models,
         *map(cells.get, ("question", "answer_a", "answer_b")),
         cells.values.get("turn"),
     ]
     digest = blake2b(json.dumps(content).encode(), digest_size=8).hexdigest()
-    return digest if given is None else f"{given[:400]}-{digest}"
+    return digest if external_id is None else f"{external_id[:400]}-{digest}"
 
 
 def pair_in(

@@ -305,9 +305,11 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         kind_of_rows, label_set = kind_class(self.kind_name), request.get("label_set")
         if label_set is not None and self.kind_name not in LABELLED:
             raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
-        given = request.get("source") or (DEFAULT_SOURCE if kind_of_rows.brings_answers else None)
+        source_name = request.get("source") or (
+            DEFAULT_SOURCE if kind_of_rows.brings_answers else None
+        )
         self.kind: ImportKind[Any] = kind_of_rows(
-            given, actor_name(request.get("actor", "library"))
+            source_name, actor_name(request.get("actor", "library"))
         )
         self.kind.labels.label_set = label_set
         self.kind.newer_counts = request.get("newer_counts", False)

@@ -61,16 +61,16 @@ def parse_scores(text: str, rubric: Rubric) -> Reading[ScoredRubric]:
     reason, also if no dimension has a score.
     """
     (values, reasons, others), notes = (reading := _form(rubric).parse(text)).value, reading.notes
-    given = {name: value for name, value in values.items() if value is not None}
+    values_by_name = {name: value for name, value in values.items() if value is not None}
     scores = [
-        DimensionScore(each.name, given.get(each.name), each.scale, reasons.get(each.name))
+        DimensionScore(each.name, values_by_name.get(each.name), each.scale, reasons.get(each.name))
         for each in rubric.dimensions
     ]
-    total = rubric.overall(given)
+    total = rubric.overall(values_by_name)
     if total is not None:
         scores.append(DimensionScore(OVERALL, total, SCALE))
     names = list(rubric.weights)
-    missing = [name for name in names if name not in given]
+    missing = [name for name in names if name not in values_by_name]
     unknown = [shortened(name, 60) for name in others]
     parts = []
     if missing:

@@ -95,14 +95,16 @@ def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set
         ("quality", QUALITY_CONFLICT),
         ("groundedness", GROUNDEDNESS_CONFLICT),
     ):
-        scale, given = SCALES[name], defaultdict[int, list[float]](list)
+        scale, grades_by_answer = SCALES[name], defaultdict[int, list[float]](list)
         own, people = person_grades(reviews, name), people_values(reviews, scale)
         for response_id, value in zip(
             own.response_ids.tolist(), column_of(own, name).tolist(), strict=True
         ):
-            given[response_id].append(value)
+            grades_by_answer[response_id].append(value)
         differing = {
-            each for each, values in given.items() if round(max(values) - min(values), 9) >= limit
+            each
+            for each, values in grades_by_answer.items()
+            if round(max(values) - min(values), 9) >= limit
         }
         differing -= set(gold(reviews, name).response_ids.tolist())
         conflicts |= differing
@@ -145,14 +147,14 @@ _TAGS: Mapping[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
 
 def _label_studio(answer: ReviewedAnswer) -> dict[str, Any]:
     response = answer.response
-    given = {
+    grades = {
         **answer.grades,
         **({} if answer.corrected is None else {"corrected_answer": answer.corrected}),
     }
     result = [
-        {"from_name": name, "to_name": "answer", "type": tag, "value": value_of(given[name])}
+        {"from_name": name, "to_name": "answer", "type": tag, "value": value_of(grades[name])}
         for name, (tag, value_of) in _TAGS.items()
-        if name in given
+        if name in grades
     ]
     data = {
         "id": response.external_id,

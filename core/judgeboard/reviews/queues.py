@@ -408,8 +408,8 @@ def _option_words(value: object, about: FieldInfo) -> str:
     return str(value)
 
 
-def unknown_values(connection: Connection, queue: Queue) -> list[str]:
-    """Return a sentence for each value of a queue's options that occurs nowhere yet."""
+def queue_warnings(connection: Connection, queue: Queue) -> list[str]:
+    """Return a sentence if the queue has too few people, and for each value that occurs nowhere yet."""
     of_pairs, where = queue.subject == PAIRS, queue.filter
     if of_pairs and not any_pairs(connection):
         return [
@@ -422,6 +422,11 @@ def unknown_values(connection: Connection, queue: Queue) -> list[str]:
         *(f"no {noun} has the query type {value!r}" for value in types),
         *(f"no {noun} has the source {value!r}" for value in sources),
     ]
+    people = len(assignees(connection, queue.id))
+    if 0 < people < queue.reviews_needed and not queue.training:
+        sentences.append(
+            f"an item needs {queue.reviews_needed} reviews by different people: assign the queue to more than {people}"
+        )
     if not of_pairs:
         dimensions = [grade for grade in queue.asked if grade not in ASKED]
         sentences += [

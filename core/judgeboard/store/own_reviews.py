@@ -243,14 +243,14 @@ def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedR
 
     Adjudications, reviews after a reveal and imported reviews are left out.
     """
-    given = (
+    own_current = (
         REVIEW.c.reviewer_id == reviewer_id,
         REVIEW.c.stage.is_(None)
         | REVIEW.c.stage.not_in((Stage.REVEALED.value, Stage.ADJUDICATION.value)),
         REVIEW.c.import_batch_id.is_(None),
         is_current(),
     )
-    latest = select(REVIEW.c.id).where(*given).order_by(REVIEW.c.id.desc()).limit(LATEST)
+    latest = select(REVIEW.c.id).where(*own_current).order_by(REVIEW.c.id.desc()).limit(LATEST)
     ids = list(connection.execute(by_index(latest, REVIEW, "ix_review_reviewer")).scalars())
     reviews = find_reviews(connection, REVIEW.c.id.in_(ids))[::-1]
     of_reviews = QUEUE_ITEM.c.id.in_({review.queue_item_id for review in reviews})

@@ -134,6 +134,9 @@ def test_a_queue_is_given_to_names(case: QueueCase, typed: Typed) -> None:
         ("--where state=confirmed", "leave out state=confirmed"),
         ("--needed 0", "--needed"),
         ("--overlap 1.5", "--overlap"),
+        ("--overlap 0.5", "remove --overlap"),
+        ("--subject pairs --assign Mara --grades label", "remove --grades"),
+        ("--assign ,", "--assign"),
         ("--sampling-rate 1", "--sampling-rate"),
         ("--order worst", "--order"),
         (
@@ -156,6 +159,7 @@ def test_a_queue_that_cannot_be_made_says_why(words: str, message: str, typed: T
             "--grades quality,groundednes",
             "nothing is scored on 'groundednes' yet: reviewers score it as a dimension",
         ),
+        ("--needed 2 --assign Mara", "an item needs 2 reviews"),
         (
             "--subject pairs --assign Mara",
             "there are no pairs yet: add some with `judgeboard import FILE --kind pairs",
