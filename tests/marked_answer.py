@@ -46,14 +46,17 @@ class MarkedAnswer:
     plain_id: int
 
 
-def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
-    """Store two answers, one of them with markers (``mark-...``); ``by`` is the person who spoke of them."""
+def mark_answer(store: Store, by: Reviewer, marked_source: str = "log") -> MarkedAnswer:
+    """Store two answers, one of them with markers (``mark-...``); ``by`` is the person who spoke of them.
+
+    The source of the plain one is ``log``.
+    """
     with store.writing() as connection:
         plain, marked = store_responses(
             connection,
             [
                 Response(
-                    "log",
+                    source,
                     name,
                     f"question of {name}?",
                     f"answer of {name}",
@@ -64,9 +67,12 @@ def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
                     metadata=extra,
                     asked_at=NOW,
                 )
-                for name, generator, cost, extra in (
-                    ("plain", "plain-model", 0.52, {}),
-                    ("marked", "mark-generator", SECOND, {"written_by": "mark-extra"}),
+                for source, name, generator, cost, extra in (
+                    ("log", "plain", "plain-model", 0.52, {}),
+                    (
+                        *(marked_source, "marked", "mark-generator", SECOND),
+                        {"written_by": "mark-extra"},
+                    ),
                 )
             ],
         ).new
@@ -79,7 +85,10 @@ def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
             ("pairwise", "two"),
         ):
             versions[name] = ensure_version(connection, JudgeVersion(name, kind)).id
-        for response_id, prefix in ((plain, "plain"), (marked, "mark")):
+        for response_id, prefix, source in (
+            (plain, "plain", "log"),
+            (marked, "mark", marked_source),
+        ):
             run = _fill(
                 connection,
                 "run",
@@ -90,7 +99,7 @@ def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
                 selected=1,
             )
             _verdicts(connection, response_id, prefix, run)
-            rows = _said(connection, response_id, versions, by, run, prefix)
+            rows = _said(connection, response_id, versions, by, run, prefix, source)
     return MarkedAnswer(marked, **rows, versions=versions, plain_id=plain)
 
 
@@ -133,6 +142,7 @@ def _said(
     by: Reviewer,
     run: int,
     prefix: str,
+    source: str,
 ) -> dict[str, int]:
     judgment = _one(
         connection, "judgment", response_id=response_id, judge_version_id=versions["rag"]
@@ -143,7 +153,7 @@ def _said(
         prefix,
         response_id=response_id,
         query_type="QA",
-        source="log",
+        source=source,
         judge_name="rag",
         groundedness=SCORE if prefix == "mark" else 0.31,
         severity=SEVERITY if prefix == "mark" else 0.61,
@@ -204,7 +214,7 @@ def _said(
         judge_version_id=versions["rag"],
         **score,
     )
-    attempt = _attempt(connection, response_id, versions["rag"], run, judgment, prefix)
+    attempt = _attempt(connection, response_id, versions["rag"], run, judgment, prefix, source)
     pair = _pair(connection, response_id, versions["two"], by, prefix)
     return {"flag_id": flag, "pair_id": pair, "attempt_id": attempt, "run_id": run}
 
@@ -216,10 +226,11 @@ def _attempt(
     run_id: int,
     judgment: int,
     prefix: str,
+    source: str,
 ) -> int:
     """An answer made from it, judged too."""
     made = Response(
-        "attempts",
+        source,
         f"{prefix}-attempt-id",
         "question?",
         f"{prefix}-attempt",

@@ -51,6 +51,8 @@ class Action(StrEnum):
     RETIRE_VERSIONS = "retire_versions", "Retiring judge versions"
 
 
+OF_ONE_ANSWER = frozenset({Action.SEE_PAGES, Action.REVIEW, Action.REJUDGE_ONE, Action.ADJUDICATE})
+"""What people with limited sources may do, if their role allows it; all else reaches the answers of all sources."""
 _REVIEWING = frozenset({Action.SEE_PAGES, Action.REVIEW, Action.REJUDGE_ONE})
 _OF_ADMINS = frozenset({Action.MANAGE_PEOPLE, Action.RETIRE_VERSIONS})
 

@@ -95,7 +95,7 @@ def demand(action: Action) -> None:
     attempts: set[tuple[Action, str | None]] = st.session_state.setdefault(_ATTEMPTS, set())
     attempt = (action, st.context.url)
     if attempt in attempts:
-        raise NotAllowed(why_not(action, role_of(person)))
+        raise NotAllowed(why_not(action, person))
     attempts.add(attempt)
     check_allowed(store(), person, action)  # passes if the role was changed in the meantime
 
@@ -112,7 +112,7 @@ def is_reviewer() -> bool:
 
 def refusal(action: Action) -> str | None:
     """Return why the person may not do this, None if they may: a control that is shown disabled says it as its help."""
-    return None if permitted(action) else why_not(action, role_of(signed_in()))
+    return None if permitted(action) else why_not(action, signed_in())
 
 
 def may_open(name: str) -> bool:

@@ -397,7 +397,7 @@ def ask_reviewer(
         show_div("jb-cap", f"Enter your name at the top of the page. {why}")
         return None
     if to is not None and not may(reviewer, to):
-        show_div("jb-cap", why_not(to, role_of(reviewer)))
+        show_div("jb-cap", why_not(to, reviewer))
         return None
     return reviewer
 

@@ -13,7 +13,7 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.domain import Action
-from judgeboard.people.permissions import role_now, why_not
+from judgeboard.people.permissions import as_stored, may, why_not
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.session import signed_in, store
 from judgeboard_dashboard.sign_in import sign_in
@@ -103,9 +103,9 @@ def _why_refused(session_id: str) -> tuple[int, str] | None:
             "Uploads are for people who may import: sign in, then open the page Sources.",
         )
     with store().reading() as connection:
-        role = role_now(connection, person)
-    if Action.IMPORT not in role.actions:
-        return HTTPStatus.FORBIDDEN, why_not(Action.IMPORT, role)
+        person = as_stored(connection, person)
+    if not may(person, Action.IMPORT):
+        return HTTPStatus.FORBIDDEN, why_not(Action.IMPORT, person)
     return None
 
 

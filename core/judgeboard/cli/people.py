@@ -98,6 +98,30 @@ def people_remove(name: str) -> None:
 
 
 @options.command(
+    "judgeboard people sources ann@example.org support sales",
+    "judgeboard people sources ann@example.org --all",
+    group=people_command,
+    json=False,
+)
+@click.argument("name", metavar="E-MAIL|NAME")
+@click.argument("sources", metavar="[SOURCE]...", nargs=-1)
+@click.option("--all", "sees_all", is_flag=True, help="Let the person see all sources again.")
+def people_sources(name: str, sources: tuple[str, ...], sees_all: bool) -> None:
+    """Let a person see answers of some sources only. It applies from the person's next action.
+
+    Answers of other sources do not exist for the person. The person can review, adjudicate and
+    rejudge single answers, if their role allows it, but can start nothing that reaches all answers.
+    """
+    from judgeboard.people.roster import set_sources
+    from judgeboard.text import some_of
+
+    if bool(sources) is sees_all:
+        raise click.UsageError("give either the sources or --all")
+    person = set_sources(options.open_store(), name, None if sees_all else sources, options.actor())
+    click.echo(f"{person.name} sees {some_of(person.sources) if person.sources else 'all sources'}")
+
+
+@options.command(
     "judgeboard people link ann@example.org",
     "judgeboard people link ann@example.org --annotator ann",
     "judgeboard people link --remove",
@@ -144,13 +168,14 @@ def people_list() -> None:
         people = list_people(connection)
     names = ("role", "first_admin", "last_seen", "last_review")
     rows = [
-        {"name": line.person.name, "origin": line.person.origin}
+        {"name": line.person.name, "origin": line.person.origin, "sources": line.person.sources}
         | {name: getattr(line, name) for name in names}
         for line in people
     ]
     lines = [
         f"{line.person.name}  {line.person.origin}  {line.role}  "
         + (f"last seen {line.last_seen:%Y-%m-%d %H:%M} UTC" if line.last_seen else "never seen")
+        + (f"  only {', '.join(line.person.sources)}" if line.person.sources else "")
         for line in people
     ]
     if any(line.role is Role.NONE and role_of(line.person) is not Role.NONE for line in people):

@@ -5,11 +5,12 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, Role
+from judgeboard.domain import OF_ONE_ANSWER, Action, Role
 from judgeboard.errors import NotAllowed
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.hidden_rows import change_as
 from judgeboard.store.reviewers import reviewer_by_id
 from judgeboard.store.tables import Reviewer
 
@@ -65,11 +66,15 @@ def allowed(
     """Open the transaction of a change, if the actor has the permission.
 
     If `require` refuses, here or in the body, the change is rolled back and a ``refused`` event is
-    stored instead. Without ``action``, the body must call `require`.
+    stored instead. Without ``action``, the body must call `require`. For an actor who may see some
+    sources only, the answers of others do not exist in the transaction.
     """
     with _storing_refusals(store, response_id), store.writing() as connection:
         if action is not None:
             require(connection, actor, action)
+        sources = None if isinstance(actor, str) else as_stored(connection, actor).sources
+        if sources is not None:
+            change_as(connection, sources)
         yield connection
 
 
@@ -83,9 +88,9 @@ def require(connection: Connection, actor: Actor, action: Action) -> None:
     """Refuse an action that the actor's stored role does not allow; called within `allowed`, which stores the event."""
     if isinstance(actor, str):
         return
-    role = role_now(connection, actor)
-    if action not in role.actions:
-        raise _Refused(why_not(action, role), actor_name(actor), action, role)
+    person = as_stored(connection, actor)
+    if not may(person, action):
+        raise _Refused(why_not(action, person), actor_name(actor), action, role_of(person))
 
 
 @contextmanager
@@ -101,21 +106,21 @@ def _storing_refusals(store: Store, response_id: int | None = None) -> Iterator[
         raise
 
 
-def role_now(connection: Connection, actor: Actor) -> Role:
-    """Return the stored role of an actor."""
-    if isinstance(actor, str):
-        return Role.ADMIN
-    person = reviewer_by_id(connection, actor.id)
-    return Role.NONE if person is None else role_of(person)
+def as_stored(connection: Connection, person: Reviewer) -> Reviewer:
+    """Return a person with the role and the sources that are stored now; whoever is not stored has no role."""
+    return reviewer_by_id(connection, person.id) or person.changed(role=Role.NONE)
 
 
 def may(person: Reviewer, action: Action) -> bool:
     """Whether a person has a permission. Pages hide actions without permission; the change itself checks again."""
-    return action in role_of(person).actions
+    return action in role_of(person).actions and (person.sources is None or action in OF_ONE_ANSWER)
 
 
-def why_not(action: Action, role: Role) -> str:
+def why_not(action: Action, person: Reviewer) -> str:
     """Return the sentence of a refusal."""
+    role = role_of(person)
+    if action in role.actions:
+        return f"{action.words} is for people who see all sources; you see some only. Ask an admin."
     a_role = f"{'an' if role[0] in 'aeiou' else 'a'} {role}"
     yours = "nobody has added you here" if role is Role.NONE else f"you are {a_role}"
     *roles, last = (f"{role}s" for role in Role if action in role.actions)

@@ -43,6 +43,7 @@ from judgeboard.store.reviewers import (
     set_link,
     set_role,
     store_reviewer,
+    store_sources,
     take_up_imports,
 )
 from judgeboard.store.settings import (
@@ -62,6 +63,7 @@ from judgeboard.store.tables import (
     Reviewer,
     StoredVersion,
 )
+from judgeboard.store.visible_sources import check_source
 from judgeboard.text import counted, folded_address, some_of
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
@@ -193,22 +195,9 @@ def _set(
         everybody = reviewers_of(
             connection, SIGNED_IN, lock=True
         )  # two admins cannot remove each other
-        namesakes = (find_reviewer(connection, origin, name) for origin in origins)
-        person = next(
-            (each for each in namesakes if each is not None and role_of(each) is not Role.NONE),
-            None,
-        )
-        if person is None:
-            raise NotFound(
-                f"no person was added with the {'address' if '@' in name else 'name'} {name}"
-            )
-        signs_in = person.origin == SIGNED_IN
-        if signs_in and is_first_admin(person.name):
-            raise BadInput(
-                f"{name} is admin because JUDGEBOARD_ADMIN names this address: change that variable first"
-            )
+        person = _added_person(connection, name, origins)
         if role is not person.role:
-            if signs_in:
+            if person.origin == SIGNED_IN:
                 others = any(
                     role_of(each) is Role.ADMIN for each in everybody if each.id != person.id
                 )
@@ -224,6 +213,53 @@ def _set(
             set_role(connection, person.id, role)
             _record(connection, kind, actor, person, role=role)
     return person.changed(role=role)
+
+
+def set_sources(
+    store: Store,
+    name: str,
+    sources: Sequence[str] | None,
+    actor: Actor,
+    *,
+    origin: str | None = None,
+) -> Reviewer:
+    """Give a person some sources only; None gives all. It applies from their next action.
+
+    Answers of other sources do not exist for the person, and the person can start nothing that
+    reaches all answers. ``name`` and ``origin`` are those of `remove_person`.
+
+    Raises:
+        NotFound: No person with this name was added.
+        BadInput: A source is not valid, or ``JUDGEBOARD_ADMIN`` names the person.
+    """
+    for source in sources or ():
+        check_source(source)
+    only = None if sources is None else tuple(sorted(set(sources)))
+    origins = (SIGNED_IN, ENTERED) if origin is None else (origin,)
+    with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
+        person = _added_person(connection, name.strip(), origins)
+        if only != person.sources:
+            store_sources(connection, person.id, only)
+            details = {"person": person.id, "name": person.name, "sources": only}
+            record_event(connection, "change_sources", actor_name(actor), details=details)
+    return person.changed(sources=only)
+
+
+def _added_person(connection: Connection, name: str, origins: Sequence[str]) -> Reviewer:
+    """Return the person with a name who has a role. Raises NotFound, or BadInput for the first admin."""
+    namesakes = (find_reviewer(connection, origin, name) for origin in origins)
+    person = next(
+        (each for each in namesakes if each is not None and role_of(each) is not Role.NONE), None
+    )
+    if person is None:
+        raise NotFound(
+            f"no person was added with the {'address' if '@' in name else 'name'} {name}"
+        )
+    if person.origin == SIGNED_IN and is_first_admin(person.name):
+        raise BadInput(
+            f"{name} is admin because JUDGEBOARD_ADMIN names this address: change that variable first"
+        )
+    return person
 
 
 def _record(

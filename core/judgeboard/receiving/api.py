@@ -1,7 +1,7 @@
 """What programs do with a key: read an answer with all that is known about it, read pages of flags, send reviews.
 
 The records are those of `judgeboard export`. A key is no person: like an export, it also gets what
-the reviewers of blind queues do not see yet.
+the reviewers of blind queues do not see yet. For a key of one source, other sources do not exist.
 """
 
 import secrets
@@ -28,7 +28,7 @@ from judgeboard.store.items import response_of_flag
 from judgeboard.store.leases import split_token
 from judgeboard.store.open_flags import flags_after
 from judgeboard.store.queue_items import item_by_id
-from judgeboard.store.responses import Named, responses_by_id, responses_named
+from judgeboard.store.responses import Named, responses_named
 from judgeboard.store.reviewers import people_sign_in
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, Reviewer
 from judgeboard.store.traces import responses_of_trace
@@ -56,7 +56,7 @@ def response_record(
     have this id.
     """
     _check_names(parameters, SOURCE_PARAMETER)
-    with store.reading() as connection:
+    with sender.seen(store).reading() as connection:
         id_ = named_response(connection, sender, name, parameters.get("source"))
         parts = {
             "judgments": objects_of(
@@ -81,12 +81,8 @@ def flag_page(store: Store, sender: Sender, parameters: Mapping[str, str]) -> by
     if state not in set(FlagState):
         raise BadInput(f"the state of a flag is {', '.join(FlagState)}, not {state!r}")
     limit = _number(parameters, "limit", DEFAULT_LIMIT, HIGHEST_LIMIT)
-    source = (
-        sender.checked_source(parameters.get("source"))
-        if sender.owner
-        else parameters.get("source")
-    )
-    with store.reading() as connection:
+    source = _named_source(sender, parameters.get("source"))
+    with sender.seen(store).reading() as connection:
         ids = flags_after(
             connection,
             FlagState(state),
@@ -108,7 +104,7 @@ def named_response(connection: Connection, sender: Sender, name: str, source: st
     """
     if not name or len(name) > MAX_ID:
         raise BadInput(f"an id is a text of 1 to {MAX_ID} characters")
-    wanted = sender.checked_source(source) if sender.owner else source
+    wanted = _named_source(sender, source)
     matches: list[Named] = []
     for answers in (
         responses_named(connection, [name]).get(name, []),
@@ -121,6 +117,11 @@ def named_response(connection: Connection, sender: Sender, name: str, source: st
         sources = ", ".join(sorted({each.source for each in matches}))
         raise BadInput(f"several answers have the id {name!r}: name the source ({sources})")
     return matches[0].id
+
+
+def _named_source(sender: Sender, source: str | None) -> str | None:
+    """Return the source that a request names. Raises Refused if the key is for another one."""
+    return source and sender.checked_source(source)
 
 
 def _check_names(parameters: Mapping[str, str], known: Mapping[str, Any]) -> None:
@@ -225,10 +226,10 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
     """Store a review and return its id, and what became of the flag or the item.
 
     An event names the key before the review is stored. The same rules hold as on the pages:
-    permissions, blind queues and leases. Raises the errors of `submit`, NotFound, and Refused
-    for another source.
+    permissions, blind queues and leases. Raises the errors of `submit`, NotFound, and Refused if it
+    names another source.
     """
-    with store.reading() as connection:
+    with sender.seen(store).reading() as connection:
         # The id of the answer, None for a pair.
         response_id: int | None
         if sent.response is not None:
@@ -237,9 +238,6 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
             response_id = response_of_flag(connection, sent.flag)
         else:
             response_id = item_by_id(connection, split_token(sent.lease or "")[0]).response_id
-        if sender.owner and sent.response is None:
-            _, response = next(responses_by_id(connection, [response_id or 0]), (0, None))
-            sender.checked_source(response.source if response is not None else "another source")
     person = _person(store, sender, sent.reviewer)
     key = sent.request_key or secrets.token_hex(16)
     details = {"reviewer": person.id, "request": key}

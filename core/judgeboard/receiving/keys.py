@@ -28,7 +28,9 @@ from judgeboard.store.api_keys import (
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.tables import ApiKey
+from judgeboard.store.visible_sources import check_source
 from judgeboard.text import MAX_NAME, storable, utc_day
 
 PREFIX = "jb_"
@@ -58,15 +60,13 @@ def create_key(
 ) -> str:
     """Create a key and return its token, which is not stored and cannot be shown again.
 
-    ``source`` is the only source that the key may send (None: any); the key expires after ``days``.
+    ``source`` is the only source that the key may send and read (None: any); the key expires after ``days``.
     Raises BadInput for a wrong value.
     """
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise BadInput(f"the name of a key has 1 to {MAX_NAME} characters")
-    if source is not None and (
-        not source.strip() or len(source) > MAX_NAME or not source.isprintable()
-    ):
-        raise BadInput(f"a source has 1 to {MAX_NAME} characters")
+    if source is not None:
+        check_source(source)
     if not scopes or not set(scopes) <= set(SCOPES):
         raise BadInput(f"the scopes of a key are {', '.join(SCOPES)}")
     token, now = PREFIX + secrets.token_urlsafe(32), utc_now()
@@ -113,6 +113,10 @@ class Sender:
     def owner(self) -> str:
         """The only source that it may send, "" for any."""
         return (self.key.source if self.key else None) or ""
+
+    def seen(self, store: Store) -> Seen:
+        """Return what the sender may read."""
+        return Seen(store, None, self.owner or None)
 
     @property
     def actor(self) -> str:

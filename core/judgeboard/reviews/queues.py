@@ -19,7 +19,7 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
 from judgeboard.formats.label_schema import LabelSchema
-from judgeboard.people.permissions import Actor, actor_name, allowed, role_now
+from judgeboard.people.permissions import Actor, actor_name, allowed, as_stored, role_of
 from judgeboard.people.roster import list_people
 from judgeboard.reviews.checks import ASKED
 from judgeboard.reviews.outcome import update_flag_states
@@ -212,7 +212,7 @@ def assign_people(connection: Connection, queue_id: int, people: Collection[Revi
     """Assign a queue to people. Raises BadInput, with the names of those who may review, if one of them may not."""
     before = {person.id for person in assignees(connection, queue_id)}
     for person in people:
-        role = role_now(connection, person)
+        role = role_of(as_stored(connection, person))
         if person.id not in before and Action.REVIEW not in role.actions:
             may_review = (
                 line.person.name

@@ -14,7 +14,7 @@ from judgeboard.judges.judge import PARAMS, Judge, fingerprint
 from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.llm.endpoint import FREE, PROVIDERS, price_of
 from judgeboard.llm.provider import is_address, is_own_host
-from judgeboard.people.permissions import Actor, actor_name, allowed, require, role_now
+from judgeboard.people.permissions import Actor, actor_name, allowed, as_stored, may, require
 from judgeboard.registry.judge_kinds import JUDGES, kind_of
 from judgeboard.runs.addresses import (
     ADDRESS,
@@ -360,7 +360,9 @@ def request_rejudge(
         _held_keys[job.id] = api_key  # before any worker sees the job
     try:
         with allowed(store, actor, Action.REJUDGE_ONE) as connection:
-            if Action.REJUDGE_MANY not in role_now(connection, actor).actions:
+            if not isinstance(actor, str) and not may(
+                as_stored(connection, actor), Action.REJUDGE_MANY
+            ):
                 job = _narrow_for_reviewer(connection, job, actor)
             job = job.changed(judge=with_last_address(connection, job.judge))
             _check_confirmed(connection, job, confirmed_host)

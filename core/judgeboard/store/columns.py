@@ -219,7 +219,8 @@ class RowClass(SQLModelMetaclass):
 
     ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and
     each change of a column that does not change. ``has_hidden_rows``: a row may belong to a verdict
-    or a review, which blind reviewers do not see. ``keeps_run``: a run with such a row is not
+    or a review, which blind reviewers do not see. ``is_shared``: no row tells anything of an answer,
+    so readers with limited sources see all rows (`visible_sources`). ``keeps_run``: a run with such a row is not
     empty, so it stays when an import is undone. ``of_responses``: SQL for the responses that a row
     (OLD) is about. If one of them is forgotten, columns of the row may be blanked. ``is_recorded``:
     an import of verdicts stores such rows, in a run of its own. ``in_record``: a request to a judge
@@ -229,6 +230,7 @@ class RowClass(SQLModelMetaclass):
 
     is_free: bool = False
     has_hidden_rows: bool = True
+    is_shared: bool = False
     keeps_run: bool = False
     is_recorded: bool = False
     in_record: bool = False

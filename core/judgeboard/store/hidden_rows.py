@@ -5,6 +5,9 @@ queue is assigned, or everybody if it is assigned to nobody. It is also blind fo
 lease on it. Every query of a connection leaves out whole rows, so that lists, figures, searches and
 exports cannot show them. The alarms and alerts that were stored from all rows are left out too. A
 few functions read the texts for the review with `sql_compiler.with_hidden_rows`.
+
+A person or an API key may see some sources only: then everything of other sources is hidden always
+(`visible_sources`), also from these functions.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -38,7 +41,7 @@ from sqlalchemy import cast as sql_cast
 from judgeboard.domain import MODEL_CHANGED, AlertCondition, ItemState, QueueState
 from judgeboard.store.columns import BigId, row_of
 from judgeboard.store.engine import Store, forget_kept, kept_while_reading
-from judgeboard.store.sql_compiler import filter_rows, hides_rows, with_hidden_rows
+from judgeboard.store.sql_compiler import filter_rows, hides_rows, limit_changes, with_hidden_rows
 from judgeboard.store.statements import LOGGED
 from judgeboard.store.tables import (
     ALERT_RULE,
@@ -51,8 +54,10 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
 )
+from judgeboard.store.visible_sources import VisibleSources, visible_queues, visible_sources
 
-_SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered
+_OF_ALL = frozenset({"response_search", "sqlite_master", "pg_indexes"})
+"""Tables that contain only ids of responses, whose rows are filtered, and names of indexes."""
 
 _UNASSIGNED = QUEUE.alias("unassigned")
 _VIEWER = "judgeboard_viewer"
@@ -71,18 +76,19 @@ Reading = AbstractContextManager[Reads]
 class Seen:
     """A database as ``viewer``, a reviewer's id, may see it; None sees everything.
 
-    Code that acts (judge, flag, import, lease items) needs the `Store`: its result must not depend
-    on the viewer.
+    ``source`` is the only source that an API key may see, None for all. Code that acts (judge,
+    flag, import, lease items) needs the `Store`: its result must not depend on the viewer.
     """
 
     store: Store
     viewer: int | None
+    source: str | None = None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that only reads what the viewer may see."""
         with self.store.reading() as connection:
-            hide_rows(connection, self.viewer)
+            hide_rows(connection, self.viewer, self.source)
             yield connection
 
 
@@ -157,9 +163,12 @@ def hidden_answers(
     return set(connection.scalars(query, {_REVIEWER.key: reviewer_id}))
 
 
-def hide_rows(connection: Connection, viewer: int | None) -> None:
-    """Limit a connection to the rows that the viewer may see; a viewer of None sees everything."""
-    read_as(connection, viewer)
+def hide_rows(connection: Connection, viewer: int | None, source: str | None = None) -> None:
+    """Limit a connection to the rows that the viewer may see; a viewer of None sees everything.
+
+    ``source`` is the only source that may be seen, None for all sources of the viewer.
+    """
+    visible = read_as(connection, viewer, source)
     of_viewer = {_REVIEWER.key: viewer}
     if viewer is None or connection.execute(_any_blind_item(), of_viewer).first() is None:
         return
@@ -168,14 +177,34 @@ def hide_rows(connection: Connection, viewer: int | None) -> None:
         ids[kind].append(hidden)
     forms = {kind: _Form.of(len(hidden)) for kind, hidden in ids.items()}
     parameters = {_parameter(kind, form): ids[kind] for kind, form in forms.items()}
-    rows = _VisibleRows(forms, postgresql=connection.dialect.name != "sqlite")
-    filter_rows(connection, rows.of_table, of_viewer | parameters)
+    rows = _VisibleRows(forms, postgresql=connection.dialect.name != "sqlite", sources=visible)
+    of_sources = {} if visible is None else visible.parameters
+    filter_rows(connection, rows.of_table, of_viewer | parameters | of_sources)
 
 
-def read_as(connection: Connection, viewer: int | None) -> None:
-    """Set the viewer of a connection without hiding rows, for functions that check what is hidden (`load_item`)."""
+def read_as(
+    connection: Connection, viewer: int | None, source: str | None = None
+) -> VisibleSources | None:
+    """Set the viewer of a connection and hide other sources, not blind rows: `load_item` checks these itself.
+
+    Returns the visible sources, None if all are visible.
+    """
+    sources = visible_sources(connection, viewer, source)
     connection.execution_options(**{_VIEWER: viewer})
     forget_kept(connection)
+    if sources is None:
+        return None
+    visible = VisibleSources(sources, visible_queues(connection, sources))
+    rows = _VisibleRows({}, postgresql=connection.dialect.name != "sqlite", sources=visible)
+    filter_rows(connection, rows.of_table, visible.parameters, always=True)
+    return visible
+
+
+def change_as(connection: Connection, sources: tuple[str, ...]) -> None:
+    """Limit a transaction that writes to changes of answers of these sources: it finds no others."""
+    visible = VisibleSources(sources, changes=True)
+    rows = _VisibleRows({}, postgresql=connection.dialect.name != "sqlite", sources=visible)
+    limit_changes(connection, lambda name: rows.of_table(name) if name in METADATA.tables else None)
 
 
 def viewer_of(connection: Connection) -> int | None:
@@ -271,34 +300,35 @@ def _parameter(kind: str, form: _Form) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _VisibleRows:
-    """The visible rows of each table; ``forms`` is by kind, "response" or "pair"."""
+    """The visible rows of each table; ``forms`` is by kind, "response" or "pair", and empty if none is blind."""
 
     forms: Mapping[str, _Form]
     postgresql: bool
+    sources: VisibleSources | None
 
     def of_table(self, name: str) -> Select[Any] | None:
         """The query of the visible rows of a table, None if all are visible."""
-        if name == _SEARCH_INDEX:
+        if name in _OF_ALL:
             return None
         if name not in METADATA.tables:
             raise ValueError(f"no rule tells which rows of {name} are hidden")
         stored = _stored(name)
+        conditions = self._not_blind(name, stored) if self.forms else []
+        if self.sources is not None:
+            conditions += self.sources.conditions(name, stored)
+        if not conditions:
+            return None
+        return select(literal_column("*")).select_from(stored).where(*conditions)
+
+    def _not_blind(self, name: str, stored: FromClause) -> list[ColumnElement[bool]]:
         # The stored figures and sentences of these rows count the hidden answers too.
         if name == "alarm":
-            return (
-                select(literal_column("*"))
-                .select_from(stored)
-                .where(stored.c.measure == MODEL_CHANGED)
-            )
+            return [stored.c.measure == MODEL_CHANGED]
         if name in {"alert_event", "alert_delivery"}:
             rules = select(ALERT_RULE.c.id).where(ALERT_RULE.c.condition.in_(_COUNT_NO_ANSWERS))
-            return (
-                select(literal_column("*"))
-                .select_from(stored)
-                .where(stored.c.alert_rule_id.in_(rules))
-            )
+            return [stored.c.alert_rule_id.in_(rules)]
         if not row_of(METADATA.tables[name]).has_hidden_rows:
-            return None
+            return []
         conditions = self._outside(name, stored)
         if not hidden_by(name):
             column, whole = part_of(name)
@@ -306,11 +336,7 @@ class _VisibleRows:
         if name == "event":  # events of pairs refer to the review
             review = sql_cast(stored.c.details["review"].as_string(), BigId)
             conditions.append(or_(review.is_(None), review.not_in(self._hidden_rows("review"))))
-        return (
-            select(literal_column("*")).select_from(stored).where(*conditions)
-            if conditions
-            else None
-        )
+        return conditions
 
     def _hidden_rows(self, name: str) -> Select[Any]:
         stored = _stored(name)

@@ -73,6 +73,13 @@ def set_role(connection: Connection, reviewer_id: int, role: Role) -> None:
     connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(role=role))
 
 
+def store_sources(
+    connection: Connection, reviewer_id: int, sources: tuple[str, ...] | None
+) -> None:
+    """Store the only sources that a person may see, None for all."""
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(sources=sources))
+
+
 def set_link(connection: Connection, reviewer_id: int, same_as: int | None) -> None:
     """Store the id of the person under whom a reviewer's later reviews are stored (None: their own)."""
     connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(same_as=same_as))

@@ -3,7 +3,8 @@
 SQLAlchemy compiles every statement through one compiler. On a connection with a row filter, the
 compiler replaces each table in a FROM clause by a subquery of its visible rows. It does so in
 joins, aliases, subqueries and common table expressions. SQL given as text and statements that write
-cannot be filtered, so they are refused.
+cannot be filtered, so they are refused; a transaction that changes answers is limited in what it
+reads, also within statements that write.
 
 The engine keeps compiled statements by their form and the names of their parameters. A filter adds
 parameters, so its statements are never mixed up with those of another filter, or with unfiltered
@@ -14,6 +15,7 @@ the rows of a page in the order of an index. PostgreSQL keeps statistics and tak
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -42,6 +44,8 @@ It raises ValueError for an unknown table.
 
 _KEYWORDS = frozenset({"MATERIALIZED", "NOT MATERIALIZED"})  # prefixes of a common table expression
 _FILTER = "judgeboard_row_filter"
+_ALWAYS = "judgeboard_always_filter"
+_CHANGES = "judgeboard_limited_changes"
 _HIDDEN_TOO = "judgeboard_hidden_too"
 
 
@@ -59,7 +63,8 @@ class _RowFilterCompiler(SQLCompiler):
     def visit_table(self, table: TableClause, *args: object, **kwargs: object) -> str:
         compiler: Any = super()
         rendered: str = compiler.visit_table(table, *args, **kwargs)
-        rows_left = self._rows_left(table) if kwargs.get("asfrom") else None
+        is_read = kwargs.get("asfrom") and not kwargs.get("iscrud")
+        rows_left = self._rows_left(table) if is_read else None
         if rows_left is None:
             return rendered
         self._in_filter = True
@@ -91,7 +96,8 @@ class _RowFilterCompiler(SQLCompiler):
         return text if self._rows_left(stored) is None else None  # a subquery has no indexes
 
     def _refuse_text(self) -> None:
-        if _FILTER in self.execution_options and not self._in_filter:
+        options = self.execution_options
+        if _FILTER in options and _CHANGES not in options and not self._in_filter:
             raise ValueError("a connection with hidden rows takes no SQL as text")
 
 
@@ -101,45 +107,87 @@ def prepare_compiler(engine: Engine) -> None:
     engine.dialect.statement_compiler = type(compiler.__name__, (_RowFilterCompiler, compiler), {})
 
 
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """A filter of rows with the parameters of its queries."""
+
+    row_filter: HiddenRowsFilter
+    parameters: Mapping[str, Any]
+
+
 def filter_rows(
-    connection: Connection, row_filter: HiddenRowsFilter, parameters: Mapping[str, Any]
+    connection: Connection,
+    row_filter: HiddenRowsFilter,
+    parameters: Mapping[str, Any],
+    *,
+    always: bool = False,
 ) -> None:
     """Limit a connection to the rows that the filter leaves of each table; refuse statements other than queries.
 
     ``parameters`` are those of the filter's queries. Filters with other queries must have
-    parameters with other names.
+    parameters with other names. A filter that holds ``always`` also holds for the queries
+    `with_hidden_rows`, and alone until another filter is set.
+    """
+    options = connection.get_execution_options()
+    if _ALWAYS not in options and _FILTER not in options:
+        event.listen(connection, "before_execute", _with_filter, retval=True)
+        event.listen(connection, "before_cursor_execute", _refuse_text)
+    connection.execution_options(
+        **{_ALWAYS if always else _FILTER: _Filter(row_filter, parameters)}
+    )
+
+
+def _with_filter(
+    connection: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any
+) -> Any:
+    if multiparams or not isinstance(statement, SelectBase):
+        raise ValueError("a connection with hidden rows answers only queries")
+    options = connection.get_execution_options()
+    always: _Filter | None = options.get(_ALWAYS)
+    hidden_too = statement.get_execution_options().get(_HIDDEN_TOO)
+    chosen = always if hidden_too else options.get(_FILTER, always)
+    if chosen is None:
+        return statement, multiparams, params
+    if any(params.get(name, value) != value for name, value in chosen.parameters.items()):
+        raise ValueError("a connection with hidden rows reads only as its own viewer")
+    filtered = statement.execution_options(**{_FILTER: chosen.row_filter})
+    return filtered, (), {**params, **chosen.parameters}
+
+
+def _refuse_text(
+    _connection: Connection,
+    _cursor: Any,
+    _statement: str,
+    _parameters: Any,
+    context: Any,
+    _many: bool,
+) -> None:
+    if context.compiled is None:
+        raise ValueError("a connection with hidden rows takes no SQL as text")
+
+
+def limit_changes(connection: Connection, row_filter: HiddenRowsFilter) -> None:
+    """Limit what the statements of a transaction that writes read to the rows that the filter leaves of each table.
+
+    The rows that a statement itself inserts, updates or deletes are not limited. The queries of the
+    filter contain the values of their parameters.
     """
 
-    def with_filter(
+    def limited(
         _on: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any
     ) -> Any:
-        if multiparams or not isinstance(statement, SelectBase):
-            raise ValueError("a connection with hidden rows answers only queries")
-        if statement.get_execution_options().get(_HIDDEN_TOO):
-            return statement, multiparams, params
-        if any(params.get(name, value) != value for name, value in parameters.items()):
-            raise ValueError("a connection with hidden rows reads only as its own viewer")
-        return statement.execution_options(**{_FILTER: row_filter}), (), {**params, **parameters}
+        options: dict[str, Any] = {_FILTER: row_filter, _CHANGES: True}
+        return statement.execution_options(**options), multiparams, params
 
-    def refuse_text(
-        _connection: Connection,
-        _cursor: Any,
-        _statement: str,
-        _parameters: Any,
-        context: Any,
-        _many: bool,
-    ) -> None:
-        if context.compiled is None:
-            raise ValueError("a connection with hidden rows takes no SQL as text")
-
-    event.listen(connection, "before_execute", with_filter, retval=True)
-    event.listen(connection, "before_cursor_execute", refuse_text)
-    connection.execution_options(**{_FILTER: row_filter})
+    # The values in the filter are no part of the form by which compiled statements are kept.
+    connection.execution_options(compiled_cache=None)
+    event.listen(connection, "before_execute", limited, retval=True)
 
 
 def hides_rows(connection: Connection) -> bool:
     """Return whether a connection leaves out hidden rows."""
-    return _FILTER in connection.get_execution_options()
+    options = connection.get_execution_options()
+    return _FILTER in options or _ALWAYS in options
 
 
 def with_hidden_rows(query: Query) -> Query:

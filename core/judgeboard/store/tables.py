@@ -191,7 +191,7 @@ def version_title(name: str, number: int) -> str:
     return f"{name} v{number}"
 
 
-class StoredVersion(Stored, table=True, has_hidden_rows=False):
+class StoredVersion(Stored, table=True, has_hidden_rows=False, is_shared=True):
     """A judge with its exact configuration; `number` counts within its name (rag v3)."""
 
     __tablename__ = "judge_version"  # JudgeVersion is a version that need not be stored
@@ -719,7 +719,7 @@ DRAFT = table_of(Draft)
 # issues, comments.
 
 
-class Reviewer(Stored, table=True, is_free=True, has_hidden_rows=False):
+class Reviewer(Stored, table=True, is_free=True, has_hidden_rows=False, is_shared=True):
     """A person, identified by the name and its origin, such as cli, import or oidc.
 
     Origin and role together decide the person's permissions (`people.permissions.role_of`).
@@ -740,6 +740,9 @@ class Reviewer(Stored, table=True, is_free=True, has_hidden_rows=False):
     implied_labels: bool | None = column(
         default=None, comment="Whether their decisions imply labels; NULL: not asked yet."
     )
+    sources: tuple[Any, ...] | None = column(
+        default=None, comment="The only sources that the person may see; NULL: all."
+    )
 
     __table_args__ = (UniqueConstraint("origin", "name"),)
 
@@ -747,7 +750,7 @@ class Reviewer(Stored, table=True, is_free=True, has_hidden_rows=False):
 REVIEWER = table_of(Reviewer)
 
 
-class SchemaVersion(Stored, table=True, has_hidden_rows=False):
+class SchemaVersion(Stored, table=True, has_hidden_rows=False, is_shared=True):
     """A version of a label schema; `number` counts within its name (support v2)."""
 
     __tablename__ = "label_schema"
@@ -894,7 +897,7 @@ class PreferenceScore(Stored, table=True):
 PREFERENCE_SCORE = table_of(PreferenceScore)
 
 
-class FailureMode(Stored, table=True, has_hidden_rows=False):
+class FailureMode(Stored, table=True, has_hidden_rows=False, is_shared=True):
     """A kind of failure that reviewers tag answers with; the latest row of a name counts."""
 
     name: str
@@ -970,7 +973,7 @@ COMMENT = table_of(Comment)
 # traces.
 
 
-class Setting(Stored, table=True, has_hidden_rows=False):
+class Setting(Stored, table=True, has_hidden_rows=False, is_shared=True):
     """Thresholds and the primary judge; the latest row of a key is in force."""
 
     key: str = column(index=True)
@@ -1038,7 +1041,7 @@ class Job(Row, table=True, has_hidden_rows=False):
 JOB = table_of(Job)
 
 
-class Worker(Row, table=True, is_free=True, has_hidden_rows=False):
+class Worker(Row, table=True, is_free=True, has_hidden_rows=False, is_shared=True):
     """A process that does the work of jobs and rules; it is alive while its heartbeat is recent."""
 
     executor_id: str = column(primary_key=True)

@@ -13,7 +13,7 @@ from judgeboard.reviews.queues import schema_of_queue
 from judgeboard.reviews.shown import PairText, pair_texts
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.hidden_rows import read_as
+from judgeboard.store.hidden_rows import Seen, read_as
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.leases import count_items_for
 from judgeboard.store.queues import queue_by_id, queue_named
@@ -92,10 +92,10 @@ def _grades(draft: Draft) -> Grade:
 def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
     """Read what a reviewer may see of an item that they have leased."""
     with store.reading() as connection:
+        read_as(connection, reviewer.id)
         if lease.pair_id is not None:
             pair = pair_texts(connection, [lease.pair_id], reviewer.id)[lease.pair_id]
             return ShownItem(lease, lease.until, pair=pair)
-        read_as(connection, reviewer.id)
         item, limits = load_item(connection, lease.response_id or 0), thresholds(connection)
         return ShownItem(
             lease,
@@ -233,7 +233,7 @@ class QueueSession:
 
 def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
     """Start to review a queue."""
-    with store.reading() as connection:
+    with Seen(store, reviewer.id).reading() as connection:
         queue = queue_named(connection, name)
         schema = schema_of_queue(connection, queue)
     work = QueueSession(store, queue, reviewer, schema=schema)

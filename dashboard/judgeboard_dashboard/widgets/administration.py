@@ -18,8 +18,10 @@ from judgeboard.people.roster import (
     remove_person,
     restore_version,
     retire_version,
+    set_sources,
 )
 from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.response_pages import logged_values
 from judgeboard.store.responses import external_ids
 from judgeboard.store.tables import Event, Reviewer, StoredVersion
 from judgeboard_dashboard.evidence import show_div
@@ -97,6 +99,9 @@ def _role(line: PersonLine) -> str:
 PEOPLE_COLUMNS: Columns[PersonLine] = {
     Column("Name", width=250): lambda line: line.person.name,
     Column("Role", width=95): _role,
+    Column("Sources", width=125): lambda line: (
+        "all" if line.person.sources is None else ", ".join(line.person.sources)
+    ),
     Column("Origin", width=125): lambda line: ORIGINS.get(line.person.origin, line.person.origin),
     Column("Last seen", width=120): lambda line: when_known(line.last_seen) or UNKNOWN,
     Column("Last review", width=120): lambda line: when_known(line.last_review) or UNKNOWN,
@@ -146,6 +151,36 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
                     change_role(store(), address, role, admin)
             confirm("people", f"{', '.join(names)}: {ROLE_WORDS[role]}.")
     caption(*map(role_words, ROLES))
+    _source_changes(people)
+
+
+def _source_changes(people: Mapping[str, Reviewer]) -> None:
+    """Show the fields that give some sources only to a person of the list."""
+    admin = ask_reviewer("Your name is stored with the change.", to=Action.MANAGE_PEOPLE)
+    with st.container(border=True, key="people_sources"):
+        name = st.selectbox("Person", list(people), key="sources_person", index=None)
+        person = None if name is None else people[name]
+        sources = st.multiselect(
+            "Sources",
+            read(logged_values, "source"),
+            default=() if person is None else person.sources or (),
+            key=f"sources_of_{name}",
+            accept_new_options=True,
+            placeholder="All sources",
+            help="Answers of other sources do not exist for this person. Empty: the person sees all.",
+        )
+        pressed = button(
+            "Save sources",
+            key="sources_save",
+            icon=":material/visibility:",
+            disabled=not (admin and person),
+        )
+    confirmation("sources_of_people")
+    if pressed and admin is not None and person is not None:
+        with saving("Not changed"):
+            set_sources(store(), person.name, sources or None, admin, origin=person.origin)
+            seen = ", ".join(sources) if sources else "all sources"
+            confirm("sources_of_people", f"{person.name} sees {seen}.")
 
 
 def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Event]) -> None:

@@ -89,7 +89,8 @@ def test_an_auditor_sees_what_leads_see_and_changes_nothing() -> None:
     assert Role.AUDITOR.actions == {Action.SEE_PAGES, Action.SEE_MANAGED}
     assert Role.AUDITOR.actions < Role.LEAD.actions
     assert role_words(Role.AUDITOR).startswith("Auditor: ")
-    assert all(word in why_not(Action.REVIEW, Role.AUDITOR) for word in ("auditor", "admin"))
+    auditor = Reviewer(origin="oidc", name="ann@example.org", role=Role.AUDITOR)
+    assert all(word in why_not(Action.REVIEW, auditor) for word in ("auditor", "admin"))
 
 
 @on_sqlite

@@ -20,8 +20,8 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.methods.refining.queries import RefineSelection, ReflectSelection
 from judgeboard.methods.suites.queries import StoredSuiteRun
+from judgeboard.people.roster import set_sources
 from judgeboard.settings.model import Cuts
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
 from judgeboard.store.export import exports
 from judgeboard.store.filters import RowFilter, own_label_condition
@@ -121,9 +121,9 @@ def store_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
                 )
 
 
-def arguments(queues: QueueCase) -> dict[Any, Any]:
+def arguments(queues: QueueCase, marked_source: str = "log") -> dict[Any, Any]:
     """What the parameters are given, by name, or by name and type where one name means two things."""
-    answer = mark_answer(queues.store, queues.ada)
+    answer = mark_answer(queues.store, queues.ada, marked_source)
     queues.queue(
         blind_judge=True,
         blind_people=True,
@@ -191,7 +191,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "item_ids": (item.id,),
         "judge": "rag",
         "judgment_ids": judgments,
-        "keys": [("log", "marked")],
+        "keys": [(marked_source, "marked")],
         "delivery_id": 1,
         "kind": "decide",
         "lease_id": 1,
@@ -260,7 +260,8 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "setting": "always_review",
         "sha256": "mark",
         "sort": "oldest",
-        "source": "log",
+        "source": marked_source,
+        "sources": ("log",),
         "suite_run_id": 1,
         "suite_run_ids": (1,),
         "supreme_id": answer.versions["high"],
@@ -318,9 +319,9 @@ def arguments_of(
     return positional, named
 
 
-def marks(store: Store, viewer: int | None, ask: Callable[[Connection], Any]) -> set[str] | None:
+def marks(seen: Seen, ask: Callable[[Connection], Any]) -> set[str] | None:
     """The markers in what a function gives, None where it writes."""
-    with Seen(store, viewer).reading() as connection:
+    with seen.reading() as connection:
         try:
             told = ask(connection)
             return found_in(list(told) if inspect.isgenerator(told) else told)
@@ -334,8 +335,8 @@ def marks(store: Store, viewer: int | None, ask: Callable[[Connection], Any]) ->
             return None
 
 
-def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
-    values = arguments(queues)
+def calls_of(values: dict[Any, Any]) -> dict[str, Callable[[Connection], Any]]:
+    """Every function of the store that reads, and every export, each with its arguments."""
     calls = {
         name: (function, given)
         for name, function in store_functions()
@@ -347,19 +348,39 @@ def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
     }
     calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in exports().items()}
     calls["export.ratings"] = (ratings_table(values["version"]).rows, ([], {}))
-    leaks, telling = {}, set()
-    for name, (function, (positional, named)) in calls.items():
-        ask = partial(_call, function, positional, named)
-        found = marks(queues.store, queues.mara.id, ask)
-        if found:
-            leaks[name] = found
-        if queues.store.is_sqlite and found is not None and marks(queues.store, None, ask):
-            telling.add(name)
-    assert leaks == {}
     # Many give something of the marked answer to whoever may see it, else this would prove little.
     assert len(calls) > 300
+    return {name: partial(_call, function, *given) for name, (function, given) in calls.items()}
+
+
+def leaks(seen: Seen, calls: dict[str, Callable[[Connection], Any]]) -> dict[str, set[str]]:
+    """The markers that functions give to a reader, by function."""
+    everything = Seen(seen.store, None)
+    leaking, telling = {}, set()
+    for name, ask in calls.items():
+        found = marks(seen, ask)
+        if found:
+            leaking[name] = found
+        if seen.store.is_sqlite and found is not None and marks(everything, ask):
+            telling.add(name)
     # SQLite tells it for both.
-    assert len(telling) > 50 or not queues.store.is_sqlite
+    assert len(telling) > 50 or not seen.store.is_sqlite
+    return leaking
+
+
+def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
+    calls = calls_of(arguments(queues))
+    assert leaks(Seen(queues.store, queues.mara.id), calls) == {}
+
+
+def test_no_function_of_the_store_gives_a_row_of_another_source(queues: QueueCase) -> None:
+    calls = calls_of(arguments(queues, marked_source="mark-source"))
+    del calls["visible_sources.visible_sources"]  # returns the source that it is given
+    set_sources(queues.store, queues.jon.name, ["log", "plain-pair-source"], "lead", origin="page")
+    assert leaks(Seen(queues.store, queues.jon.id), calls) == {}
+    assert leaks(Seen(queues.store, None, "log"), calls) == {}
+    # What both allow is left: nothing.
+    assert leaks(Seen(queues.store, queues.jon.id, "mark-source"), calls) == {}
 
 
 def _call(

@@ -1,0 +1,137 @@
+"""The rows that a reader with limited sources may see: those of answers and pairs of these sources.
+
+A row belongs to the answers and pairs that its foreign keys name, directly or through a judgment, a
+review or an item of a queue. A table with a column ``source`` copies the source of its answer. A
+queue belongs to the sources that its filter names. All rows of a table that ``is_shared`` are
+visible. Any other row may count or name all answers, so a reader with limited sources sees none.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    bindparam,
+    exists,
+    false,
+    or_,
+    select,
+)
+
+from judgeboard.errors import BadInput
+from judgeboard.store.columns import row_of
+from judgeboard.store.tables import METADATA, QUEUE, REVIEWER
+from judgeboard.text import MAX_NAME
+
+_SUBJECTS = frozenset({"response", "pair"})
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleSources:
+    """The sources that a reader may see, and the queues of these sources alone.
+
+    With ``changes``, it limits a transaction that changes an answer: the rows of other answers do
+    not exist for it, but everything that a change has to keep up to date does.
+    """
+
+    sources: tuple[str, ...]
+    queues: tuple[int, ...] = ()
+    changes: bool = False
+
+    @property
+    def parameters(self) -> dict[str, tuple[str, ...] | tuple[int, ...]]:
+        """The values of the parameters of all conditions."""
+        return {"visible_sources": self.sources, "visible_queues": self.queues}
+
+    def conditions(self, name: str, row: FromClause) -> list[ColumnElement[bool]]:
+        """Return the conditions on a row of a table that is visible."""
+        stored = row_of(METADATA.tables[name])
+        if stored.is_shared:
+            return []
+        if name == "queue":
+            return [] if self.changes else [self._is_among(row.c.id, "visible_queues")]
+        subjects = [each for each in _references(name) if each.whole in _SUBJECTS]
+        if "source" in row.c and stored.has_hidden_rows:
+            of_source = self._is_among(row.c.source, "visible_sources")
+            sides = subjects if name == "pair" else ()
+            return [of_source, *(self._is_visible(row, side) for side in sides)]
+        if subjects:
+            has_subject = or_(*(row.c[each.column].is_not(None) for each in subjects))
+            return [has_subject, *(self._is_visible(row, each) for each in subjects)]
+        if parts := _parts(name):
+            return [self._is_visible(row, each) for each in parts]
+        return [] if self.changes else [false()]
+
+    def _is_visible(self, row: FromClause, reference: "_Reference") -> ColumnElement[bool]:
+        """Return the condition that the row to which a row refers is visible, or that it refers to none."""
+        column, whole = row.c[reference.column], _named(reference.whole)
+        visible = exists().where(whole.c.id == column, *self.conditions(reference.whole, whole))
+        return or_(column.is_(None), visible) if reference.is_optional else visible
+
+    def _is_among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        values = self.parameters[name]
+        return column.in_(bindparam(name, values, type_=column.type, expanding=True))
+
+
+def check_source(source: str) -> None:
+    """Raise BadInput if a text cannot be the source of answers."""
+    if not source.strip() or len(source) > MAX_NAME or not source.isprintable():
+        raise BadInput(f"a source has 1 to {MAX_NAME} characters")
+
+
+def visible_sources(
+    connection: Connection, reviewer_id: int | None, source: str | None
+) -> tuple[str, ...] | None:
+    """Return the sources that a reviewer may see, limited to one ``source`` if it is given; None for all."""
+    query = select(REVIEWER.c.sources).where(REVIEWER.c.id == reviewer_id)
+    of_person = None if reviewer_id is None else connection.scalar(query)
+    if source is None:
+        return of_person
+    return (source,) if of_person is None or source in of_person else ()
+
+
+def visible_queues(connection: Connection, sources: Collection[str]) -> tuple[int, ...]:
+    """Return the queues whose filters name some of these sources and no other."""
+    filters = connection.execute(select(QUEUE.c.id, QUEUE.c.filter))
+    return tuple(
+        row.id for row in filters if row.filter.sources and set(row.filter.sources) <= set(sources)
+    )
+
+
+class _Reference(NamedTuple):
+    """A column that refers to another table, ``whole``."""
+
+    column: str
+    whole: str
+    is_optional: bool
+
+
+@cache
+def _references(name: str) -> list[_Reference]:
+    return [
+        _Reference(column.name, key.column.table.name, bool(column.nullable))
+        for column in METADATA.tables[name].c
+        for key in column.foreign_keys
+    ]
+
+
+@cache
+def _parts(name: str) -> list[_Reference]:
+    """Return the columns with which each row of a table refers to a part of an answer or a pair, or to a queue."""
+    return [
+        each
+        for each in _references(name)
+        if not each.is_optional
+        and not row_of(METADATA.tables[each.whole]).is_shared
+        and (each.whole == "queue" or _SUBJECTS & {of.whole for of in _references(each.whole)})
+    ]
+
+
+@cache
+def _named(name: str) -> FromClause:
+    """Return the table under an alias of its own, so that SQLAlchemy does not correlate it with the statement."""
+    return METADATA.tables[name].alias(f"named_{name}")
