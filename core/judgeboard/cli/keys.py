@@ -3,9 +3,8 @@
 import click
 
 from judgeboard.cli import options
+from judgeboard.registry.scopes import SCOPES
 from judgeboard.store.clock import utc_now
-
-_SCOPES = ("ingest", "read", "review")
 
 
 @options.group(
@@ -30,9 +29,9 @@ def keys_command() -> None:
 @click.option(
     "--scope",
     multiple=True,
-    type=click.Choice(_SCOPES),
-    help="What the key may do (default: ingest). ingest: send traces, answers and feedback. read: read answers, flags "
-    "and the figures of the service. review: send reviews. Repeat for more scopes.",
+    type=click.Choice([*SCOPES]),
+    help=f"What the key may do (default: ingest). {' '.join(f'{name}: {words}.' for name, words in SCOPES.items())} "
+    "Repeat for more scopes.",
 )
 @click.option("--source", help="The only source that the key may send or read (default: any).")
 @click.option(

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, ClassVar, Literal
 
 import orjson
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlalchemy import Connection
 
 from judgeboard.domain import GRADE_TEXTS, Decision, DimensionScore, FlagState, Grade, Label
@@ -143,10 +143,39 @@ def _number(parameters: Mapping[str, str], name: str, default: int, most: int) -
     return int(text)
 
 
-class SentReview(RequestBody):
-    """A review of an answer by a person, about one of ``flag``, ``response`` and ``lease``."""
+class SentGrade(BaseModel):
+    """What a review says: a decision on flags, grades and texts."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    decision: Literal["confirm", "dismiss", "unsure"] | None = Field(
+        None, description="Decision on the flags."
+    )
+    label: Literal["grounded", "hallucinated"] | None = None
+    groundedness: float | None = Field(None, ge=0, le=1)
+    quality: int | None = Field(None, ge=1, le=4)
+    scores: dict[str, int] = Field({}, description="Scores from 1 to 5 by dimension of a rubric.")
+    failure_modes: list[str] = Field([], description="Names of failure modes.")
+    note: str | None = None
+    corrected_answer: str | None = None
+
+    @property
+    def grade(self) -> Grade:
+        """The grade."""
+        texts: dict[str, Any] = {name: getattr(self, name, None) for name in GRADE_TEXTS}
+        return Grade(
+            label=None if self.label is None else Label(self.label),
+            groundedness=self.groundedness,
+            quality=self.quality,
+            scores=tuple(DimensionScore(name, value, SCALE) for name, value in self.scores.items()),
+            modes=tuple(self.failure_modes),
+            **texts,
+        )
+
+
+class SentReview(SentGrade, RequestBody):
+    """A review of an answer by a person, about one of ``flag``, ``response`` and ``lease``."""
+
     example: ClassVar[Mapping[str, Any]] = {
         "reviewer": "ann@example.org",
         "response": "answer-1",
@@ -166,16 +195,6 @@ class SentReview(RequestBody):
         None, description="Source of the answer, if several sources have its id."
     )
     lease: str | None = Field(None, description="Token of a queue item that the person has leased.")
-    decision: Literal["confirm", "dismiss", "unsure"] | None = Field(
-        None, description="Decision on the flags."
-    )
-    label: Literal["grounded", "hallucinated"] | None = None
-    groundedness: float | None = Field(None, ge=0, le=1)
-    quality: int | None = Field(None, ge=1, le=4)
-    scores: dict[str, int] = Field({}, description="Scores from 1 to 5 by dimension of a rubric.")
-    failure_modes: list[str] = Field([], description="Names of failure modes.")
-    note: str | None = None
-    corrected_answer: str | None = None
     judgment: int | None = Field(
         None, ge=1, le=2**63 - 1, description="Id of the judgment that the person saw."
     )
@@ -183,19 +202,6 @@ class SentReview(RequestBody):
     request_key: str | None = Field(
         None, max_length=100, description="The same key again stores nothing."
     )
-
-    @property
-    def grade(self) -> Grade:
-        """The grade."""
-        texts: dict[str, Any] = {name: getattr(self, name, None) for name in GRADE_TEXTS}
-        return Grade(
-            label=None if self.label is None else Label(self.label),
-            groundedness=self.groundedness,
-            quality=self.quality,
-            scores=tuple(DimensionScore(name, value, SCALE) for name, value in self.scores.items()),
-            modes=tuple(self.failure_modes),
-            **texts,
-        )
 
 
 def review_in(body: bytes) -> SentReview:

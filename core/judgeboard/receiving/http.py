@@ -55,6 +55,7 @@ from judgeboard.receiving.endpoint import (
 from judgeboard.receiving.keys import READ, REVIEW, is_local, token_in
 from judgeboard.receiving.limits import STALLED_SECONDS, Refused
 from judgeboard.receiving.receiver import Delivery, Receiver, cause_of
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.runs.ending import end_in_time
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, check_writable
@@ -148,6 +149,12 @@ class HttpTransport:
                 self._take_review,
                 scope=REVIEW,
                 body=SentReview,
+            ),
+            *(
+                endpoint
+                for each in registrations()
+                if each.endpoints is not None
+                for endpoint in load_object(each.endpoints)(self._receiver)
             ),
         ]
 

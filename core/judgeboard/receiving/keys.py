@@ -15,10 +15,10 @@ from judgeboard.domain import Action
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.receiving.limits import Rates, Refused
+from judgeboard.registry.scopes import SCOPES
 from judgeboard.settings.masking import register_secret
 from judgeboard.store.api_keys import (
     MAX_BODY_MB,
-    SCOPES,
     any_key,
     insert_key,
     key_of_token,
@@ -34,7 +34,7 @@ from judgeboard.store.visible_sources import check_source
 from judgeboard.text import MAX_NAME, storable, utc_day
 
 PREFIX = "jb_"
-INGEST, READ, REVIEW = SCOPES
+INGEST, READ, REVIEW = "ingest", "read", "review"
 USED = "use_key"
 _MOST_USES = 400  # events of a name that are read; of a key there is about one a day
 UNKNOWN = "unknown"  # the sender of a request without a known key

@@ -30,6 +30,10 @@ KNOWN_METHODS = (
     "refining",  # better answers after feedback of a judge
 )
 """The folders of the methods, in the order in which helps list their commands."""
+KNOWN_ROOMS = (
+    "mcp",  # agents read, and draft what a person confirms
+)
+"""The folders beside `methods` that add to the rest in the same way."""
 ENTRY_POINTS = "judgeboard.methods"
 """The group of the entry points of other packages. Each names a `Registration`, without tables and pages of its own."""
 _NONE: Mapping[Any, Any] = MappingProxyType({})
@@ -125,7 +129,9 @@ class Registration(NamedTuple):
         function that takes a connection, and returns the evidence groups whose labels no prompt may
         be made or chosen with. sample: A function that adds to the sample log of `judgeboard
         quickstart`, and yields what it did in lines: it takes the store, and the folder of the
-        sample log.
+        sample log. endpoints: The place of a function that takes the receiver, and returns further
+        `receiving.endpoint.Endpoint` of the server. scopes: Further scopes of keys, each with what
+        a key may do.
     """
 
     tables: str | None = None
@@ -141,13 +147,15 @@ class Registration(NamedTuple):
     datasets: Mapping[str, Dataset] = _NONE
     reserves: str | None = None
     sample: str | None = None
+    endpoints: str | None = None
+    scopes: Mapping[str, str] = _NONE
 
 
 @cache
 def _own() -> Mapping[str, Registration]:
-    return {
-        name: import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS
-    }
+    modules = {name: f"judgeboard.methods.{name}" for name in KNOWN_METHODS}
+    modules |= {name: f"judgeboard.{name}" for name in KNOWN_ROOMS}
+    return {name: import_module(module).REGISTRATION for name, module in modules.items()}
 
 
 @cache

@@ -11,7 +11,6 @@ from judgeboard.store.events import record_event
 from judgeboard.store.statements import any_row, first_row, rows_of
 from judgeboard.store.tables import API_KEY, ApiKey
 
-SCOPES = ("ingest", "read", "review")
 MAX_BODY_MB = 64.0
 
 

@@ -1,0 +1,96 @@
+"""Drafts of agents: their content, with the buttons that confirm or dismiss it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from judgeboard.domain import Action
+from judgeboard.mcp.drafts import confirm, dismiss, draft_words, list_drafts
+from judgeboard.mcp.tables import DraftKind, MachineDraft
+from judgeboard.store.tables import Reviewer
+from judgeboard_dashboard.evidence import Html, show_div, tag
+from judgeboard_dashboard.gate import refusal
+from judgeboard_dashboard.review.actions import Actions, safely
+from judgeboard_dashboard.session import button, in_row, reading, store
+from judgeboard_dashboard.widgets.texts import count, when
+
+NOUNS = {
+    DraftKind.REVIEW: "review",
+    DraftKind.LABEL_SCHEMA: "label schema",
+    DraftKind.FAILURE_MODES: "failure modes",
+    DraftKind.RUN: "run",
+}
+CONFIRMED = {
+    DraftKind.REVIEW: "It is stored as your own review.",
+    DraftKind.LABEL_SCHEMA: "It is stored for new queues.",
+    DraftKind.FAILURE_MODES: "They are added to the list that reviewers choose from.",
+    DraftKind.RUN: "It starts at once, and its calls may cost money.",
+}
+"""What a confirmation does, by kind."""
+
+
+def show_draft(
+    draft: MachineDraft, decide: Callable[[MachineDraft, bool], None], action: Action
+) -> None:
+    """Show the content of a draft; ``decide`` gets the draft, and whether it is confirmed."""
+    noun, refused = NOUNS[draft.kind], refusal(action)
+    with st.container(border=True, key=f"machine_draft_{draft.id}"):
+        show_div(
+            "jb-cap",
+            tag("b", f"Machine’s draft {draft.id}: {noun}"),
+            f" by {draft.by}, {when(draft.at)}. It counts nowhere until a person confirms it.",
+        )
+        show_div("jb-raw", draft_words(draft))
+        with in_row(f"machine_draft_row_{draft.id}"):
+            for label, is_confirmed in ((f"Confirm {noun}", True), (f"Dismiss {noun}", False)):
+                button(
+                    label,
+                    key=f"machine_draft_{label.split()[0].lower()}_{draft.id}",
+                    type="primary" if is_confirmed else "secondary",
+                    icon=":material/check:" if is_confirmed else ":material/close:",
+                    disabled=refused is not None,
+                    help=refused
+                    or (CONFIRMED[draft.kind] if is_confirmed else "Nothing is stored."),
+                    on_click=decide,
+                    args=(draft, is_confirmed),
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class DraftsSection:
+    """The open drafts of reviews of an answer, below its panes; none while the answer is blind for the person."""
+
+    drafts: Sequence[MachineDraft]
+
+    @classmethod
+    def read(cls, response_id: int) -> "DraftsSection":
+        """Read the drafts that the person may see."""
+        with reading() as connection:
+            return cls(list_drafts(connection, response_id=response_id))
+
+    def link(self) -> Html | None:
+        """Return the link from the answer to its drafts, None if there are none."""
+        words = f"{count(len(self.drafts), 'machine’s draft')}"
+        return tag("a", words, href="#machine-drafts") if self.drafts else None
+
+    def show(self, actions: Actions) -> None:
+        """Show the drafts, the newest first."""
+
+        def decide(draft: MachineDraft, is_confirmed: bool) -> None:
+            def act(reviewer: Reviewer) -> None:
+                if is_confirmed:
+                    words = (
+                        f"Saved: {confirm(store(), draft.id, reviewer)}, from the draft {draft.id}"
+                    )
+                else:
+                    dismiss(store(), draft.id, reviewer)
+                    words = f"Dismissed: the draft {draft.id}"
+                actions.session.say(words)
+
+            safely(actions.session, actions.reviewer, act)
+
+        if self.drafts:
+            show_div("jb-label", "Drafts of machines", id="machine-drafts")
+        for draft in self.drafts:
+            show_draft(draft, decide, Action.REVIEW)

@@ -1,0 +1,67 @@
+"""The view Drafts: what agents drafted, for a person to confirm or dismiss."""
+
+import streamlit as st
+
+from judgeboard.errors import JudgeboardError
+from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.mcp.drafts import ACTIONS, confirm, dismiss, draft_words, list_drafts
+from judgeboard.mcp.tables import MachineDraft
+from judgeboard.store.responses import external_ids
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.review.machine_drafts import NOUNS, show_draft
+from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, store
+from judgeboard_dashboard.widgets.confirmations import confirm as keep
+from judgeboard_dashboard.widgets.confirmations import confirmation
+from judgeboard_dashboard.widgets.navigation import follow, item, open_button
+from judgeboard_dashboard.widgets.tables import choose_row, one_line
+from judgeboard_dashboard.widgets.texts import empty, sentence, when
+
+_PROBLEM = "machine_draft_problem"
+
+
+def drafts() -> None:
+    """Show the open drafts that the person may decide, and the selected one with its buttons."""
+    confirmation("machine_drafts")
+    if _PROBLEM in st.session_state:
+        problem(st.session_state.pop(_PROBLEM))
+    sentence("Coding assistants drafted these. A draft counts nowhere until a person confirms it.")
+    with reading() as connection:
+        listed = [each for each in list_drafts(connection) if permitted(ACTIONS[each.kind])]
+        answers = external_ids(connection, {each.response_id or 0 for each in listed})
+    if not listed:
+        empty("No draft is open. To let an assistant use Judgeboard:", "`judgeboard mcp --help`")
+        return
+    columns: Columns[MachineDraft] = {
+        Column("Draft", "integer", width=70): lambda each: each.id,
+        Column("Kind", width=120): lambda each: NOUNS[each.kind],
+        Column("By", width=170): lambda each: each.by,
+        Column("When", width=120): lambda each: when(each.at),
+        Column("Answer", width=170): lambda each: answers.get(each.response_id or 0),
+        Column("Content", width=430): lambda each: one_line(draft_words(each)),
+    }
+    key = f"machine_drafts_{listed[0].id}_{len(listed)}"
+    chosen = listed[choose_row(Table.of(listed, columns), key=key, most=8)]
+    person = ask_reviewer(to=ACTIONS[chosen.kind])
+    if chosen.response_id is not None:
+        open_button(
+            "Open the answer", item(chosen.response_id), key="machine_draft_open", type="tertiary"
+        )
+
+    def decide(draft: MachineDraft, is_confirmed: bool) -> None:
+        if person is None:
+            return
+        try:
+            if is_confirmed:
+                keep("machine_drafts", f"Confirmed: {confirm(store(), draft.id, person)}.")
+            else:
+                dismiss(store(), draft.id, person)
+                keep("machine_drafts", f"Dismissed: the draft {draft.id}.")
+        except JudgeboardError as error:
+            st.session_state[_PROBLEM] = f"Not saved: {error}"
+
+    show_draft(chosen, decide, ACTIONS[chosen.kind])
+
+
+with page(answers=False):
+    follow("machine_drafts")
+    drafts()
