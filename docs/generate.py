@@ -232,6 +232,19 @@ def _role(words: str) -> tuple[str, str]:
     return name.lower(), "none of its own" if added == "." else added.rstrip(".")
 
 
+def agent_tools() -> str:
+    """Return the table of the tools of agents, with what a key needs and an example."""
+    try:
+        from judgeboard.mcp.tools import TOOLS
+    except ModuleNotFoundError:
+        return "Install the extra `mcp` to see the table of the tools.\n"
+    rows = [
+        (f"`{name}`", summary(tool.function), f"`{tool.scope}`", f"`{json.dumps(tool.example)}`")
+        for name, tool in TOOLS.items()
+    ]
+    return table(("tool", "what it does", "scope", "example"), rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "flag rules": flag_rules,
     "severities": severities,
@@ -246,6 +259,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "statistics": statistics,
     "formats": formats,
     "roles": roles,
+    "agent tools": agent_tools,
 }
 """What `<!-- table: NAME -->` in a page is replaced with."""
 
@@ -490,6 +504,7 @@ EXAMPLES: Mapping[str, str] = {
     "sources keys create": "sources keys create shop --source shop --days 30",
     "sources keys list": "sources keys list",
     "sources list": "sources list",
+    "mcp drafts": "mcp drafts",
 }
 """Commands whose output is described from an example: they run on the sample log, in this order."""
 

@@ -1,6 +1,6 @@
-"""Removes each method from a copy of the packages, one after the other, and shows that the rest still works.
+"""Removes each method and room from a copy of the packages, one after the other, and shows that the rest still works.
 
-`python tests/methods_away.py [METHOD ...]` prints a table. A method is its folder, its line in
+`python tests/methods_away.py [METHOD ...]` prints a table. A method or a room is its folder, its line in
 `registry/methods.py`, its page, its sections of other pages, and its public names in
 `__init__.pyi`.
 """
@@ -15,6 +15,8 @@ import time
 from collections.abc import Collection, Mapping
 from importlib import import_module
 from pathlib import Path
+
+from judgeboard.registry.methods import KNOWN_METHODS, KNOWN_ROOMS
 
 ROOT = Path(__file__).parents[1]
 OLD_DATABASE = Path(__file__).parent / "data" / "demo_0007_sqlite.tar.xz"
@@ -92,8 +94,9 @@ def copy_without(folder: Path, methods: Collection[str]) -> None:
             shutil.copy2(ROOT / file, folder / file)
     package = folder / "core" / "judgeboard"
     for method in methods:
-        registration = import_module(f"judgeboard.methods.{method}").REGISTRATION
-        shutil.rmtree(package / "methods" / method)
+        module = method if method in KNOWN_ROOMS else f"methods.{method}"
+        registration = import_module(f"judgeboard.{module}").REGISTRATION
+        shutil.rmtree(package / module.replace(".", "/"))
         for view in registration.pages:
             (folder / "dashboard" / "judgeboard_dashboard" / "views" / f"{view}.py").unlink()
         made = (
@@ -138,9 +141,7 @@ def attempt(folder: Path, code: str) -> str | None:
 
 def main() -> int:
     """Print a line for each method; return 1 if the rest does not work without one of them."""
-    from judgeboard.registry.methods import KNOWN_METHODS
-
-    methods = sys.argv[1:] or KNOWN_METHODS
+    methods = sys.argv[1:] or (*KNOWN_METHODS, *KNOWN_ROOMS)
     print(f"| without | {' | '.join(WHOLE)} |\n|{'---|' * (len(WHOLE) + 1)}")
     faults = []
     for method in methods:

@@ -44,7 +44,7 @@ def drafts() -> None:
     options.show({"drafts": listed}, lines or ["No draft is open."], verbatim=True)
 
 
-@options.command("judgeboard mcp confirm 3", group=mcp_command)
+@options.command("judgeboard mcp confirm 3", group=mcp_command, json=False)
 @DRAFT_ID
 def confirm(draft: int) -> None:
     """Confirm a draft: it is stored as your own review, schema, failure modes or run."""
@@ -52,10 +52,10 @@ def confirm(draft: int) -> None:
 
     store = options.open_store()
     stored = confirm_draft(store, draft, options.reviewer(store))
-    options.show({"draft": draft, "stored": stored}, [f"Draft {draft} is confirmed: {stored}"])
+    options.echo(f"Draft {draft} is confirmed: {stored}")
 
 
-@options.command("judgeboard mcp dismiss 3", group=mcp_command)
+@options.command("judgeboard mcp dismiss 3", group=mcp_command, json=False)
 @DRAFT_ID
 def dismiss(draft: int) -> None:
     """Dismiss a draft: nothing is stored."""
@@ -63,4 +63,4 @@ def dismiss(draft: int) -> None:
 
     store = options.open_store()
     dismiss_draft(store, draft, options.reviewer(store))
-    options.show({"draft": draft}, [f"Draft {draft} is dismissed."])
+    options.echo(f"Draft {draft} is dismissed.")

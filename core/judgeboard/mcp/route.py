@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -14,6 +15,9 @@ from judgeboard.receiving.endpoint import Endpoint
 from judgeboard.receiving.keys import READ, from_own_page
 from judgeboard.receiving.limits import Refused
 from judgeboard.receiving.receiver import Delivery, Receiver
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
 
 PATH = "/mcp"
 
@@ -38,13 +42,10 @@ async def _call(receiver: Receiver, delivery: Delivery, request: Request) -> Rep
     if not from_own_page(request.headers, request.scope["scheme"]):
         raise Refused(403, "a page of another server may not use the tools", delivery.sender.name)
     body = await receiver.decoded(bytes, delivery)
-    await run_in_threadpool(_load)
-    from judgeboard.mcp.server import tool_server
-
+    server = await run_in_threadpool(_server)
     CALLER.set(Caller(receiver.store(), delivery.sender))
     messages = iter([{"type": "http.request", "body": body}])
-    reply = Reply()
-    content = bytearray()
+    reply, content = Reply(), bytearray()
 
     async def receive() -> Message:
         return next(messages, {"type": "http.disconnect"})
@@ -56,7 +57,6 @@ async def _call(receiver: Receiver, delivery: Delivery, request: Request) -> Rep
         else:
             content.extend(message.get("body", b""))
 
-    server = tool_server()
     server.streamable_http_app(stateless_http=True, json_response=True, host="")
     manager = server.session_manager
     async with manager.run():
@@ -65,8 +65,7 @@ async def _call(receiver: Receiver, delivery: Delivery, request: Request) -> Rep
     return reply
 
 
-def _load() -> None:
-    """Load the SDK, which takes a second, beside the event loop."""
-    from judgeboard.mcp.server import tool_server
+def _server() -> "MCPServer":
+    from judgeboard.mcp.server import tool_server  # an extra, which loads in a second
 
-    tool_server()
+    return tool_server()

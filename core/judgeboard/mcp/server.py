@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import ToolAnnotations
+from mcp.types import ToolAnnotations
 
 from judgeboard.mcp.caller import CALLER, Caller
 from judgeboard.mcp.tools import TOOLS

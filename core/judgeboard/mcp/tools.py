@@ -17,8 +17,12 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
+from judgeboard import formats
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, JudgeboardError, NotAllowed, NotFound, UnusableDatabase
+from judgeboard.formats.label_schema import as_yaml, schema_in
+from judgeboard.health.report import measure_health
+from judgeboard.imports.reading import ImportRequest, read_records
 from judgeboard.mcp.caller import CALLER, DRAFT, JUDGE
 from judgeboard.mcp.drafts import (
     DraftedMode,
@@ -30,9 +34,21 @@ from judgeboard.mcp.drafts import (
 )
 from judgeboard.mcp.results import error_text, result_text
 from judgeboard.mcp.tables import DraftKind
+from judgeboard.measure import agreement, rates
+from judgeboard.measure.agreement_result import shortened
+from judgeboard.measure.trend import trend
 from judgeboard.receiving.keys import READ
+from judgeboard.reports.stats import measure_log
+from judgeboard.reviews.checks import check_modes
+from judgeboard.reviews.failure_modes import suggested_modes
+from judgeboard.reviews.queues import check_open_flags
 from judgeboard.store.filters import MeasureName, parse_where
+from judgeboard.store.issues import list_modes, untagged_notes
+from judgeboard.store.items import find_responses, load_item, response_of_flag
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.open_flags import queue_page
 from judgeboard.store.outages import is_outage
+from judgeboard.store.response_pages import response_page
 from judgeboard.text import counted
 
 MOST_LINES = 50  # of a page of a list
@@ -122,8 +138,6 @@ def _tool(
 @_tool()
 def read_stats() -> object:
     """Count answers, judgments, flags and reviews, by judge version, with the agreement of each judge with people."""
-    from judgeboard.reports.stats import measure_log
-
     return measure_log(CALLER.get().seen)
 
 
@@ -150,10 +164,7 @@ def measure_agreement(
 
     A figure that is not available has a reason instead of a value.
     """
-    from judgeboard.measure.agreement import measure_agreement as measure
-    from judgeboard.measure.agreement_result import shortened
-
-    result = measure(
+    result = agreement.measure_agreement(
         CALLER.get().seen,
         of=of,
         judge_versions=judge_versions,
@@ -179,9 +190,7 @@ def measure_rate(
     where: Where = [],  # noqa: B006
 ) -> object:
     """Estimate how many of all answers are bad, or their mean grade, from people's labels and a judge's verdicts."""
-    from judgeboard.measure.rates import measure_rate as measure
-
-    return measure(
+    return rates.measure_rate(
         CALLER.get().seen,
         judge_version=judge_version,
         by=by,
@@ -200,9 +209,6 @@ def measure_trend(
     last: Annotated[int | None, Field(ge=1, le=520, description="Number of last periods.")] = 26,
 ) -> object:
     """Measure the answers over time, for all answers and each group, and tell where a figure changed."""
-    from judgeboard.measure.trend import trend
-    from judgeboard.store.judge_versions import get_version
-
     with CALLER.get().seen.reading() as connection:
         return trend(
             connection,
@@ -217,8 +223,6 @@ def measure_trend(
 @_tool(judge_version="rag v3")
 def check_health(judge_version: Version = None) -> object:
     """Check a judge for typical faults, such as position bias or a score for nearly all answers. Calls no model."""
-    from judgeboard.health.report import measure_health
-
     return measure_health(CALLER.get().seen, judge_version)
 
 
@@ -232,8 +236,6 @@ def search_answers(
     after: After = None,
 ) -> object:
     """Search the logged answers. A line has the start of question and answer, and the current verdict."""
-    from judgeboard.store.response_pages import response_page
-
     with CALLER.get().seen.reading() as connection:
         page = response_page(connection, parse_where(where), order, after=after, limit=limit)
     return {"total": page.total, "answers": page.lines, "next": page.next_key}
@@ -255,8 +257,6 @@ def open_answer(
 
     What the user must still review blind is left out; `hidden` says so.
     """
-    from judgeboard.store.items import load_item
-
     with CALLER.get().seen.reading() as connection:
         item = load_item(connection, _response_id(connection, answer, source))
     answer_text, passages = item.response.answer, item.response.passages
@@ -282,9 +282,6 @@ def list_flags(
     after: After = None,
 ) -> object:
     """List the answers with open flags, the most doubtful first, with the reason of each flag."""
-    from judgeboard.reviews.queues import check_open_flags
-    from judgeboard.store.open_flags import queue_page
-
     with CALLER.get().seen.reading() as connection:
         filter_ = parse_where(where)
         check_open_flags(connection, filter_, of="this list")
@@ -300,9 +297,6 @@ def list_notes(
 
     Group what the notes have in common, and propose new failure modes with `draft_failure_modes`.
     """
-    from judgeboard.reviews.failure_modes import suggested_modes
-    from judgeboard.store.issues import list_modes, untagged_notes
-
     with CALLER.get().seen.reading() as connection:
         notes = untagged_notes(connection)
         return {
@@ -323,9 +317,6 @@ def draft_review(answer: AnswerId, review: DraftedReview, source: Source = None)
 
     A decision needs the `flag` that it decides. Give only what the texts show.
     """
-    from judgeboard.reviews.checks import check_modes
-    from judgeboard.store.items import response_of_flag
-
     if review.flag is None and review.decision is not None:
         raise BadInput("review.decision: name the flag that it decides")
     if review.flag is not None and review.decision is None:
@@ -346,14 +337,12 @@ def draft_label_schema(
         str,
         Field(
             max_length=50_000,
-            description="A name and fields, as `judgeboard queue schema add` reads. Types: category, yes_no, scale, number, "
-            "text, spans, ranking. Built-in fields: label, groundedness, quality, note, corrected_answer.",
+            description="A name and fields, as `judgeboard queue schema add` reads. Types: category, yes_no, scale, "
+            "number, text, spans, ranking. Built-in fields: label, groundedness, quality, note, corrected_answer.",
         ),
     ],
 ) -> object:
     """Draft a label schema, the fields that reviewers fill in. Nobody can use it until a person confirms it."""
-    from judgeboard.formats.label_schema import as_yaml, schema_in
-
     drafted = DraftedSchema(yaml=as_yaml(schema_in(yaml)))
     return _drafted(DraftKind.LABEL_SCHEMA, drafted, "the page Review, tab Drafts")
 
@@ -366,8 +355,6 @@ def draft_failure_modes(
     modes: Annotated[list[DraftedMode], Field(min_length=1, max_length=20)],
 ) -> object:
     """Draft new failure modes, for example from `list_notes`. Reviewers see them only after a person confirms them."""
-    from judgeboard.store.issues import list_modes
-
     with CALLER.get().seen.reading() as connection:
         known = {name.casefold() for name in list_modes(connection)}
     for mode in modes:
@@ -515,9 +502,6 @@ def propose_mapping(
 
     Returns the fields with examples, the rows that cannot be read, and the command that imports the file.
     """
-    from judgeboard.formats.frame import frame_file
-    from judgeboard.imports.reading import ImportRequest, read_records
-
     if (file is None) == (not rows):
         raise BadInput("give a file, or the first rows of one")
     request: ImportRequest = {"mapping": mapping, "constants": constants, "dry_run": True}
@@ -528,7 +512,7 @@ def propose_mapping(
         if file is not None:
             source = _own_file(file)
         else:
-            source, request["name"] = stack.enter_context(frame_file(rows)), "FILE"
+            source, request["name"] = stack.enter_context(formats.frame.frame_file(rows)), "FILE"
         reading = stack.enter_context(read_records(source, **request))
         records = list(islice(reading, MOST_ROWS))
         mapped = reading.mapping
@@ -559,8 +543,6 @@ def _own_file(file: str) -> Path:
 
 def _response_id(connection: Connection, name: str, source: str | None) -> int:
     """Return the id of an answer that the caller may see."""
-    from judgeboard.store.items import find_responses
-
     matches = [each for each in find_responses(connection, name) if source in {None, each[1]}]
     if not matches:
         raise NotFound(f"no answer with this id in the source {source!r}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from judgeboard import methods as package
-from judgeboard.registry.methods import KNOWN_METHODS, registrations
+from judgeboard.registry.methods import KNOWN_METHODS, KNOWN_ROOMS, registrations
 from judgeboard_dashboard import views
 from methods_away import CHEAP, attempt, copy_without
 
@@ -21,9 +21,9 @@ def test_every_folder_of_a_method_has_its_line_and_its_pages_are_there() -> None
     assert pages <= {path.stem for path in Path(views.__file__).parent.glob("*.py")}
 
 
-def test_without_any_method_the_rest_starts_and_creates_a_database(tmp_path: Path) -> None:
+def test_without_any_method_or_room_the_rest_starts_and_creates_a_database(tmp_path: Path) -> None:
     """`methods_away.py` tries more, without each method."""
-    copy_without(tmp_path, KNOWN_METHODS)
+    copy_without(tmp_path, (*KNOWN_METHODS, *KNOWN_ROOMS))
     faults = {what: fault for what, code in CHEAP.items() if (fault := attempt(tmp_path, code))}
     assert not faults
 

@@ -1,0 +1,251 @@
+"""What agents draft counts nowhere until a person confirms it, and runs start only with somebody's consent."""
+
+from typing import Any
+
+import pytest
+
+from agent_client import Agent
+from engines import on_sqlite
+from judgeboard.domain import Role
+from judgeboard.errors import BadInput, DecisionRefused, JudgeboardError, NotAllowed
+from judgeboard.mcp import tools
+from judgeboard.mcp.drafts import confirm, dismiss, list_drafts
+from judgeboard.mcp.tables import MACHINE_DRAFT, DraftState
+from judgeboard.people.permissions import ENTERED, SIGNED_IN
+from judgeboard.people.roster import add_person, ensure_reviewer
+from judgeboard.receiving.keys import Sender, create_key
+from judgeboard.reports.stats import measure_log
+from judgeboard.store.api_keys import key_of_token
+from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.export import exports
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.issues import list_modes
+from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.tables import FLAG, JOB, REVIEW
+from queue_case import QueueCase, queue_case
+from stored_rows import read, row_count, rows_of
+
+YAML = "name: tone\nfields:\n- name: polite\n  type: yes_no\n"
+
+
+@pytest.fixture
+def case(store: Store) -> QueueCase:
+    case = queue_case(store)
+    case.flagged(0.1, 0.9)
+    return case
+
+
+def sender(store: Store, *scopes: str, **options: Any) -> Sender:
+    token = create_key(store, " ".join((*scopes, *options)), scopes=scopes, by="test", **options)
+    return Sender(read(store, key_of_token, token))
+
+
+def draft_of(agent: Agent, answer: str = "1", **review: Any) -> int:
+    return int(agent.data("draft_review", answer=answer, review=review)["draft"])
+
+
+def test_a_drafted_review_counts_nowhere_until_a_person_confirms_it(case: QueueCase) -> None:
+    store = case.store
+
+    def counted() -> Any:
+        tables = {
+            name: read(store, lambda connection, table=table: list(table.read(connection, None)))
+            for name, table in exports().items()
+            if name in {"reviews", "flags", "responses"}
+        }
+        return measure_log(store), tables, rows_of(store, FLAG)
+
+    before = counted()
+    flag = case.flags()[0]["id"]
+    number = draft_of(
+        Agent(store), flag=flag, decision="confirm", quality=1, note="14, not 30 days"
+    )
+    assert counted() == before
+    assert row_count(store, REVIEW) == 0
+    words = confirm(store, number, case.mara)
+    [review] = rows_of(store, REVIEW)
+    assert str(review["id"]) in words
+    assert (review["reviewer_id"], review["quality"]) == (case.mara.id, 1)
+    assert case.flags()[0]["state"].value == "confirmed"
+    [draft] = rows_of(store, MACHINE_DRAFT)
+    assert (draft["state"], draft["review_id"]) == (DraftState.CONFIRMED, review["id"])
+    [event] = read(store, latest_events, EventFilter("decide_draft"), limit=9)
+    assert event.details["review"] == review["id"]
+    assert event.details["by"].startswith("cli:")
+    with pytest.raises(BadInput, match="confirmed already"):
+        confirm(store, number, case.jon)
+    with pytest.raises(BadInput, match="confirmed already"):
+        dismiss(store, number, case.jon)
+
+
+def test_a_dismissed_draft_stores_nothing(case: QueueCase) -> None:
+    number = draft_of(Agent(case.store), label="grounded")
+    dismiss(case.store, number, case.mara)
+    assert row_count(case.store, REVIEW) == 0
+    assert read(case.store, list_drafts) == []
+    with pytest.raises(BadInput, match="dismissed already"):
+        confirm(case.store, number, case.mara)
+
+
+def test_a_draft_is_not_shown_nor_confirmed_before_a_blind_review(case: QueueCase) -> None:
+    case.queue(blind_judge=True, assigned=(case.mara,))
+    number = draft_of(Agent(case.store), label="hallucinated")
+    with Seen(case.store, case.mara.id).reading() as connection:
+        assert list_drafts(connection) == []
+    with pytest.raises((DecisionRefused, JudgeboardError)):
+        confirm(case.store, number, case.mara)
+    assert row_count(case.store, REVIEW) == 0
+    case.review(case.mara, groundedness=0.2)
+    with Seen(case.store, case.mara.id).reading() as connection:
+        assert [each.id for each in list_drafts(connection)] == [number]
+
+
+def test_a_draft_is_hidden_while_what_others_said_is_hidden(case: QueueCase) -> None:
+    case.grade(1, case.jon, quality=2)
+    number = draft_of(Agent(case.store), quality=2)
+    for person, shown in ((case.mara, []), (case.jon, [number])):
+        with Seen(case.store, person.id).reading() as connection:
+            assert [each.id for each in list_drafts(connection)] == shown
+
+
+def test_schemas_and_failure_modes_are_stored_by_the_person_who_confirms(case: QueueCase) -> None:
+    store, agent = case.store, Agent(case.store)
+    schema = agent.data("draft_label_schema", yaml=YAML)["draft"]
+    modes = agent.data("draft_failure_modes", modes=[{"name": "Wrong number"}])["draft"]
+    assert "polite" not in str(read(store, list_schemas))
+    assert "Wrong number" not in read(store, list_modes)
+    confirm(store, schema, case.lead)
+    confirm(store, modes, case.lead)
+    assert [each.created_by for each in read(store, list_schemas)] == [case.lead.name]
+    assert read(store, list_modes)["Wrong number"].by == case.lead.name
+    assert "already" in agent.error("draft_failure_modes", modes=[{"name": "wrong NUMBER"}])
+
+
+@on_sqlite
+def test_only_who_may_confirms(store: Store) -> None:
+    queue_case(store).flagged(0.1)
+    reviewer = add_person(store, "rae@example.org", Role.REVIEWER, "cli:test")
+    viewer = add_person(store, "vic@example.org", Role.VIEWER, "cli:test")
+    agent = Agent(store)
+    drafts = {
+        "review": draft_of(agent, quality=2),
+        "schema": agent.data("draft_label_schema", yaml=YAML)["draft"],
+        "modes": agent.data("draft_failure_modes", modes=[{"name": "Wrong number"}])["draft"],
+    }
+    assert reviewer.origin == SIGNED_IN != ENTERED
+    for number in drafts.values():
+        with pytest.raises(NotAllowed):
+            confirm(store, number, viewer)
+        with pytest.raises(NotAllowed):
+            dismiss(store, number, viewer)
+    for name in ("schema", "modes"):
+        with pytest.raises(NotAllowed):
+            confirm(store, drafts[name], reviewer)
+    confirm(store, drafts["review"], reviewer)
+    assert len(read(store, list_drafts)) == 2
+
+
+def test_forgetting_an_answer_deletes_what_was_drafted_about_it(case: QueueCase) -> None:
+    number = draft_of(Agent(case.store), note="hunter2")
+    name = case.read(lambda connection: list_drafts(connection))[0].response_id
+    assert name == 1
+    with case.store.writing() as connection:
+        forget_response(connection, "a0", actor="test")
+    assert rows_of(case.store, MACHINE_DRAFT)[0]["content"] is None
+    with pytest.raises(BadInput, match="deleted"):
+        confirm(case.store, number, case.mara)
+
+
+@on_sqlite
+def test_an_agent_cannot_fill_the_database(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue_case(store).flagged(0.1)
+    monkeypatch.setattr("judgeboard.mcp.drafts.MOST_OPEN", 2)
+    agent = Agent(store)
+    draft_of(agent, quality=1)
+    draft_of(agent, quality=2)
+    assert "person" in agent.error("draft_review", answer="1", review={"quality": 3})
+    for _ in range(tools.MOST_ESTIMATES + 5):
+        tools._ESTIMATES[str(len(tools._ESTIMATES))] = tools._ESTIMATES.get("0")  # type: ignore[assignment]
+    tools._ESTIMATES.clear()
+
+
+# Runs.
+
+
+@pytest.fixture
+def lexical(store: Store) -> Store:
+    """A database with a judge that a job can use, and two answers that it has not judged."""
+    from judgeboard.runs.judging import judge_pending, make_judge
+
+    case = queue_case(store)
+    case.add("x", "y")
+    judge_pending(store, make_judge("lexical", name="lexical"), limit=1)
+    case.add("z")
+    return store
+
+
+def test_a_run_starts_when_the_person_at_the_terminal_accepts(lexical: Store) -> None:
+    agent = Agent(lexical, answer="accept")
+    estimate = agent.data("estimate_run", judge="lexical")
+    assert (estimate["estimate"]["calls"], row_count(lexical, JOB)) == (2, 0)
+    started = agent.data("start_run", token=estimate["token"])
+    [job] = rows_of(lexical, JOB)
+    assert (started["state"], started["job"]) == ("started", job["id"])
+    assert len(agent.asked) == 1
+    assert "2 calls" in agent.asked[0]
+    # The token starts one run.
+    assert "token" in agent.error("start_run", token=estimate["token"])
+    assert row_count(lexical, JOB) == 1
+
+
+@on_sqlite
+@pytest.mark.parametrize("answer", ["decline", "cancel"])
+def test_a_run_that_the_person_declines_does_not_start(
+    store: Store, lexical: Store, answer: str
+) -> None:
+    agent = Agent(lexical, answer=answer)
+    token = agent.data("estimate_run", judge="lexical")["token"]
+    assert "declined" in agent.error("start_run", token=token)
+    assert row_count(lexical, JOB) == row_count(lexical, MACHINE_DRAFT) == 0
+
+
+def test_without_a_client_that_asks_a_person_confirms_the_run(lexical: Store) -> None:
+    agent = Agent(lexical)
+    token = agent.data("estimate_run", judge="lexical", mode="all", max_cost=1.5)["token"]
+    waiting = agent.data("start_run", token=token)
+    assert (waiting["state"], row_count(lexical, JOB)) == ("waiting", 0)
+    person = ensure_reviewer(lexical, ENTERED, "Mara")
+    confirm(lexical, waiting["draft"], person)
+    [job] = rows_of(lexical, JOB)
+    assert (job["actor"], job["filter"]["max_cost"], job["filter"]["mode"]) == ("Mara", 1.5, "all")
+
+
+@on_sqlite
+def test_a_key_starts_a_run_only_with_the_scope_judge(store: Store, lexical: Store) -> None:
+    readers = sender(store, "read")
+    drafter, judge = sender(store, "read", "draft"), sender(store, "read", "draft", "judge")
+    agent = Agent(store, readers)
+    token = agent.data("estimate_run", judge="lexical")["token"]
+    assert "draft" in agent.error("start_run", token=token)
+    for tool, arguments in (
+        ("draft_review", {"answer": "1", "review": {"quality": 1}}),
+        ("draft_label_schema", {"yaml": YAML}),
+        ("draft_failure_modes", {"modes": [{"name": "m"}]}),
+    ):
+        assert "scope" in agent.error(tool, **arguments)
+    assert row_count(store, MACHINE_DRAFT) == 0
+    # A question to the client of a key is no consent.
+    agent = Agent(store, drafter, answer="accept")
+    token = agent.data("estimate_run", judge="lexical")["token"]
+    assert agent.data("start_run", token=token)["state"] == "waiting"
+    assert agent.asked == []
+    assert row_count(store, JOB) == 0
+    # A token of another key is not known.
+    token = agent.data("estimate_run", judge="lexical")["token"]
+    assert "token" in Agent(store, judge).error("start_run", token=token)
+    agent = Agent(store, judge)
+    token = agent.data("estimate_run", judge="lexical")["token"]
+    assert agent.data("start_run", token=token)["state"] == "started"
+    assert [each["actor"] for each in rows_of(store, JOB)] == [judge.actor]
