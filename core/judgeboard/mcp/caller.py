@@ -39,9 +39,7 @@ class Caller:
         """The database as the caller may see it."""
         if self.sender is None:
             return seen_by_user(self.store, local_user(), lambda _words: None)
-        if self.sender.owner:
-            raise NotAllowed("a key that is limited to a source may not use the tools")
-        return Seen(self.store, None)
+        return Seen(self.store, None, self.sender.owner or None)
 
     def require(self, scope: str) -> None:
         """Raise NotAllowed if the caller's key lacks a scope."""

@@ -149,7 +149,7 @@ def test_only_who_may_confirms(store: Store) -> None:
 
 def test_forgetting_an_answer_deletes_what_was_drafted_about_it(case: QueueCase) -> None:
     number = draft_of(Agent(case.store), note="hunter2")
-    name = case.read(lambda connection: list_drafts(connection))[0].response_id
+    name = case.read(list_drafts)[0].response_id
     assert name == 1
     with case.store.writing() as connection:
         forget_response(connection, "a0", actor="test")
