@@ -47,7 +47,10 @@ def drafts() -> None:
 @options.command("judgeboard mcp confirm 3", group=mcp_command, json=False)
 @DRAFT_ID
 def confirm(draft: int) -> None:
-    """Confirm a draft: it is stored as your own review, schema, failure modes or run."""
+    """Confirm a draft.
+
+    It is stored as your own review, label schema, failure modes or run.
+    """
     from judgeboard.mcp.drafts import confirm as confirm_draft
 
     store = options.open_store()
@@ -58,7 +61,7 @@ def confirm(draft: int) -> None:
 @options.command("judgeboard mcp dismiss 3", group=mcp_command, json=False)
 @DRAFT_ID
 def dismiss(draft: int) -> None:
-    """Dismiss a draft: nothing is stored."""
+    """Dismiss a draft. Nothing is stored."""
     from judgeboard.mcp.drafts import dismiss as dismiss_draft
 
     store = options.open_store()
