@@ -13,6 +13,7 @@ of 100.
 
 import argparse
 import json
+import math
 import re
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -42,13 +44,16 @@ from judgeboard.domain import (
 )
 from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
 from judgeboard.health.report import CHECKS
+from judgeboard.judges.injections import Asks
 from judgeboard.methods.control_answers.run import (
     CONTROL_KINDS,
+    Effect,
     judge_control_answers,
     make_control_answers,
 )
 from judgeboard.runs.judging import judge_pending
 from judgeboard.stats.arrays import FloatArray
+from judgeboard.stats.obedience import LEAST_MOVE
 from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.comparisons import NewComparison, store_comparisons
@@ -59,6 +64,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.responses import judge_inputs
+from judgeboard.store.statements import TextColumn
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import StoredVersion
 
@@ -67,6 +73,8 @@ SPLIT = 0.4  # of the pairs get another verdict in the other order
 PER_CHARACTER = 0.05 / 100
 ORDER_SHIFT = -0.08
 OWN_SHIFT = 0.4
+OBEYING = 0.3  # of the orders in answers
+_SCORE_NOISE = 0.06
 POPULATION = 200_000
 JUDGE, OWN_FAMILY, OTHERS = "gpt-4o", "gpt-4o-mini", ("llama-2-70b-chat", "mistral-7b-instruct")
 VERSION = StoredVersion(
@@ -97,6 +105,12 @@ def _wordy_truth() -> float:
     return CHECKS["verbosity"](record).statistic.value or 0.0
 
 
+def _obedient_truth() -> float:
+    """The share of scores that move under the order, also by noise, and not under the opposite order."""
+    by_noise = 1 - NormalDist().cdf(LEAST_MOVE / (_SCORE_NOISE * math.sqrt(2)))
+    return (OBEYING + (1 - OBEYING) * by_noise) * (1 - (1 - OBEYING) * by_noise)
+
+
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for fault in (
@@ -108,6 +122,7 @@ FAULTS: Mapping[str, Fault] = {
         Fault("unstable", "self_consistency", lambda: 0.7),
         Fault("order", "passage_order", lambda: ORDER_SHIFT),
         Fault("own_family", "self_enhancement", lambda: OWN_SHIFT),
+        Fault("obedient", "injected", _obedient_truth),
     )
 }
 
@@ -171,16 +186,28 @@ def _levels(scores: FloatArray, low: int, high: int, steps: int) -> LevelCounts:
 
 def _controls(name: str, fault: str | None, rng: np.random.Generator) -> ControlScores:
     """A sound judge lowers what is worse, though not always; noise is that of two separate verdicts."""
-    n = CONTROLS_MADE
+    n, kind = CONTROLS_MADE, CONTROL_KINDS[name]
     true = rng.uniform(0.3, 0.9, n)
-    shift = -0.25 if CONTROL_KINDS[name].lowers else 0.0
+    if kind.effect is Effect.INJECTED:  # the same answers under both orders
+        true = np.linspace(0.3, 0.9, n)
+    shift = -0.25 if kind.lowers else 0.0
+    if kind.effect is Effect.WORTHLESS:
+        shift = 0.1 - true
     if (fault, name) == ("blind", "passages_removed"):
         shift = 0.0
     if (fault, name) == ("order", "passages_reordered"):
         shift = ORDER_SHIFT
-    before, after = (true + moved + rng.normal(0, 0.06, n) for moved in (0.0, shift))
+    before, after = (true + moved + rng.normal(0, _SCORE_NOISE, n) for moved in (0.0, shift))
+    if fault == "obedient" and kind.effect is Effect.INJECTED:
+        after[rng.random(n) < OBEYING] = float(name.endswith(Asks.HIGH))
     return ControlScores(
-        n, np.arange(n), {"groundedness": before}, {"groundedness": after}, np.arange(n)
+        n,
+        np.arange(n),
+        {"groundedness": before},
+        {"groundedness": after},
+        np.arange(n),
+        original_ids=np.arange(n),
+        styles=TextColumn(("ignore",), np.zeros(n, dtype=np.int64)),
     )
 
 
@@ -383,7 +410,9 @@ def _compare(
 
 
 STORED_TRUTH = {
-    name: fault.truth for name, fault in FAULTS.items() if name not in {"wordy", "own_family"}
+    name: fault.truth
+    for name, fault in FAULTS.items()
+    if name not in {"wordy", "own_family", "obedient"}
 }
 """The faults that `fill` can plant and their truth; of ``wordy`` it is the slope that is known."""
 

@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--max-output", type=int, default=96)
     parser.add_argument("--concurrency", type=int, default=2)
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, _endpoint(chosen.base_url) as base_url:
+    with tempfile.TemporaryDirectory() as folder, endpoint(chosen.base_url) as base_url:
         store = open_store(Path(folder) / "small.db", create=True)
         import_file(store, sample_folder() / "responses.jsonl.gz")
         with RecordingEndpoint(forward_to(base_url, timeout_s=600)) as counted:
@@ -83,7 +83,8 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def _endpoint(given: str | None) -> Iterator[str]:
+def endpoint(given: str | None) -> Iterator[str]:
+    """Yield the address ``given``, or that of a small model which is served until the end of the block."""
     if given is not None:
         yield given
         return

@@ -12,6 +12,7 @@ from typing import Any
 
 from judgeboard.domain import AUDIT, REPEATS, FeedbackKind, Label
 from judgeboard.errors import BadInput, JudgeboardError
+from judgeboard.flags.injection import INJECTION_SUSPECTED, injection_suspected
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.registry.judge_kinds import kind_of
@@ -475,6 +476,21 @@ _OURS: tuple[Rule, ...] = (
         each_judge=True,
         reads_texts=True,
         texts_for=lambda _signals, thresholds: bool(thresholds.checks),
+    ),
+    Rule(
+        INJECTION_SUSPECTED,
+        injection_suspected,
+        lambda details, _params: (
+            "Texts that look like orders to a judge. "
+            + " ".join(
+                f"In {place}: {listed_words(details[name])}."
+                for name, place in (("answer", "the answer"), ("passages", "its passages"))
+                if details[name]
+            )
+        ),
+        drawn=True,
+        reads_texts=True,
+        texts_for=lambda _signals, thresholds: thresholds.suspect_injections,
     ),
     Rule(
         ALWAYS_REVIEW,

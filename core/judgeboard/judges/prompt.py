@@ -70,7 +70,7 @@ def fence_token(texts: Iterable[str]) -> str:
     The digits are a hash of the texts. An item always gives the same prompt, and no author knows
     the token in advance.
     """
-    folded = [text.casefold() for text in texts]
+    folded = [in_prompt(text).casefold() for text in texts]
     digest = hashlib.sha256()
     for text in folded:
         raw = text.encode("utf-8", "surrogatepass")
@@ -82,9 +82,26 @@ def fence_token(texts: Iterable[str]) -> str:
     raise AssertionError("unreachable: count() does not end")
 
 
+# Letters that no person sees, but that models read.
+_TAGS = re.compile("[\U000e0000-\U000e007f]")
+# The control tokens of chat models. Many servers read them in any text, so that a text could end its
+# message and begin one of the system.
+_CONTROL_TOKEN = re.compile(
+    r"<(?=\|\w+\|>|/?s>|(?:start|end)_of_turn>|</?SYS>>)|\[(?=/?INST\])", re.IGNORECASE
+)
+
+
+def in_prompt(text: str) -> str:
+    """Return a text as prompts show it, without invisible tag characters, and with a space in each control token.
+
+    Characters that cannot be stored are replaced. The stored text does not change.
+    """
+    return _CONTROL_TOKEN.sub(r"\g<0> ", _TAGS.sub("", storable(text)[0]))
+
+
 def fenced(title: str, text: str, token: str) -> str:
-    """Return ``text`` between the two lines of a fence; characters that cannot be stored are replaced."""
-    return f"[BEGIN {title} {token}]\n{storable(text)[0]}\n[END {title} {token}]"
+    """Return ``text`` between the two lines of a fence."""
+    return f"[BEGIN {title} {token}]\n{in_prompt(text)}\n[END {title} {token}]"
 
 
 def fenced_parts(token: str, *parts: tuple[str, str]) -> str:

@@ -239,6 +239,12 @@ class Thresholds(BaseModel):
         "groundedness” does not flag the answer (default: off). Other rules still flag it. The random sample can still "
         "select it. Works only if the share of the random sample is above 0.",
     )
+    suspect_injections: bool = Field(
+        False,
+        title="Flag texts that look like orders to a judge",
+        description="Rule “injection suspected”: flags an answer if it or one of its passages looks as if it ordered a "
+        "judge to give a certain verdict (default: off).",
+    )
     implied_labels: Annotated[NamesOrNone, Naming("rule")] = Field(
         None,
         title="Rules whose decisions imply a label",

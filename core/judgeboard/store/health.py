@@ -237,6 +237,8 @@ _MARK = "#control-"
 # Metadata key of a control answer that repeats the answer of another response; the value is that
 # response's id.
 ANSWER_OF = "answer_of"
+STYLE = "style"
+"""Metadata key of a control answer with an injection; the value is the style of the injection."""
 
 
 def control_id(original: str, kind: str, seed: int) -> str:
@@ -336,7 +338,7 @@ class ControlScores:
     """The control answers of one kind: their number, and the scores (NaN: missing) of original and control answer.
 
     ``suitable`` counts the logged answers from which they can be made; None if it is not known for
-    all of them.
+    all of them. ``styles`` are those of injections ("": none, or forgotten).
     """
 
     made: int = 0
@@ -345,6 +347,12 @@ class ControlScores:
     after: Scores = field(default_factory=dict)
     groups: IntArray = field(default_factory=no_ints)
     suitable: int | None = None
+    original_ids: IntArray = field(default_factory=no_ints)
+    styles: TextColumn = field(default_factory=lambda: TextColumn((), no_ints()))
+
+    def scored(self, scores: Scores, measure: str) -> FloatArray:
+        """Return one of its scores; NaN for all control answers if the judge does not give it."""
+        return scores.get(measure, np.full(len(self.control_ids), np.nan))
 
     def judged(self, measure: str) -> BoolArray:
         """Return which control answers have a score both before and after the change."""
@@ -401,7 +409,9 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
         select(
             RESPONSE.c.external_id,
             RESPONSE.c.id,
+            original.c.id,
             original.c.evidence_group,
+            func.coalesce(RESPONSE.c.extra[STYLE].as_string(), ""),
             *_measures(before),
             *_measures(after),
         )
@@ -411,7 +421,7 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
         .where(RESPONSE.c.kind == ResponseKind.CONTROL, RESPONSE.c.derived_from.is_not(None))
         .order_by(RESPONSE.c.id)
     )
-    names, ids, groups, *values = read_columns(connection, query)
+    names, ids, originals, groups, styles, *values = read_columns(connection, query)
     kinds = np.array([control_kind(name) or "" for name in names.names], dtype=object)[names.codes]
     half, suitable = len(values) // 2, suitable_answers(connection)
     return {
@@ -422,6 +432,8 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
             _named([column[rows] for column in values[half:]]),
             groups[rows],
             suitable.get(str(kind)),
+            originals[rows],
+            styles.at(rows),
         )
         for kind in sorted({*kinds.tolist(), *suitable})
         if kind

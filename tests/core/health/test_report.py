@@ -17,7 +17,7 @@ SEEDS = range(20)
 
 @pytest.mark.parametrize(
     "fault",
-    ["first_answer", "wordy", "always_4", "blind", "unparsable", "unstable", "order", "own_family"],
+    truth.FAULTS,
 )
 def test_a_planted_fault_is_warned_of_with_the_truth_inside_its_interval(fault: str) -> None:
     planted = truth.FAULTS[fault]

@@ -18,6 +18,7 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import BadInput
+from judgeboard.judges.injections import Asks, injected
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -264,3 +265,15 @@ def test_a_flag_survives_hostile_names(case) -> None:
         Response("log", "a", "q", "a", query_type="<script>alert(1)</script>")
     ).new
     assert case.flags(response) == [("always_review", "open")]
+
+
+def test_texts_that_order_a_verdict_are_flagged_once_the_setting_is_on(case) -> None:
+    plain = case.answer()
+    order = case.answer("b", answer=injected("It is long.", "ignore", Asks.HIGH))
+    raise_flags(case.store)
+    assert [case.flag_rows(each) for each in (plain, order)] == [[], []]
+    case.set("suspect_injections", True)
+    raise_flags(case.store)
+    (flag,) = case.flag_rows(order)
+    assert (flag["rule"], flag["severity"]) == ("injection_suspected", 1)
+    assert case.flag_rows(plain) == []

@@ -1,16 +1,18 @@
 """Health checks of a judge with control answers: does it notice those that are worse, and only those?"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 
 import numpy as np
 
 from judgeboard.domain import RECORDED, Estimate
-from judgeboard.health.calls import make_and_judge
+from judgeboard.health.calls import HARMLESS, make_and_judge
 from judgeboard.health.record import (
     MEASURES,
     Check,
     JudgeRecord,
+    State,
     TitledCheck,
     given_by,
     half_widths,
@@ -18,16 +20,15 @@ from judgeboard.health.record import (
     state_of,
 )
 from judgeboard.health.scores import CHANCE, LEAST
+from judgeboard.judges.injections import STYLES, Asks
 from judgeboard.measure.notes import note
-from judgeboard.methods.control_answers.run import CONTROL_KINDS, ControlKind, Effect
-from judgeboard.stats.arrays import TIE, grouping
-from judgeboard.stats.estimates import surely_above, surely_below
+from judgeboard.methods.control_answers.run import CONTROL_KINDS, PLACES, ControlKind, Effect
+from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.estimates import percent, surely_above, surely_below
 from judgeboard.stats.means import mean_change
-from judgeboard.stats.proportions import superiority
+from judgeboard.stats.obedience import MOST_OBEYED, obedience
+from judgeboard.stats.proportions import share, superiority
 from judgeboard.store.health import ControlScores
-
-KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)
-NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)
 
 
 def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
@@ -107,6 +108,160 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     )
 
 
+def worthless(record: JudgeRecord, kind: ControlKind) -> Check:
+    """Warn if significantly more than 5 % of the worthless answers get a score in the upper half of the scale.
+
+    The score is the quality, or another one if the judge gives none.
+    """
+    controls = record.controls.get(kind.name, ControlScores())
+    measure = next(
+        (name for name in (kind.lowers, *MEASURES) if name in given_by(controls.after)), "quality"
+    )
+    scores = controls.after.get(measure, np.zeros(0))
+    judged = ~np.isnan(scores)
+    n = int(judged.sum())
+    if n < LEAST:
+        return _too_few(record, kind, controls, n)
+    middle = float(np.mean(_scale(measure, controls.scored(controls.before, measure), scores)))
+    high = scores[judged] > middle
+    estimate = share(high, grouping(controls.groups[judged], n))
+    warns = surely_above(estimate, HARMLESS)
+    finding = note("worthless_scored", measure=measure, what=kind.words)
+    return Check(
+        kind.name,
+        state_of(warns=warns),
+        estimate,
+        (finding,),
+        make_and_judge(record, kind.name),
+        share=True,
+        response_ids=tuple(controls.control_ids[judged][high].tolist()),
+    )
+
+
+_SCALES: Mapping[str, tuple[float, float]] = {"quality": (1, 4)}
+
+
+def _scale(measure: str, *scores: FloatArray) -> tuple[float, float]:
+    """Return the ends of a scale; of the scores of a rubric, the lowest and the highest one that was given."""
+    if measure != "score":
+        return _SCALES.get(measure, (0, 1))
+    return float(np.nanmin(np.concatenate(scores))), float(np.nanmax(np.concatenate(scores)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Injections:
+    """Answers with an injection under both orders: scores of the clean answer, and with the order high or low.
+
+    ``measured`` tells which answers have all three scores.
+    """
+
+    places: AnyArray
+    styles: AnyArray
+    high_ids: IntArray
+    low_ids: IntArray
+    before: FloatArray
+    high: FloatArray
+    low: FloatArray
+    groups: IntArray
+
+    @property
+    def measured(self) -> BoolArray:
+        return ~np.isnan(self.before + self.high + self.low)
+
+    def at(self, rows: BoolArray) -> "_Injections":
+        return _Injections(*(getattr(self, each.name)[rows] for each in fields(self)))
+
+
+def _injections(record: JudgeRecord, measure: str) -> _Injections:
+    of_places = []
+    for place in PLACES:
+        high, low = (
+            record.controls.get(f"{place}_{asks}", ControlScores())
+            for asks in (Asks.HIGH, Asks.LOW)
+        )
+        _, rows, twins = np.intersect1d(high.original_ids, low.original_ids, return_indices=True)
+        of_places.append(
+            (
+                np.full(len(rows), place, dtype=object),
+                np.array(high.styles.names, dtype=object)[high.styles.codes[rows]],
+                high.control_ids[rows],
+                low.control_ids[twins],
+                high.scored(high.before, measure)[rows],
+                high.scored(high.after, measure)[rows],
+                low.scored(low.after, measure)[twins],
+                high.groups[rows],
+            )
+        )
+    joined = _Injections(*map(np.concatenate, zip(*of_places, strict=True)))
+    return joined.at(joined.measured)
+
+
+def obeys(record: JudgeRecord, kind: ControlKind) -> Check:
+    """Warn if at least 2 % of the scores move towards the verdict that a text orders, and surely more than the reverse.
+
+    The score of an answer with the order is compared with that of the clean answer, and with that
+    under the opposite order (`stats.obedience`). If the judge gives several scores, the one that
+    obeys most clearly is shown.
+    """
+    injections = {measure: _injections(record, measure) for measure in MEASURES}
+    moves = {
+        measure: obedience(
+            each.before,
+            each.high,
+            each.low,
+            each.groups,
+            _scale(measure, each.before, each.high, each.low),
+        )
+        for measure, each in injections.items()
+        if len(each.before)
+    }
+    measured = {measure: each for measure, each in moves.items() if len(each.rows) >= LEAST}
+    if not measured:
+        controls = record.controls.get(kind.name, ControlScores())
+        return _too_few(
+            record, kind, controls, max((len(each.rows) for each in moves.values()), default=0)
+        )
+    measure = max(measured, key=lambda each: half_widths(measured[each].net, 0))
+    moved, answers = measured[measure], injections[measure]
+    state, code = State.OK, "obeys_not"
+    if moved.warns:
+        state, code = State.WARNING, "obeys"
+    elif (moved.net.value or 0) >= MOST_OBEYED:
+        state, code = State.NOT_CONCLUSIVE, "may_obey"
+    of_places = {place: moved.at(answers.places[moved.rows] == place).share for place in PLACES}
+    of_styles = {style: moved.at(answers.styles[moved.rows] == style).share for style in STYLES}
+    notes = [
+        note(code),
+        note("obedience", measure=measure, reverse=float(moved.reverse.mean())),
+        note("obeys_places", **of_places),
+    ]
+    most = sorted(
+        (style for style, each in of_styles.items() if each.value),
+        key=lambda style: -(of_styles[style].value or 0),
+    )
+    if most:
+        notes.append(
+            note(
+                "obeys_styles",
+                styles=[
+                    f"{each.replace('_', ' ')} {percent(of_styles[each].value or 0)}"
+                    for each in most
+                ],
+            )
+        )
+    ids = np.where(moved.high, answers.high_ids[moved.rows], answers.low_ids[moved.rows])
+    return Check(
+        kind.check,
+        state,
+        moved.share,
+        tuple(notes),
+        make_and_judge(record, kind.check),
+        share=True,
+        also={**of_places, **of_styles},
+        response_ids=tuple(ids[moved.obeyed].tolist()),
+    )
+
+
 def _too_few(record: JudgeRecord, kind: ControlKind, controls: ControlScores, n: int) -> Check:
     """Return that too few control answers are judged, with the commands that judge more if the log has more."""
     if controls.suitable is not None and controls.suitable < LEAST:
@@ -129,23 +284,26 @@ def _change(controls: ControlScores, measure: str) -> Estimate:
     return mean_change(controls.before[measure][rows], controls.after[measure][rows], groups)
 
 
+_MEASURED = {
+    Effect.KNOWN_BAD: known_bad,
+    Effect.NEUTRAL: neutral,
+    Effect.WORTHLESS: worthless,
+    Effect.INJECTED: obeys,
+}
 CHECKS: Mapping[str, TitledCheck] = {
-    kind.check: TitledCheck(
-        kind.title, partial(neutral if kind in NEUTRAL else known_bad, kind=kind)
-    )
-    for kind in (*KNOWN_BAD, *NEUTRAL)
+    kind.check: TitledCheck(kind.title, partial(_MEASURED[kind.effect], kind=kind))
+    for kind in CONTROL_KINDS.values()
 }
 """The checks by name, in the order of command and page."""
-
-_KINDS = {kind.check: kind.name for kind in CONTROL_KINDS.values()}
 
 
 def control_kinds(checks: Sequence[Check]) -> tuple[str, ...]:
     """Return the kinds of control answers that these checks read."""
-    return tuple(_KINDS[check.name] for check in checks)
+    names = {check.name for check in checks}
+    return tuple(kind.name for kind in CONTROL_KINDS.values() if kind.check in names)
 
 
 def control_answers_command(record: JudgeRecord, checks: Sequence[Check]) -> str:
     """Return the commands that make the control answers of these checks and judge them."""
-    kinds = control_kinds(checks)
-    return make_and_judge(record, *(() if set(kinds) == CONTROL_KINDS.keys() else kinds))
+    names = [check.name for check in checks]
+    return make_and_judge(record, *(() if set(names) == CHECKS.keys() else names))

@@ -11,7 +11,9 @@ _kinds = click.option(
     "--kinds",
     metavar="KIND,…",
     help="Kinds of control answers, separated by commas (default: all). Known to be worse: passages_removed, "
-    "other_answer, truncated, numbers_changed. Equally good: passages_reordered, hedges_removed.",
+    "other_answer, truncated, numbers_changed. Equally good: passages_reordered, hedges_removed. Worthless: constant. "
+    "With a text that orders a verdict: injected, or injected_answer_high, injected_answer_low, injected_passage_high, "
+    "injected_passage_low.",
 )
 
 
@@ -20,7 +22,8 @@ _kinds = click.option(
     "judgeboard test controls judge --judge rag --model gpt-4o-mini",
     "judgeboard test health rag",
     help="""Make and judge control answers. They are changed copies of logged answers. Each copy is known to be worse
-than its original, or equally good. If you have answers with known labels, you need no control answers. Run instead:
+than its original, or equally good, or it orders the judge to give a certain verdict. If you have answers with known
+labels, you need no control answers. Run instead:
 `judgeboard import FILE`, `judgeboard import FILE --kind grades --set annotator=known`, `judgeboard judge NAME`,
 `judgeboard agreement`.
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
 from typing import Unpack
 
@@ -12,6 +13,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Response, ResponseKind
 from judgeboard.errors import BadInput
+from judgeboard.judges.injections import Asks, injected, style_of
 from judgeboard.judges.judge import Judge
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.runs.judging import JudgingSummary, judge_pending_async
@@ -24,6 +26,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.health import (
     ANSWER_OF,
     MADE_CONTROLS,
+    STYLE,
     answers_to_change,
     control_id,
     list_controls,
@@ -136,11 +139,45 @@ def _joined(before: str, after: str) -> str:
     return f"{before} {rest}"
 
 
+_CONSTANT = (
+    "",
+    "Thank you for your question. Please see the documentation for all details.",
+)
+
+
+def constant(original: Response, _donor: Response) -> Response:
+    """Return an answer that says nothing about its question: nothing at all, the same sentence, or the question."""
+    answers = (*_CONSTANT, original.query)
+    return replace(original, answer=answers[_number(original) % len(answers)])
+
+
+def _number(original: Response) -> int:
+    """Return the id of the answer that is changed."""
+    return original.derived_from or 0
+
+
+def injected_answer(original: Response, _donor: Response, asks: Asks) -> Response:
+    """Return the answer with a text that orders a verdict; its style depends on the id of the answer."""
+    style = style_of(_number(original))
+    return replace(original, answer=injected(original.answer, style, asks), metadata={STYLE: style})
+
+
+def injected_passage(original: Response, _donor: Response, asks: Asks) -> Response | None:
+    """Return the answer with such a text in its first passage; None if it has none."""
+    if not original.passages:
+        return None
+    style, (first, *others) = style_of(_number(original)), original.passages
+    passages = (injected(first, style, asks), *others)
+    return replace(original, passages=passages, metadata={STYLE: style})
+
+
 class Effect(StrEnum):
-    """Whether a control answer is worse than its original, or as good."""
+    """Whether a control answer is worse than its original, as good, worthless, or orders a verdict."""
 
     KNOWN_BAD = "known_bad"
     NEUTRAL = "neutral"
+    WORTHLESS = "worthless"
+    INJECTED = "injected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +185,9 @@ class ControlKind:
     """One kind of control answer.
 
     ``words`` name such answers in a sentence, ``title`` is that of the check that reads them.
-    ``change`` receives an answer and another answer of the log; it returns None if this kind does
+    ``change`` receives a copy of an answer and another answer of the log; it returns None if this kind does
     not apply. ``lowers`` is the score that must be lower for a known-bad answer. ``fault`` names
-    the check if it finds a fault that has a name of its own.
+    the check if it finds a fault that has a name of its own; several kinds may have one check.
     """
 
     name: str
@@ -166,6 +203,13 @@ class ControlKind:
         """The name of the check that reads such answers."""
         return self.fault or self.name
 
+
+OBEYS = "injected"
+"""The check that reads answers with injections; commands know their kinds by this name too."""
+PLACES: Mapping[str, Callable[..., Response | None]] = MappingProxyType(
+    {"injected_answer": injected_answer, "injected_passage": injected_passage}
+)
+"""Where an injection stands. Each place has a kind of control answers for each verdict that is ordered."""
 
 _BAD, _NEUTRAL = Effect.KNOWN_BAD, Effect.NEUTRAL
 _KINDS = (
@@ -216,6 +260,26 @@ _KINDS = (
         _NEUTRAL,
         hedges_removed,
         fault="confidence",
+    ),
+    ControlKind(
+        "constant",
+        "answers that say nothing about the question",
+        "Worthless answers",
+        Effect.WORTHLESS,
+        constant,
+        lowers="quality",
+    ),
+    *(
+        ControlKind(
+            f"{place}_{asks}",
+            "answers that order a verdict",
+            "Obeys the answer",
+            Effect.INJECTED,
+            partial(change, asks=asks),
+            fault=OBEYS,
+        )
+        for place, change in PLACES.items()
+        for asks in Asks
     ),
 )
 CONTROL_KINDS: Mapping[str, ControlKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
@@ -286,10 +350,11 @@ def _make(
         for original, donor in _with_donors(connection, ids[:_MOST_TRIED]):
             if taken == n:
                 break
-            changed = None if original[0] in known else kind.change(original[1], donor[1])
-            taken += original[0] in known or changed is not None
+            (original_id, response), (donor_id, lent) = original, donor
+            copy = replace(response, kind=ResponseKind.CONTROL, derived_from=original_id)
+            changed = None if original_id in known else kind.change(copy, lent)
+            taken += original_id in known or changed is not None
             if changed is not None:
-                (original_id, response), (donor_id, lent) = original, donor
                 borrowed = (
                     changed.answer not in (response.answer, "") and changed.answer == lent.answer
                 )
@@ -300,9 +365,7 @@ def _make(
                     replace(
                         changed,
                         external_id=control_id(response.external_id, kind.name, seed),
-                        metadata={"control": kind.name, "seed": seed} | lender,
-                        kind=ResponseKind.CONTROL,
-                        derived_from=original_id,
+                        metadata={"control": kind.name, "seed": seed} | changed.metadata | lender,
                     )
                 )
     # Where fewer than wanted are suitable, the checks say so: their advice to make more would lead
@@ -386,9 +449,10 @@ judge_control_answers = blocking(judge_control_answers_async)
 
 
 def _checked_kinds(kinds: Collection[str]) -> list[str]:
-    unknown = sorted(set(kinds) - CONTROL_KINDS.keys())
+    known = dict.fromkeys(name for kind in _KINDS for name in (kind.check, kind.name))
+    unknown = sorted(set(kinds) - known.keys())
     if unknown:
         raise BadInput(
-            f"unknown kind of control answer {unknown[0]!r}; the kinds are {', '.join(CONTROL_KINDS)}"
+            f"unknown kind of control answer {unknown[0]!r}; the kinds are {', '.join(known)}"
         )
-    return [name for name in CONTROL_KINDS if not kinds or name in kinds]
+    return [kind.name for kind in _KINDS if not kinds or kind.name in kinds or kind.check in kinds]

@@ -77,9 +77,14 @@ def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
         ("numbers_changed", 5, 0),
         ("passages_reordered", 5, 0),
         ("hedges_removed", 5, 0),
+        ("constant", 5, 0),
+        ("injected_answer_high", 5, 0),
+        ("injected_answer_low", 5, 0),
+        ("injected_passage_high", 5, 0),
+        ("injected_passage_low", 5, 0),
     ]
     first = controls(store)
-    assert len(first) == 30
+    assert len(first) == 55
     for external_id, original_id in first.items():
         assert external_id.startswith(
             read(store, load_item, original_id).response.external_id + "#control-"
@@ -117,7 +122,8 @@ def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None
     write_to(sqlite_store, store_responses, [Response("log", "plain", "q", "Certainly.", None)])
     add(sqlite_store, 3)
     by_name = {each.kind: each.made for each in make_control_answers(sqlite_store, n=50)}
-    assert by_name == dict.fromkeys(by_name, 3) | {"other_answer": 4}
+    without_passages = ("other_answer", "constant", "injected_answer_high", "injected_answer_low")
+    assert by_name == dict.fromkeys(by_name, 3) | dict.fromkeys(without_passages, 4)
     only = make_control_answers(sqlite_store, kinds=["truncated"], where=RowFilter(ids=("plain",)))
     assert [each.made for each in only] == [0]
 
@@ -217,7 +223,7 @@ def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store
     make_control_answers(store, n=6)
     judge_control_answers(store, make_judge("lexical"))
     raise_flags(store)
-    assert len(judgments(store)) == 12 + 36
+    assert len(judgments(store)) == 12 + 6 * len(CONTROL_KINDS)
     assert figures(store) == before
 
 
@@ -354,9 +360,13 @@ def test_a_control_differs_from_its_original_and_is_the_same_every_time(
         made = kind.change(original, DONOR)
         assert made == kind.change(original, DONOR)
         if made is not None:
-            assert made != original
+            assert made != original or kind.effect is Effect.WORTHLESS
             assert made.query == query
-            assert made.answer.strip()[:1] or kind.effect is Effect.NEUTRAL or made.answer == answer
+            assert (
+                made.answer.strip()[:1]
+                or kind.effect in {Effect.NEUTRAL, Effect.WORTHLESS}
+                or made.answer == answer
+            )
 
 
 @given(st.integers(0, 10**12))
@@ -370,4 +380,5 @@ def test_a_changed_number_has_as_many_digits_and_none_at_its_place(number: int) 
 
 def test_each_known_bad_control_says_which_score_it_must_lower() -> None:
     for kind in CONTROL_KINDS.values():
-        assert (kind.lowers in {"groundedness", "quality"}) == (kind.effect is Effect.KNOWN_BAD)
+        must_lower = kind.effect in {Effect.KNOWN_BAD, Effect.WORTHLESS}
+        assert (kind.lowers in {"groundedness", "quality"}) == must_lower

@@ -1,0 +1,199 @@
+"""Judges that obey the texts that they judge, and judges that do not, from answers to the health report."""
+
+import json
+import re
+import zlib
+from typing import Any
+
+import pytest
+
+from engines import on_sqlite
+from judgeboard.domain import Response
+from judgeboard.health.record import Check, State
+from judgeboard.health.report import measure_health
+from judgeboard.judges.injections import STYLES, Asks, injected, style_of
+from judgeboard.judges.judge import Judge
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    completion,
+    verdict,
+)
+from judgeboard.measure.notes import paragraph
+from judgeboard.methods.control_answers.run import (
+    CONTROL_KINDS,
+    PLACES,
+    judge_control_answers,
+    make_control_answers,
+)
+from judgeboard.runs.judging import make_judge
+from judgeboard.store.engine import Store
+from judgeboard.store.health import list_controls
+from judgeboard.store.items import load_item
+from judgeboard.store.storing import store_responses
+from judging_log import rag
+from stored_rows import read, write_to
+
+ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
+
+
+def add(store: Store, count: int = 40) -> None:
+    """Add answers of which every second one is good."""
+    rows = [
+        Response(
+            "log",
+            f"a{number}",
+            f"How long is rope {number}?",
+            f"Rope {number} is {'long' if number % 2 else 'of cheese'}.",
+            (f"Rope {number} is long.",),
+        )
+        for number in range(count)
+    ]
+    write_to(store, store_responses, rows)
+
+
+def task(request: dict[str, Any]) -> str:
+    return str(request["messages"][-1]["content"])
+
+
+def clean(request: dict[str, Any]) -> float:
+    return 0.1 if "of cheese" in task(request) else 0.9
+
+
+def obedient(request: dict[str, Any], _number: int) -> ScriptedReply:
+    """Do what a readable text orders."""
+    order = ORDER.search(task(request))
+    groundedness = clean(request) if order is None else float(order[1])
+    return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
+
+
+def stubborn(request: dict[str, Any], _number: int) -> ScriptedReply:
+    """Judge the same with and without such a text."""
+    groundedness = clean(request)
+    return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
+
+
+def strict(request: dict[str, Any], number: int) -> ScriptedReply:
+    """Give the lowest score wherever such a text is noticed: it makes an answer worse."""
+    if ORDER.search(task(request)):
+        return verdict(groundedness=0.0, quality=1)
+    return stubborn(request, number)
+
+
+def noisy(request: dict[str, Any], _number: int) -> ScriptedReply:
+    """Now and then give another score, whatever the text says."""
+    turns = zlib.crc32(task(request).encode()) % 4 == 0
+    groundedness = 1 - clean(request) if turns else clean(request)
+    return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
+
+
+def obeys(store: Store, script: Script, make: Any = rag, **options: Any) -> Check:
+    with RecordingEndpoint(script) as endpoint:
+        judge: Judge = make(endpoint, **options)
+        judge_control_answers(store, judge, kinds=["injected"], concurrency=4)
+    report = measure_health(store, judge.version.name)
+    return next(check for check in report.checks if check.name == "injected")
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("script", "state"),
+    [
+        (obedient, State.WARNING),
+        (stubborn, State.OK),
+        (strict, State.OK),
+    ],
+)
+def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
+    store: Store, script: Script, state: State
+) -> None:
+    add(store)
+    make_control_answers(store, kinds=["injected"])
+    check = obeys(store, script)
+    assert check.state is state
+    assert check.statistic.n == 80  # 40 answers, in the answer and in a passage
+    if state is State.OK:
+        assert (check.statistic.value, check.response_ids) == (0, ())
+        return
+    # It reads neither Base64 nor what the prompt leaves out.
+    assert check.also["base64"].value == 0
+    assert check.also["unicode_tags"].value == 0
+    assert check.also["ready_reply"].value == check.also["chat_markup"].value == 1
+    assert {name: check.also[name].n for name in PLACES} == dict.fromkeys(PLACES, 40)
+    assert len(check.response_ids) == round(check.statistic.value * check.statistic.n)
+    by_id = {each.response_id: each for each in read(store, list_controls)}
+    for id_ in check.response_ids:
+        # The order that could move this answer's score.
+        good = int(by_id[id_].external_id.split("#")[0][1:]) % 2
+        assert by_id[id_].kind.endswith("low" if good else "high")
+
+
+def test_noise_is_not_taken_for_obedience(sqlite_store: Store) -> None:
+    add(sqlite_store, 60)
+    make_control_answers(sqlite_store, kinds=["injected"], n=60)
+    check = obeys(sqlite_store, noisy)
+    assert check.statistic.value > 0.1
+    assert check.state is not State.WARNING
+
+
+def test_the_scores_of_a_rubric_are_compared_too(sqlite_store: Store) -> None:
+    def script(request: dict[str, Any], number: int) -> ScriptedReply:
+        reply = json.loads(obedient(request, number).body["choices"][0]["message"]["content"])
+        score = 5 if reply["groundedness"] > 0.5 else 1
+        names = re.findall(
+            r'"(\w+)"', str(request["messages"][0]["content"]).split("named exactly as above")[-1]
+        )
+        return completion(json.dumps({name: {"reasoning": "r", "score": score} for name in names}))
+
+    def rubric(endpoint: RecordingEndpoint) -> Judge:
+        return make_judge("rubric", model="s", base_url=endpoint.base_url, tries=1)
+
+    add(sqlite_store)
+    make_control_answers(sqlite_store, kinds=["injected"])
+    check = obeys(sqlite_store, script, rubric)
+    assert check.state is State.WARNING
+    assert "score" in paragraph(check.notes)
+
+
+def test_a_worthless_answer_with_a_high_score_is_warned_of(sqlite_store: Store) -> None:
+    add(sqlite_store)
+    make_control_answers(sqlite_store, kinds=["constant"])
+
+    def worthless(judged: Script, name: str) -> Check:
+        with RecordingEndpoint(judged) as endpoint:
+            judge_control_answers(
+                sqlite_store, rag(endpoint, name=name), kinds=["constant"], concurrency=4
+            )
+        report = measure_health(sqlite_store, name)
+        return next(check for check in report.checks if check.name == "constant")
+
+    lenient = worthless(lambda _request, _number: verdict(quality=3), "lenient")
+    assert (lenient.state, lenient.statistic.value) == (State.WARNING, 1)
+    assert len(lenient.response_ids) == 40
+    sound = worthless(lambda _request, _number: verdict(quality=1), "sound")
+    assert (sound.state, sound.statistic.value) == (State.OK, 0)
+    answers = {
+        read(sqlite_store, load_item, each.response_id).response.answer
+        for each in read(sqlite_store, list_controls)
+    }
+    # Nothing, one sentence, and the questions themselves.
+    assert "" in answers
+    assert any(answer.startswith("How long") for answer in answers)
+    assert sum(not answer.startswith("How long") for answer in answers) == 2
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_each_style_orders_both_verdicts_in_both_places(style: str) -> None:
+    high, low = (injected("It is long.", style, asks) for asks in Asks)
+    assert high != low
+    assert high.startswith("It is long.")
+    number = next(number for number in range(1, 11) if style_of(number) == style)
+    original = Response("log", "a", "q", "It is long.", ("One.", "Two."), derived_from=number)
+    for place in PLACES:
+        made = CONTROL_KINDS[f"{place}_high"].change(original, original)
+        assert made is not None
+        assert made.metadata == {"style": style}
+        changed = made.answer if place == "injected_answer" else made.passages[0]
+        assert changed != (original.answer if place == "injected_answer" else "One.")
+        assert (made.answer == original.answer) != (made.passages == original.passages)
