@@ -190,7 +190,7 @@ def _controls(name: str, fault: str | None, rng: np.random.Generator) -> Control
     true = rng.uniform(0.3, 0.9, n)
     if kind.effect is Effect.INJECTED:  # the same answers under both orders
         true = np.linspace(0.3, 0.9, n)
-    shift = -0.25 if kind.lowers else 0.0
+    shift: FloatArray | float = -0.25 if kind.lowers else 0.0
     if kind.effect is Effect.WORTHLESS:
         shift = 0.1 - true
     if (fault, name) == ("blind", "passages_removed"):
