@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @options.group(
     "judgeboard db migrate",
     "judgeboard db backup /srv/safe/judgeboard-2026-03-01.db",
+    "judgeboard db copy data/judgeboard.db postgresql://judge@db/judgeboard",
     "judgeboard db index metadata.tenant",
     "judgeboard db events --actor ann@example.org --since 2026-03-01",
 )
@@ -237,6 +238,46 @@ def db_restore(file: Path) -> None:
     options.echo(f"{url.database}: restored from {file} (schema {restored.revision}){kept}")
     if restored.revision != HEAD:
         options.suggest("db", "migrate")
+
+
+@options.command(
+    "judgeboard db copy data/judgeboard.db postgresql://judge@db/judgeboard",
+    "judgeboard db copy postgresql://judge@db/judgeboard copied.db",
+    group=db_command,
+    json=False,
+    database=False,
+)
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+def db_copy(source: str, target: str) -> None:
+    """Copy the database FROM into the empty database TO, for example from SQLite to PostgreSQL.
+
+    FROM and TO are SQLite files or SQLAlchemy URLs. Stop servers and workers first. Everything is
+    copied with its ids, and compared at the end. Left out is what tells what processes do now:
+    workers, rate limits, the entries of the job engine. Jobs that have not ended go on in TO. If
+    the command is interrupted, run it again: it continues where it stopped.
+    """
+    from judgeboard.runs.locks import refuse_work
+    from judgeboard.store.copying import copy_database
+    from judgeboard.store.engine import Store, connect, database_url
+    from judgeboard.store.opening import open_store
+
+    with (
+        closing(open_store(source)) as original,
+        closing(Store(connect(database_url(target), create=True))) as copied,
+    ):
+        refuse_work(original)
+        with progress("copying") as update:
+            counts = copy_database(
+                original, copied, lambda done, total: update(completed=done, total=total)
+            )
+        for table, rows in counts.items():
+            if rows:
+                click.echo(f"{table:20}  {rows:>12,}")
+        options.echo(
+            f"{original.shown_url} is copied to {copied.shown_url}: {counted(sum(counts.values()), 'row')} of "
+            f"{counted(len(counts), 'table')}, all equal"
+        )
 
 
 @options.command(

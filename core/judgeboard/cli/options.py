@@ -172,9 +172,13 @@ def example(*lines: str) -> str:
 
 
 def command(
-    *examples: str, group: click.Group | None = None, json: bool = True, rows: str | None = None
+    *examples: str,
+    group: click.Group | None = None,
+    json: bool = True,
+    database: bool = True,
+    rows: str | None = None,
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Return a decorator that makes a command with these examples, --db and, unless ``json`` is False, --json.
+    """Return a decorator that makes a command with these examples, --db and --json, unless one of these is False.
 
     ``rows`` is the key of the rows in the JSON of a command that prints rows. Such a command also
     has --csv. In a ``group``, the function's name is the command's name: `schema_list` or `list_`
@@ -186,7 +190,7 @@ def command(
         if rows is not None:
             made.rows = rows
             made.declared.append(_CSV)
-        made.declared += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
+        made.declared += [_JSON] * json + [_DATABASE] * database + [_PROJECT]
         if group is not None:
             prefix = f"{str(group.name).replace('-', '_')}_"
             group.add_command(made, function.__name__.removeprefix(prefix).rstrip("_"))

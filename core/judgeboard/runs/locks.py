@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from judgeboard.errors import BadInput
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
+from judgeboard.store.jobs import live_workers, runs_in_progress
 from judgeboard.store.runs import AskMode, running_runs, select_asks, selection_of
 
 if sys.platform == "win32":
@@ -146,6 +148,20 @@ def asked_by_commands(store: Store, version_ids: Collection[int], ids: Collectio
                     id_ for id_, _ in select_asks(connection, run, among=ids, limit=len(ids))
                 )
     return asked
+
+
+def refuse_work(store: Store) -> None:
+    """Raise BadInput if a server, a worker or a command works on the database now."""
+    with store.reading() as connection:
+        workers = live_workers(connection)
+        runs = runs_in_progress(connection, since=datetime.min.replace(tzinfo=UTC))
+    if workers:
+        raise BadInput(
+            f"servers or workers use {store.shown_url} ({len(workers)}): stop them first. One that was killed counts "
+            "for 15 seconds"
+        )
+    for run in runs:
+        refuse_held(store, run.id)
 
 
 def this_process() -> str:

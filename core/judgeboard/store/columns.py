@@ -226,6 +226,7 @@ class RowClass(SQLModelMetaclass):
     an import of verdicts stores such rows, in a run of its own. ``in_record``: a request to a judge
     version counts in the record of its health. ``began_with``: the column with the answer from
     which a run made others for a subject: its calls to generators are about this answer too.
+    ``of_process``: rows tell what processes do now, so a copy of the database has none.
     """
 
     is_free: bool = False
@@ -236,6 +237,7 @@ class RowClass(SQLModelMetaclass):
     in_record: bool = False
     of_responses: str = ""
     began_with: str | None = None
+    of_process: bool = False
 
     def __init__(
         cls,  # noqa: N805 - an instance is a class

@@ -36,6 +36,7 @@ from judgeboard.store.statements import (
     Columns,
     TextColumn,
     read_columns,
+    rounded_sum,
 )
 from judgeboard.store.tables import (
     CURRENT,
@@ -240,7 +241,7 @@ def _whose(judge: str | int) -> tuple[ColumnElement[bool], ...]:
 def _sums_of(connection: Connection, query: Select[Any]) -> list[DaySums]:
     rows = connection.execute(query)
     return _ordered(
-        DaySums(group, day, version_id, n, float(total or 0), float(squares or 0), every - n)
+        DaySums(group, day, version_id, n, rounded_sum(total), rounded_sum(squares), every - n)
         for group, day, version_id, every, n, total, squares in rows
     )
 

@@ -39,6 +39,7 @@ from judgeboard.store.outages import reason_of
 from judgeboard.store.responses import last_response_id
 
 _REVISION = re.compile(r"\d{4}", re.ASCII)
+UNFINISHED = "copy "  # begins the revision of a database to which another one is being copied
 
 
 def open_store(database: str | Path | None = None, *, create: bool = False) -> Store:
@@ -200,6 +201,8 @@ def _place(store: Store) -> str:
 
 def _mismatch(store: Store, revision: str) -> str:
     place = _place(store)
+    if revision.startswith(UNFINISHED):
+        return f"{place} is an unfinished copy of another database: repeat `judgeboard db copy`, which goes on"
     if not _REVISION.fullmatch(revision):
         return f"{place} belongs to another program (its schema revision is {revision!r}): use another database"
     if revision > HEAD:

@@ -113,6 +113,11 @@ def rows_by_key(
     return {key: by_key[key] for key in keys if key in by_key}
 
 
+def rounded_sum(total: float | None) -> float:
+    """Return a sum of scores without its last digits, which differ with the order in which an engine adds the rows."""
+    return round(float(total or 0), 9)
+
+
 def listed(connection: Connection, ids: Iterable[int]) -> Select[tuple[int]]:
     """Return ids as one parameter, because engines limit the number of parameters."""
     if connection.dialect.name == "sqlite":

@@ -985,7 +985,7 @@ class Setting(Stored, table=True, has_hidden_rows=False, is_shared=True):
 SETTING = table_of(Setting)
 
 
-class Change(Stored, table=True, is_free=True, has_hidden_rows=False):
+class Change(Stored, table=True, is_free=True, has_hidden_rows=False, of_process=True):
     """An answer of which figures may change; triggers write the row in the transaction of the change."""
 
     response_id: int | None = column(
@@ -1041,7 +1041,9 @@ class Job(Row, table=True, has_hidden_rows=False):
 JOB = table_of(Job)
 
 
-class Worker(Row, table=True, is_free=True, has_hidden_rows=False, is_shared=True):
+class Worker(
+    Row, table=True, is_free=True, has_hidden_rows=False, is_shared=True, of_process=True
+):
     """A process that does the work of jobs and rules; it is alive while its heartbeat is recent."""
 
     executor_id: str = column(primary_key=True)
@@ -1131,7 +1133,7 @@ class RunShare(Row, table=True, is_free=True, has_hidden_rows=False):
 RUN_SHARE = table_of(RunShare)
 
 
-class RateLimit(Row, table=True, is_free=True, has_hidden_rows=False):
+class RateLimit(Row, table=True, is_free=True, has_hidden_rows=False, of_process=True):
     """Until when the calls of a model are given away, so that the limits per minute hold in all processes."""
 
     name: str = column(primary_key=True, comment="Host and model.")

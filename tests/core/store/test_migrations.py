@@ -31,6 +31,7 @@ from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
 from judgeboard.store import engine, opening
 from judgeboard.store.alerts import unclosed_events
 from judgeboard.store.api_keys import key_of_token, list_keys, token_hash
+from judgeboard.store.copying import copy_database
 from judgeboard.store.engine import Store, connect
 from judgeboard.store.leases import lease_taken_at
 from judgeboard.store.migrations import HEAD, OLDEST, run
@@ -192,6 +193,17 @@ def test_migrations_and_models_describe_the_same_database(empty: Store) -> None:
     assert {name for kind, name in migrated if kind == "trigger"} >= {
         "guard_judgment_delete"
     } or not empty.is_sqlite
+
+
+def test_a_copied_database_is_the_same_as_a_new_one(empty: Store, tmp_path: Path) -> None:
+    upgrade(empty)
+    new = catalogue(empty)
+    write_to(empty, drop_everything)
+    with closing(open_store(tmp_path / "source.db", create=True)) as source:
+        copy_database(source, empty)
+        assert catalogue(empty) == new
+        copy_database(source, empty)  # into tables without rows, as `db migrate` makes them
+    assert catalogue(empty) == new
 
 
 def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty: Store) -> None:

@@ -11,7 +11,13 @@ from judgeboard.domain import DimensionScore, ResponseKind, RunState
 from judgeboard.errors import NotFound
 from judgeboard.methods.suites.tables import SUITE_CASE, SUITE_RUN, SuiteCase
 from judgeboard.store.judgments import dimension_scores
-from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.statements import (
+    columns_of,
+    insert_or_skip,
+    record_of,
+    rounded_sum,
+    rows_with,
+)
 from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, RUN, VERSION, version_title
 
 
@@ -183,11 +189,11 @@ def score_sums(
     query = select(
         SUITE_CASE.c.suite_run_id,
         func.count(score),
-        func.coalesce(func.sum(score), 0.0),
-        func.coalesce(func.sum(score * score), 0.0),
+        func.sum(score),
+        func.sum(score * score),
     ).where(SUITE_CASE.c.suite_run_id.in_(suite_run_ids))
     rows = connection.execute(query.group_by(SUITE_CASE.c.suite_run_id))
-    return {id_: (n, float(total), float(squares)) for id_, n, total, squares in rows}
+    return {id_: (n, rounded_sum(total), rounded_sum(squares)) for id_, n, total, squares in rows}
 
 
 class StoredAnswer(NamedTuple):

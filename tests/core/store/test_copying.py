@@ -1,0 +1,295 @@
+"""A copy has every row, figure and export of its source on both engines; killed ones go on where they stopped."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, func, insert, or_, select, text, update
+from sqlalchemy.exc import DatabaseError
+
+from judgeboard.cli.app import run
+from judgeboard.domain import RunState
+from judgeboard.errors import BadInput, SchemaMismatch
+from judgeboard.reviews.queues import assign_queue
+from judgeboard.runs.locks import hold_run
+from judgeboard.store import copying
+from judgeboard.store.changes import Changes
+from judgeboard.store.columns import row_of
+from judgeboard.store.copying import copy_database
+from judgeboard.store.engine import Store, connect, database_url
+from judgeboard.store.jobs import record_heartbeat
+from judgeboard.store.metadata import index_metadata, indexed_fields
+from judgeboard.store.opening import current_revision, open_store, upgrade
+from judgeboard.store.reviewers import reviewers_of
+from judgeboard.store.tables import CHANGE, METADATA, QUEUE, RESPONSE, REVIEWER, RUN, WORKER
+from judging_log import address
+from killed_at import count_moments, kill_at
+from released_database import FIGURES, command, load
+from stored_rows import NOW, made_row, read
+
+COPIED = [table for table in METADATA.sorted_tables if not row_of(table).of_process]
+PERSON = {
+    "origin": "import",
+    "name": "Ĵo \N{REPLACEMENT CHARACTER}'\\",
+    "role": "reviewer",
+    "created_at": NOW,
+}
+
+
+def fill_every_table(store: Store, folder: Path) -> None:
+    """Store the log of a released database, and a row in each table that it leaves empty."""
+    folder.mkdir()
+    load(store, "0007", folder)
+    upgrade(store)
+    blind = or_(QUEUE.c.blind_people.is_(True), QUEUE.c.blind_judge.is_(True))
+    for name in read(store, lambda each: each.scalars(select(QUEUE.c.name).where(blind)).all()):
+        people = [
+            each for each in read(store, reviewers_of, "page") if each.name in {"Jon", "Mara"}
+        ]
+        assign_queue(store, name, by="test", add=people)  # it hides no answer from this user
+    index_metadata(store, "tenant")
+    ids: dict[str, int] = {}
+    for table in METADATA.sorted_tables:
+        with store.writing() as connection:
+            if not connection.scalar(select(func.count()).select_from(table)):
+                connection.execute(insert(table), made_row(table, ids, whole=True))
+            if "id" in table.c and table.name != "job":
+                ids[table.name] = connection.scalar(select(func.max(table.c.id)))
+    with store.writing() as connection:  # a row that refers to a later one
+        first, later = (
+            connection.execute(insert(REVIEWER), PERSON | {"origin": origin}).inserted_primary_key
+            for origin in ("import", "page")
+        )
+        connection.execute(
+            update(REVIEWER).where(REVIEWER.c.id == first[0]).values(same_as=later[0])
+        )
+    store.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A database of each engine with rows in every table."""
+    place = (
+        str(tmp_path / "source.db")
+        if request.param == "sqlite"
+        else request.getfixturevalue("empty_postgres")
+    )
+    store = Store(connect(database_url(place), create=True))
+    fill_every_table(store, tmp_path / "released")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def other_engine(source: Store, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """The address of an empty database of the other engine."""
+    return (
+        str(request.getfixturevalue("empty_postgres"))
+        if source.is_sqlite
+        else str(tmp_path / "target.db")
+    )
+
+
+def copy(source: str, target: str) -> dict[str, int]:
+    """Copy as the command does."""
+    with (
+        closing(open_store(source)) as original,
+        closing(Store(connect(database_url(target), create=True))) as copied,
+    ):
+        return copy_database(original, copied)
+
+
+def copy_in_small_batches(source: str, target: str) -> None:
+    copying.AT_ONCE = 100
+    copy(source, target)
+
+
+def stored(store: Store) -> dict[str, list[Any]]:
+    """All rows of the tables that are copied."""
+    with store.reading() as connection:
+        return {
+            table.name: sorted(map(repr, connection.execute(select(table)))) for table in COPIED
+        }
+
+
+def texts_of(place: str) -> dict[str, list[Any]]:
+    """All rows of a SQLite file as the file has them."""
+    with closing(open_store(place)) as store, store.reading() as connection:
+        columns = {
+            table.name: ", ".join(f'"{column.name}"' for column in table.c) for table in COPIED
+        }
+        return {
+            name: sorted(map(repr, connection.execute(text(f'SELECT {listed} FROM "{name}"'))))
+            for name, listed in columns.items()
+        }
+
+
+def shown(database: str, folder: Path) -> dict[str, str]:
+    """What every export and every figure prints."""
+    command("export", "all", "--format", "jsonl", "-o", str(folder), database=database)
+    exported = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.jsonl")}
+    assert exported
+    return exported | {
+        name: command(*words, "--json", database=database) for name, words in FIGURES.items()
+    }
+
+
+def test_a_copy_has_every_row_and_shows_the_same_figures_and_exports(
+    source: Store, other_engine: str, tmp_path: Path
+) -> None:
+    before = stored(source)
+    assert all(before.values()), "each table has rows"
+    counts = copy(address(source), other_engine)
+    assert counts == {name: len(rows) for name, rows in before.items()}
+    with closing(open_store(other_engine)) as target:
+        assert stored(target) == before
+        assert read(target, indexed_fields) == {"tenant"}
+    expected = shown(address(source), tmp_path / "before")
+    assert shown(other_engine, tmp_path / "after") == expected
+
+
+@pytest.mark.postgres
+def test_a_database_comes_back_as_it_was(tmp_path: Path, empty_postgres: str) -> None:
+    first, second, third = (str(tmp_path / f"{name}.db") for name in ("first", "second", "third"))
+    fill_every_table(Store(connect(database_url(first), create=True)), tmp_path / "released")
+    for source, target in ((first, empty_postgres), (empty_postgres, second), (second, third)):
+        copy(source, target)
+    assert texts_of(first) == texts_of(second) == texts_of(third)
+
+
+def test_a_copy_is_used_as_its_source_was(source: Store, other_engine: str) -> None:
+    copy(address(source), other_engine)
+    with closing(open_store(other_engine)) as target:
+        changes = Changes()
+        read(target, changes.new)
+        with target.reading() as connection:
+            assert connection.scalar(select(func.count()).select_from(CHANGE)) == 0
+            answer = connection.execute(select(RESPONSE).order_by(RESPONSE.c.id.desc())).first()
+        assert answer is not None
+        row = answer._asdict() | {"external_id": "new", "query": "What is xylophagous?"}
+        del row["id"]
+        with target.writing() as connection:
+            added = connection.execute(insert(RESPONSE), row).inserted_primary_key
+        assert added == (answer.id + 1,)
+        assert read(target, changes.new) == {answer.id + 1}
+        with pytest.raises(DatabaseError, match="append-only"), target.writing() as connection:
+            connection.execute(delete(RESPONSE))
+        if target.is_sqlite:
+            match = text(
+                "SELECT rowid FROM response_search WHERE response_search MATCH 'xylophagous'"
+            )
+            assert read(target, lambda each: each.scalars(match).all()) == [answer.id + 1]
+        assert upgrade(target) == current_revision(target)
+
+
+def test_a_copy_that_was_killed_goes_on_where_it_stopped(
+    source: Store, other_engine: str, tmp_path: Path
+) -> None:
+    before, place = stored(source), address(source)
+    source.close()
+    scratch = str(tmp_path / "scratch.db")
+    moments = count_moments(copy_in_small_batches, place, scratch)
+    revisions = set()
+    with closing(Store(connect(database_url(other_engine), create=True))) as target:
+        for tenth in (1, 4, 6, 8, 10):
+            killed = kill_at(moments * tenth // 11, copy_in_small_batches, place, other_engine)
+            revision = current_revision(target)
+            revisions.add(revision and revision[:5])
+            if not killed:  # what was left took fewer moments
+                break
+            if revision is not None:
+                with pytest.raises(SchemaMismatch, match="db copy"):  # no server works on it
+                    open_store(other_engine)
+    assert revisions >= {None, "copy "}
+    copy(place, other_engine) if killed else None
+    with closing(open_store(other_engine)) as target:
+        assert stored(target) == before
+
+
+def test_a_target_is_empty_or_an_unfinished_copy_of_the_same_source(
+    source: Store, other_engine: str, tmp_path: Path
+) -> None:
+    place = address(source)
+    with pytest.raises(BadInput, match="the database itself"):
+        copy(place, place)
+    upgrade(target := Store(connect(database_url(other_engine), create=True)))
+    with target.writing() as connection:
+        connection.execute(insert(REVIEWER), PERSON)
+    with pytest.raises(BadInput, match="has rows"):
+        copy(place, other_engine)
+    with target.writing() as connection:
+        connection.execute(delete(REVIEWER))
+    target.close()
+    # Of no rows, the tables of `db migrate` are as good as none.
+    assert copy(place, other_engine)["reviewer"] == 6
+
+    unfinished, other = str(tmp_path / "unfinished.db"), str(tmp_path / "other.db")
+    open_store(other, create=True).close()
+    with closing(Store(connect(database_url(unfinished), create=True))) as third:
+        copying._make_bare_tables(third, copying._mark(source))
+    with pytest.raises(BadInput, match="unfinished copy of another database"):
+        copy(other, unfinished)
+    assert copy(place, unfinished)["reviewer"] == 6
+
+
+def test_a_source_that_changes_meanwhile_is_not_called_copied(
+    source: Store, other_engine: str
+) -> None:
+    def change(done: int, total: int) -> None:
+        if done == total:
+            with source.writing() as connection:
+                connection.execute(update(REVIEWER).where(REVIEWER.c.id == 1).values(name="other"))
+
+    with (
+        closing(Store(connect(database_url(other_engine), create=True))) as target,
+        pytest.raises(BadInput, match="reviewer: row 1 is not as in the source"),
+    ):
+        copy_database(source, target, change)
+    with pytest.raises(SchemaMismatch):
+        open_store(other_engine)
+
+
+def test_nothing_is_copied_while_others_work_on_the_source(
+    source: Store, other_engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["db", "copy", address(source), other_engine]
+    with source.writing() as connection:
+        record_heartbeat(connection, "a-server")
+    assert run(words) == 2
+    assert "stop them first" in capsys.readouterr().err
+    with source.writing() as connection:
+        connection.execute(delete(WORKER))
+        row = {"state": RunState.RUNNING, "finished_at": None, "selected": 3}
+        run_id = connection.scalar(
+            insert(RUN).values(made_row(RUN, {}, whole=True) | row).returning(RUN.c.id)
+        )
+    with hold_run(source, run_id):
+        assert run(words) == 2
+    assert "makes this run" in capsys.readouterr().err
+    with closing(Store(connect(database_url(other_engine), create=True))) as target:
+        assert current_revision(target) is None
+
+
+@pytest.mark.postgres
+def test_the_command_shows_counts_and_no_password(
+    tmp_path: Path, empty_postgres: str, capsys: pytest.CaptureFixture[str], demo: Path
+) -> None:
+    target = database_url(empty_postgres).set(password="a-long-password")
+    place = target.render_as_string(hide_password=False)
+    for _ in range(2):  # the second time, it is an error
+        code = run(["db", "copy", str(demo), place])
+        printed = capsys.readouterr()
+        assert "a-long-password" not in printed.out + printed.err
+    assert code == 2
+    assert "has rows" in printed.err
+
+
+@pytest.mark.postgres
+def test_what_postgresql_cannot_hold_is_named(tmp_path: Path, empty_postgres: str) -> None:
+    place = str(tmp_path / "source.db")
+    with closing(open_store(place, create=True)) as source, source.writing() as connection:
+        connection.execute(insert(REVIEWER), PERSON | {"name": "a\0b"})
+    with pytest.raises(BadInput, match=r"reviewer, after row 0: .*NUL"):
+        copy(place, empty_postgres)

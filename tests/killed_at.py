@@ -1,0 +1,57 @@
+"""Processes that are killed at a chosen moment: before a statement of SQL, a commit, or a change of a folder."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from itertools import count
+from multiprocessing.connection import Connection as Pipe
+from typing import Any
+
+from sqlalchemy import Engine, event
+
+from served import fork_server
+
+_OF_FILES = {"os.rename", "os.remove", "os.link", "os.truncate", "sqlite3.connect"}
+
+
+def count_moments(function: Callable[..., object], *arguments: Any) -> int:
+    """Call a function in a process that ends normally, and return at how many moments it can be killed."""
+    receiving, sending = fork_server().Pipe(duplex=False)
+    assert _ended(None, sending, function, arguments) == 0
+    return int(receiving.recv())
+
+
+def kill_at(moment: int, function: Callable[..., object], *arguments: Any) -> bool:
+    """Call a function in a process that is killed at this moment (from 1 on); False if it ends before."""
+    _receiving, sending = fork_server().Pipe(duplex=False)
+    exit_code = _ended(moment, sending, function, arguments)
+    assert exit_code in {0, -signal.SIGKILL}
+    return exit_code != 0
+
+
+def _ended(
+    moment: int | None, pipe: Pipe, function: Callable[..., object], arguments: tuple[Any, ...]
+) -> int | None:
+    process = fork_server().Process(target=_run, args=(moment, pipe, function, arguments))
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+def _run(
+    moment: int | None, pipe: Pipe, function: Callable[..., object], arguments: tuple[Any, ...]
+) -> None:
+    numbers, last = count(1), 0
+
+    def pass_moment(*_: object, **_options: object) -> None:
+        nonlocal last
+        last = next(numbers)
+        if last == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "before_cursor_execute", pass_moment)
+    event.listen(Engine, "commit", pass_moment)
+    sys.addaudithook(lambda name, _: pass_moment() if name in _OF_FILES else None)
+    function(*arguments)
+    pipe.send(last)
