@@ -1041,9 +1041,7 @@ class Job(Row, table=True, has_hidden_rows=False):
 JOB = table_of(Job)
 
 
-class Worker(
-    Row, table=True, is_free=True, has_hidden_rows=False, is_shared=True, of_process=True
-):
+class Worker(Row, table=True, is_free=True, has_hidden_rows=False, is_shared=True, of_process=True):
     """A process that does the work of jobs and rules; it is alive while its heartbeat is recent."""
 
     executor_id: str = column(primary_key=True)
