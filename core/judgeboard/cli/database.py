@@ -252,10 +252,11 @@ def db_restore(file: Path) -> None:
 def db_copy(source: str, target: str) -> None:
     """Copy the database FROM into the empty database TO.
 
-    For example, this moves a database from SQLite to PostgreSQL or back. FROM and TO are SQLite files or SQLAlchemy URLs. Stop servers and workers first. Everything is
-    copied with its ids, and compared at the end. Left out is what tells what processes do now:
-    workers, rate limits, the entries of the job engine. Jobs that have not ended go on in TO. If
-    the command is interrupted, run it again: it continues where it stopped.
+    For example, this moves a database from SQLite to PostgreSQL or back. FROM and TO are SQLite
+    files or SQLAlchemy URLs. Stop servers and workers first. Everything is copied with its ids, and
+    compared at the end. Left out is what tells what processes do now: workers, rate limits, the
+    entries of the job engine. Jobs that have not ended go on in TO. If the command is interrupted,
+    run it again: it continues where it stopped.
     """
     from judgeboard.runs.locks import refuse_work
     from judgeboard.store.copying import copy_database
