@@ -89,7 +89,7 @@ def mark_answer(store: Store, by: Reviewer, marked_source: str = "log") -> Marke
             (plain, "plain", "log"),
             (marked, "mark", marked_source),
         ):
-            run = _fill(
+            run = insert_row(
                 connection,
                 "run",
                 "plain",
@@ -147,7 +147,7 @@ def _said(
     judgment = _one(
         connection, "judgment", response_id=response_id, judge_version_id=versions["rag"]
     )
-    flag = _fill(
+    flag = insert_row(
         connection,
         "flag",
         prefix,
@@ -162,7 +162,7 @@ def _said(
         params={"at": f"{prefix}-flag-params"},
         state="open",
     )
-    review = _fill(
+    review = insert_row(
         connection,
         "review",
         prefix,
@@ -180,12 +180,14 @@ def _said(
         shown=None,
         seen=["judge"],
     )
-    _fill(connection, "review_score", prefix, review_id=review, value=3, scale="1-5")
+    insert_row(connection, "review_score", prefix, review_id=review, value=3, scale="1-5")
     connection.execute(
         insert(METADATA.tables["review_flag"]).values(review_id=review, flag_id=flag)
     )
-    _fill(connection, "comment", prefix, response_id=response_id, pair_id=None, reviewer_id=by.id)
-    _fill(
+    insert_row(
+        connection, "comment", prefix, response_id=response_id, pair_id=None, reviewer_id=by.id
+    )
+    insert_row(
         connection,
         "event",
         prefix,
@@ -193,7 +195,7 @@ def _said(
         details={"note": f"{prefix}-event-details"},
         kind="decide",
     )
-    _fill(
+    insert_row(
         connection,
         "judgment_review",
         prefix,
@@ -206,7 +208,7 @@ def _said(
         "label": "grounded",
         "run_id": run,
     }
-    _fill(
+    insert_row(
         connection,
         "anchor_judgment",
         prefix,
@@ -246,11 +248,11 @@ def _attempt(
     verdict = Verdict(Status.OK, groundedness=0.9, reasoning=f"{prefix}-attempt-reasoning")
     store_judgments(connection, rag, None, [NewJudgment(attempt, 0, 0, verdict)], NOW)
     judged = _one(connection, "judgment", response_id=attempt, judge_version_id=version_id)
-    _fill(
+    insert_row(
         connection, "generation", prefix, run_id=run_id, subject="s", number=1, response_id=attempt
     )
     for number, of, by in ((0, response_id, judgment), (1, attempt, judged)):
-        _fill(
+        insert_row(
             connection,
             "refinement",
             prefix,
@@ -281,7 +283,7 @@ def _pair(
         kind=ResponseKind.PAIR_SIDE,
     )
     (side,) = store_responses(connection, [other]).new
-    pair = _fill(
+    pair = insert_row(
         connection,
         "pair",
         prefix,
@@ -292,7 +294,7 @@ def _pair(
         options=None,
     )
     for shown in ("ab", "ba"):
-        comparison = _fill(
+        comparison = insert_row(
             connection,
             "comparison",
             prefix,
@@ -301,7 +303,7 @@ def _pair(
             shown=shown,
             condition="plain",
         )
-        _fill(
+        insert_row(
             connection,
             "comparison_score",
             prefix,
@@ -309,8 +311,8 @@ def _pair(
             aspect="overall",
             preference="a",
         )
-    _fill(connection, "sample", prefix, pair_id=pair, judge_version_id=version_id, number=0)
-    review = _fill(
+    insert_row(connection, "sample", prefix, pair_id=pair, judge_version_id=version_id, number=0)
+    review = insert_row(
         connection,
         "review",
         prefix,
@@ -319,7 +321,7 @@ def _pair(
         shown="ab",
         **dict.fromkeys(("stage", "seen", "decision", "label", "why_differs")),
     )
-    _fill(
+    insert_row(
         connection,
         "preference_score",
         prefix,
@@ -329,13 +331,13 @@ def _pair(
         scale=None,
     )
     details = {"review": review, "pair": pair, "said": f"{prefix}-pair-event"}
-    _fill(connection, "event", prefix, kind="prefer", details=details)
+    insert_row(connection, "event", prefix, kind="prefer", details=details)
     return pair
 
 
-def _fill(connection: Connection, name: str, prefix: str, **columns: Any) -> int:
+def insert_row(connection: Connection, table_name: str, prefix: str, **columns: Any) -> Any:
     """Insert a row: other texts get a marker, other columns a value where they need one."""
-    table = METADATA.tables[name]
+    table = METADATA.tables[table_name]
     row: dict[str, Any] = dict(columns)
     for column in table.c:
         if (
@@ -348,13 +350,14 @@ def _fill(connection: Connection, name: str, prefix: str, **columns: Any) -> int
         if column.name == "status":
             row[column.name] = Status.OK.value
         elif isinstance(getattr(column.type, "impl", column.type), String):
-            row[column.name] = f"{prefix}-{name}-{column.name}"
+            row[column.name] = f"{prefix}-{table_name}-{column.name}"
         elif column.name.endswith(("_at", "at")) and not column.nullable:
             row[column.name] = NOW
         elif isinstance(column.type, Integer) and not column.nullable:
             row[column.name] = 1
-    row |= {"request_key": f"{prefix}-{name}-{columns}"} if "request_key" in table.c else {}
-    return int(connection.execute(insert(table).returning(table.c.id), row).scalar_one())
+    row |= {"request_key": f"{prefix}-{table_name}-{columns}"} if "request_key" in table.c else {}
+    key = next(iter(table.primary_key))
+    return connection.execute(insert(table).returning(key), row).scalar_one()
 
 
 def _one(connection: Connection, name: str, **by: Any) -> int:

@@ -304,7 +304,7 @@ def _push_targets(store: "Store", name: str | None) -> Iterator[RuleLine]:
     from judgeboard.store.tables import PushTarget
     from judgeboard.tools.push import next_push, target_state
 
-    with store.reading() as connection:
+    with options.seen(store).reading() as connection:
         living = live_workers(connection)
         targets = list_rules(connection, PushTarget)
     for target in targets:
@@ -343,9 +343,9 @@ _READ: dict[RuleKind, Callable[["Store", str | None], Iterator[RuleLine]]] = {
 
 
 def _show(store: "Store", rule: "Rule", more: Mapping[str, object] | None = None) -> None:
-    """Show a rule that was just stored in full."""
-    (line,) = _READ[rule.kind](store, rule.name)
-    options.show(line.as_json(), [*line.lines, *_worker_lines([line])], more)
+    """Show a rule that was just stored in full, if the user may see it."""
+    for line in _READ[rule.kind](store, rule.name):
+        options.show(line.as_json(), [*line.lines, *_worker_lines([line])], more)
 
 
 def _worker_lines(rules: Iterable[RuleLine]) -> list[str]:

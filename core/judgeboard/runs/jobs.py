@@ -432,19 +432,19 @@ def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
             )
 
 
-def job_progress(store: Store, job_id: str) -> JobProgress:
+def job_progress(store: Readable, job_id: str) -> JobProgress:
     """Return the progress of a job, read from the store only."""
     with store.reading() as connection:
         return _progress(connection, get_job(connection, job_id))
 
 
-def recent_jobs(store: Store) -> list[JobProgress]:
+def recent_jobs(store: Readable) -> list[JobProgress]:
     """Return the latest jobs, newest first."""
     with store.reading() as connection:
         return [_progress(connection, job) for job in list_jobs(connection)]
 
 
-def open_jobs(store: Store) -> list[JobProgress]:
+def open_jobs(store: Readable) -> list[JobProgress]:
     """Return the jobs that are not finished, newest first."""
     with store.reading() as connection:
         return [_progress(connection, job) for job in reversed(unfinished_jobs(connection))]

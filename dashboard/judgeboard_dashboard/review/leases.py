@@ -13,7 +13,7 @@ from judgeboard.reviews.queues import schema_of_queue
 from judgeboard.reviews.shown import PairText, pair_texts
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.hidden_rows import Seen, read_as
+from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.leases import count_items_for
 from judgeboard.store.queues import queue_by_id, queue_named
@@ -233,12 +233,14 @@ class QueueSession:
 
 def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
     """Start to review a queue."""
-    with Seen(store, reviewer.id).reading() as connection:
+    with store.reading() as connection:
+        read_as(connection, reviewer.id)
         queue = queue_named(connection, name)
         schema = schema_of_queue(connection, queue)
     work = QueueSession(store, queue, reviewer, schema=schema)
     work.lease_items(1)  # stores training items, which the count needs
     with store.reading() as connection:
+        read_as(connection, reviewer.id)
         work.total, work.done = count_items_for(connection, queue.id, reviewer.id)
     return work
 

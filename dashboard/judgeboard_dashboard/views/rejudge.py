@@ -24,6 +24,7 @@ from judgeboard_dashboard.session import (
     problem,
     reading,
     saving,
+    seen,
     stacking_columns,
     store,
 )
@@ -76,9 +77,9 @@ def rejudge() -> None:
         try:
             # The job in the address, otherwise the newest unfinished job.
             job = (
-                next(iter(open_jobs(store())), None)
+                next(iter(open_jobs(seen())), None)
                 if address.job is None
-                else job_progress(store(), address.job)
+                else job_progress(seen(), address.job)
             )
         except NotFound:
             problem("This job does not exist.")
@@ -138,7 +139,7 @@ def _job_panel(job: JobProgress) -> None:
 
     @st.fragment(run_every=repaint)
     def panel() -> None:
-        now = job_progress(store(), job.id)
+        now = job_progress(seen(), job.id)
         if now.finished and not job.finished:
             st.rerun()
         _panel(now)

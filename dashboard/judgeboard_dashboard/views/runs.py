@@ -22,7 +22,7 @@ from judgeboard.store.runs import (
 from judgeboard.store.tables import Run
 from judgeboard.text import money
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import in_row, page, read, reading, store
+from judgeboard_dashboard.session import in_row, page, read, reading, seen
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.long_work import SILENT
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
@@ -119,7 +119,7 @@ def runs() -> None:
     lines = _lines(MOST)
     # The jobs that have not ended, and those that could not start since the newest run began.
     newest_start = max((line.run.started_at for line in lines), default=None)
-    for job in recent_jobs(store()):
+    for job in recent_jobs(seen()):
         failed = (
             job.state == "failed"
             and job.run_id is None

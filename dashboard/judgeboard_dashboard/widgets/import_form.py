@@ -161,8 +161,7 @@ def _latest() -> None:
 def _undo() -> None:
     """Show what the last undo withdrew, and the imports that can be undone."""
     confirmation("imports")
-    with store().reading() as connection:
-        batches = {batch.id: batch for batch in list_batches(connection) if batch.undone_at is None}
+    batches = {batch.id: batch for batch in read(list_batches) if batch.undone_at is None}
     if not batches:
         return
     with st.popover("Undo an import", icon=":material/undo:"):

@@ -402,7 +402,7 @@ def judge_in_job(
     ``command`` does the same in a terminal, for a version that a job cannot use.
     """
     job = next(
-        (each for each in open_jobs(store()) if (each.mode, each.where) == (mode, where)), None
+        (each for each in open_jobs(seen()) if (each.mode, each.where) == (mode, where)), None
     )
     if job is not None:
         with in_row():

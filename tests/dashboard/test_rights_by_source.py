@@ -1,0 +1,240 @@
+"""Nothing of another source is sent to a person with limited sources, nor to a key for one source.
+
+The lists of pages, endpoints, exports and commands are made from the code: a new one is covered, or
+a test fails until it is.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+import judgeboard
+from cli_commands import command_examples
+from judgeboard.cli import options
+from judgeboard.cli.app import root, run
+from judgeboard.people.roster import link_person, seen_by_user
+from judgeboard.receiving.http import HttpTransport
+from judgeboard.receiving.keys import create_key
+from judgeboard.receiving.receiver import Receiver
+from judgeboard.reports.datasets import shapes, write_dataset
+from judgeboard.store.engine import Store
+from judgeboard.store.export import export_tables, exports
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.ratings_table import RATINGS, ratings_table
+from judgeboard_dashboard.app import FIRST, PAGES
+from page_session import page_session
+from sent_traces import receiving
+from served import serving
+from two_sources import MARKED, MARKERS, TwoSources, two_sources
+
+
+def markers(sent: bytes) -> set[str]:
+    return set(MARKERS.findall(sent.decode("utf-8", "replace")))
+
+
+def addresses(case: TwoSources) -> list[str]:
+    """Every page, and addresses made by hand that ask for the other source in every way that a page shows rows."""
+    marked, rag = case.marked, case.marked.versions["rag"]
+    views = [view for tabs in PAGES.values() for view in tabs if view != FIRST]
+    by_hand = [
+        f"item?flag={marked.flag_id}",
+        f"item?response={marked.response_id}",
+        f"item?response={marked.attempt_id}",
+        "item?queue=mark-queue",
+        "item?queue=mark-mixed",
+        "item?queue=mine",
+        f"open_flags?source={MARKED}&id=marked",
+        f"responses?source={MARKED}",
+        "responses?id=marked&all=1",
+        "responses?text=answer+of+marked",
+        "responses?metadata.written_by=mark-extra",
+        f"agreement?version={rag}&grade=groundedness&tables=true",
+        "agreement?people=Ada&grade=Quality",
+        f"trends?show=low_share&by=day&tables=true&source={MARKED}",
+        f"runs?run={marked.run_id}",
+        f"pairs?pair={marked.pair_id}",
+        f"rejudge?response={marked.response_id}",
+        f"verdicts?run={marked.run_id}",
+        "queues?queue=mark-queue",
+        "problems?issue=1",
+        "conflicts?conflict=1",
+        f"judges?version={rag}&tables=true",
+        f"self_reference?item={marked.pair_id}",
+    ]
+    return ["/", *(f"/{each}" for each in (*views, *by_hand))]
+
+
+def tour(url: str, reviewer: str, places: list[str]) -> dict[str, set[str]]:
+    """The markers that are sent to a reviewer, by address, with all files that the pages offer."""
+    with page_session(url, {"judgeboard_reviewer": reviewer}) as session:
+        for address in places:
+            session.open(address)
+    asked = {address: b" ".join(sent) for address, sent in session.sent.items()}
+    # What the address itself says comes back, for example in the field of a filter.
+    return {
+        address: found
+        for address, sent in asked.items()
+        if (found := {each for each in markers(sent) if each not in address})
+    }
+
+
+def test_no_page_and_no_download_has_anything_of_another_source(
+    new_store: Callable[[], Store],
+) -> None:
+    case = two_sources(new_store())
+    places = addresses(case)
+    with serving(str(case.store.engine.url.database)) as url:
+        assert tour(url, "Mara", places) == {}
+        telling = tour(url, "Ada", places)
+    # Ada, who sees all sources, is told of the other one on most pages.
+    assert len({address.partition("?")[0] for address in telling}) > len(PAGES)
+
+
+@pytest.fixture
+def case(sqlite_store: Store) -> TwoSources:
+    return two_sources(sqlite_store)
+
+
+def test_no_export_has_anything_of_another_source(case: TwoSources) -> None:
+    with case.store.reading() as connection:
+        ratings = ratings_table(get_version(connection, case.marked.versions["rag"]))
+    known = {**exports(), RATINGS: ratings}
+    everything: set[str] = set()
+    for name in known:
+        mine, whole = BytesIO(), BytesIO()
+        export_tables(case.store, {name: mine}, viewer=case.mara.id, known=known)
+        export_tables(case.store, {name: whole}, known=known)
+        assert markers(mine.getvalue()) == set(), name
+        everything |= markers(whole.getvalue())
+    assert len(everything) > 30
+    for shape in shapes():
+        file = BytesIO()
+        write_dataset(Seen(case.store, case.mara.id), shape, file)
+        assert markers(file.getvalue()) == set(), shape
+
+
+# How each endpoint that replies with rows is asked for the other source.
+READS = {
+    "/api/responses/{id}": ("marked", "mark-id-1", "marked?source=log", f"marked?source={MARKED}"),
+    "/api/flags": ("", "?limit=1000", f"?source={MARKED}", "?state=confirmed"),
+}
+# These store what they are sent, and reply with counts of it. A review is tested below.
+TAKES = {"POST"}
+
+
+def test_a_key_for_one_source_reads_nothing_of_another(case: TwoSources) -> None:
+    endpoints = HttpTransport(Receiver(lambda: case.store)).endpoints()
+    assert {each.path for each in endpoints if each.method not in TAKES} == READS.keys()
+    tokens = {
+        source: create_key(
+            case.store, f"key-{source}", scopes=("read", "review"), source=source, by="test"
+        )
+        for source in ("log", None)
+    }
+    review = {"reviewer": "Mara", "flag": case.marked.flag_id, "decision": "confirm"}
+    told: dict[str | None, set[str]] = {source: set() for source in tokens}
+    with receiving(case.store) as http:
+        for source, token in tokens.items():
+            headers = {"authorization": f"Bearer {token}"}
+            for path, asks in READS.items():
+                for ask in asks:
+                    reply = http.get(path.replace("{id}", "") + ask, headers=headers)
+                    found = markers(reply.content)
+                    told[source] |= {each for each in found if each not in ask}
+            for subject in (
+                {"flag": case.marked.flag_id},
+                {"response": "marked", "decision": None},
+                {"lease": "1.x"},
+            ):
+                sent = {key: value for key, value in (review | subject).items() if value}
+                sent = sent if "flag" in subject else {k: v for k, v in sent.items() if k != "flag"}
+                if source is not None:
+                    assert http.post("/api/reviews", json=sent, headers=headers).status_code == 404
+    assert told["log"] == set()
+    assert len(told[None]) > 10
+
+
+def seen_in_source() -> set[str]:
+    """The functions of commands that read what the user of the terminal may see."""
+    functions = set()
+    for path in Path(str(judgeboard.__file__)).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and any(
+                isinstance(node, ast.Attribute)
+                and node.attr == "seen"
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "options"
+                for node in ast.walk(function)
+            ):
+                functions.add(function.name)
+    return functions
+
+
+# They go on until somebody ends them, ask other machines, or make a database of their own.
+NOT_RUN = ("serve", "worker", "quickstart", "sources receive", "pull", "push ", "db restore", "mcp")
+# Commands whose examples end before they read: how they are given instead.
+GIVEN = (
+    "agreement --judge-version rag --by query_type",
+    "compare versions rag nli",
+    "compare judges rag nli",
+    "compare pairs --recorded",
+    "compare ssr --recorded --judge-version two",
+    "test repeats --judge-version rag",
+    "flags checks",
+    "suite show 1",
+    "export all -o exported",
+    "export reviews -o - --format csv",
+    "export --as dpo -o dataset.jsonl",
+    "push",
+    "db events",
+    "doctor",
+)
+
+
+def test_no_command_prints_anything_of_another_source(
+    case: TwoSources,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "terminal"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    link_person(case.store, options.actor(), "Mara", "lead")
+    reading: list[str] = []
+
+    def seen(store: Store) -> Seen:
+        reading.append(inspect.stack()[1].function)
+        return seen_by_user(store, options.actor(), print)
+
+    monkeypatch.setattr(options, "seen", seen)
+    database = ["--db", str(case.store.engine.url.database)]
+    leaks, reached = {}, set()
+    for words in [*command_examples(root), *map(str.split, GIVEN)]:
+        if " ".join(words).startswith(NOT_RUN):
+            continue
+        reading.clear()
+        run([*words, *database])
+        output = capsys.readouterr()
+        reached |= set(reading)
+        print(
+            code,
+            words,
+            reading,
+            output.err[:150].replace("\n", " "),
+            file=open("/tmp/cmds.txt", "a"),
+        )
+        files = [each for each in folder.rglob("*") if each.is_file()]
+        sent = [output.out.encode(), output.err.encode(), *(each.read_bytes() for each in files)]
+        if reading and (found := markers(b" ".join(sent))):
+            leaks[" ".join(words)] = found
+        for each in files:
+            each.unlink()
+    assert leaks == {}
+    assert seen_in_source() - reached == set()
