@@ -48,7 +48,7 @@ def two_sources(store: Store) -> TwoSources:
         options = new_queue(name, where, order=QueueOrder.OLDEST, flagged_only=False, max_items=50)
         create_queue(store, options, by=ada)
     queue = new_queue("mine", RowFilter(sources=MINE), order=QueueOrder.OLDEST, max_items=50)
-    create_queue(store, queue, by=ada)
+    create_queue(store, queue, by=ada, assigned=(mara, ada))
     comment_id = comment(
         store,
         reviewer=ada,
@@ -66,7 +66,7 @@ _CHECKED = {
     "alert_delivery": {"state": "sent"},
     "alert_rule": {"condition": "open_flags"},
     "issue": {"filter": RowFilter()},
-    "job": {"id": "mark-job", "kind": "mark-kind"},
+    "job": {"id": "mark-job", "kind": "mark-kind", "filter": {"mark-json": {}}},
     "judging_rule": {"filter": RowFilter()},
     "pull": {"tool": "mark-tool", "project": "mark-project"},
     "push_target": {"every_s": 60.0},
