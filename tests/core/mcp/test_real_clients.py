@@ -1,0 +1,201 @@
+"""The client of the SDK talks to a real process over stdio, and to the real server over HTTP."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from mcp.client import Client
+
+from agent_client import COMMAND, data_of, error_of, over_http, over_stdio, with_client
+from judgeboard.mcp.tables import MACHINE_DRAFT
+from judgeboard.mcp.tools import TOOLS
+from judgeboard.receiving.keys import create_key
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
+from judgeboard.store.tables import EVENT
+from queue_case import queue_case
+from sent_traces import receiving
+from served import serving
+from stored_rows import row_count, rows_of
+
+MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+ACCEPT = {"accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture
+def database(sqlite_store: Store) -> str:
+    queue_case(sqlite_store).flagged(0.1, 0.2, 0.9)
+    return str(sqlite_store.engine.url.database)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_an_agent_reads_and_drafts_over_stdio(
+    database: str, sqlite_store: Store, tmp_path: Path, mode: str
+) -> None:
+    async def use(client: Client) -> None:
+        assert {each.name for each in (await client.list_tools()).tools} == {*TOOLS}
+        for tool in (await client.list_tools()).tools:
+            assert "Example: {" in (tool.description or "")
+            assert tool.annotations is not None
+            assert tool.annotations.read_only_hint is (TOOLS[tool.name].scope == "read")
+            assert tool.input_schema["additionalProperties"] is False
+        assert data_of(await client.call_tool("search_answers", {}))["total"] == 3
+        # Calls at the same time.
+        results: list[Any] = []
+
+        async def draft(number: int) -> None:
+            arguments = {"answer": str(number % 3 + 1), "review": {"quality": 1}}
+            results.append(data_of(await client.call_tool("draft_review", arguments)))
+
+        async with anyio.create_task_group() as group:
+            for number in range(12):
+                group.start_soon(draft, number)
+        assert len({each["draft"] for each in results}) == 12
+        error_of(await client.call_tool("open_answer", {"answer": "nobody"}))
+        assert data_of(await client.call_tool("list_flags", {}))["total"] == 2
+
+    with_client(over_stdio(database, tmp_path, mode), use)
+    assert row_count(sqlite_store, MACHINE_DRAFT) == 12
+
+
+def test_a_killed_process_leaves_whole_drafts(database: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", COMMAND, "mcp", "--db", database]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, env=environment
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(
+            b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
+            b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'
+        )
+        process.stdin.flush()
+        assert b'"tools"' in process.stdout.readline()
+        call = (
+            b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"draft_review",'
+            b'"arguments":{"answer":"1","review":{"quality":1}}}}\n'
+        )
+        for number in range(1, 40):
+            process.stdin.write(call % number)
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+    store = open_store(database)
+    drafts = rows_of(store, MACHINE_DRAFT)
+    events = [each for each in rows_of(store, EVENT) if each["kind"] == "draft"]
+    assert [each["id"] for each in drafts] == [each["details"]["draft"] for each in events]
+    assert drafts
+    store.close()
+
+
+def test_stdout_of_the_process_has_nothing_but_messages(database: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", COMMAND, "mcp", "--db", database]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run(
+        command, input=b"no JSON\n", capture_output=True, cwd=tmp_path, env=environment, check=False
+    )
+    assert all(line.startswith(b"{") for line in ran.stdout.splitlines())
+
+
+def test_an_agent_uses_the_server_over_http_with_the_rights_of_its_key(
+    database: str, sqlite_store: Store
+) -> None:
+    tokens = {
+        name: create_key(sqlite_store, name, scopes=scopes, by="test", **options)
+        for name, scopes, options in (
+            ("reader", ("read",), {}),
+            ("drafter", ("read", "draft"), {}),
+            ("sender", ("ingest", "review"), {}),
+            ("other", ("read", "draft"), {"source": "shop"}),
+        )
+    }
+
+    async def read(client: Client) -> Any:
+        found = await client.call_tool("search_answers", {})
+        drafted = await client.call_tool(
+            "draft_review", {"answer": "a0", "review": {"note": "from an agent"}}
+        )
+        return data_of(found)["total"], drafted
+
+    with serving(database) as url:
+        total, drafted = with_client(over_http(url, tokens["reader"]), read)
+        assert total == 3
+        assert "draft" in error_of(drafted)
+        for mode in ("auto", "legacy"):
+            total, drafted = with_client(over_http(url, tokens["drafter"], mode), read)
+            assert (total, data_of(drafted)["state"]) == (3, "waiting")
+        total, drafted = with_client(over_http(url, tokens["other"]), read)
+        assert total == 0
+        assert "No answer" in error_of(drafted)
+        for token in (tokens["sender"], "jb_guessed", None):
+            headers = {} if token is None else {"authorization": f"Bearer {token}"}
+            reply = httpx.post(f"{url}/mcp", json=MESSAGE, headers=headers | ACCEPT)
+            assert reply.status_code == (403 if token == tokens["sender"] else 401)
+        own = ACCEPT | {"authorization": f"Bearer {tokens['reader']}"}
+        assert httpx.get(f"{url}/mcp", headers=own).status_code == 405
+    assert {each["by"] for each in rows_of(sqlite_store, MACHINE_DRAFT)} == {"key:drafter"}
+
+
+def test_pages_of_other_sites_and_other_hosts_are_refused(sqlite_store: Store) -> None:
+    queue_case(sqlite_store).flagged(0.1)
+    with receiving(sqlite_store) as http:
+        assert http.post("/mcp", json=MESSAGE, headers=ACCEPT).status_code == 200
+        for headers in (
+            {"origin": "http://evil.example"},
+            {"origin": "null"},
+            {"host": "evil.example"},
+            {"host": "evil.example", "origin": "http://evil.example"},
+            {"x-forwarded-for": "203.0.113.9"},
+        ):
+            reply = http.post("/mcp", json=MESSAGE, headers=ACCEPT | headers)
+            assert reply.status_code in {401, 403}, headers
+        token = create_key(sqlite_store, "k", scopes=("read",), by="test")
+        own = ACCEPT | {"authorization": f"Bearer {token}"}
+        assert http.post("/mcp", json=MESSAGE, headers=own).status_code == 200
+        foreign = http.post("/mcp", json=MESSAGE, headers=own | {"origin": "http://evil.example"})
+        assert foreign.status_code == 403
+
+
+def test_the_limits_of_a_key_hold_for_the_tools(sqlite_store: Store) -> None:
+    slow = create_key(sqlite_store, "slow", scopes=("read",), requests_per_second=0.01, by="test")
+    small = create_key(sqlite_store, "small", scopes=("read",), max_body_mb=0.001, by="test")
+    with receiving(sqlite_store, "203.0.113.9") as http:
+
+        def send(token: str, **message: Any) -> httpx.Response:
+            headers = ACCEPT | {"authorization": f"Bearer {token}"}
+            return http.post("/mcp", json=MESSAGE | message, headers=headers)
+
+        assert [send(slow).status_code for _ in range(3)] == [200, 429, 429]
+        assert send(small).status_code == 200
+        assert send(small, params={"cursor": "x" * 5_000}).status_code == 413
+        bodies: list[bytes] = [b"", b"[]", b"null", b"{", b'{"jsonrpc": 1}', b"[" * 10_000]
+        token = create_key(sqlite_store, "k", scopes=("read",), by="test")
+        for body in bodies:
+            headers = ACCEPT | {
+                "authorization": f"Bearer {token}",
+                "content-type": "application/json",
+            }
+            assert http.post("/mcp", content=body, headers=headers).status_code < 500, body
+
+
+def test_a_client_that_goes_away_does_not_hold_the_server(database: str) -> None:
+    message = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_stats","arguments":{}}}'
+    head = (
+        b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        b"accept: application/json, text/event-stream\r\ncontent-length: %d\r\n\r\n"
+    ) % len(message)
+    with serving(database) as url:
+        port = int(url.rpartition(":")[2])
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(head + message)
+        reply = httpx.post(f"{url}/mcp", json=MESSAGE, headers=ACCEPT, timeout=30)
+        assert reply.status_code == 200
