@@ -68,6 +68,13 @@ class RunRequest(BaseModel):
     where: dict[str, Any]
     mode: Literal["plain", "all", "failed"]
     max_cost: float | None
+    estimated: str = ""
+
+    @property
+    def words(self) -> str:
+        """The run with its estimate, for the person who confirms it."""
+        limit = "" if self.max_cost is None else f" The run stops at a cost of {self.max_cost:g}."
+        return f"{self.estimated}. Answers: {describe(self.filter)}. Mode: {self.mode}.{limit}"
 
     @property
     def filter(self) -> RowFilter:
@@ -177,8 +184,7 @@ def draft_words(draft: MachineDraft) -> str:
                 f"{mode.name}: {mode.description or 'no description'}" for mode in drafted.modes
             )
         case RunRequest() as run:
-            limit = "" if run.max_cost is None else f", up to a cost of {run.max_cost:g}"
-            return f"{run.judge} on {describe(run.filter)} (mode {run.mode}){limit}"
+            return run.words
         case _:
             return "deleted with the texts of its answer"
 

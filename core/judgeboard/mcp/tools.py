@@ -366,15 +366,8 @@ def draft_failure_modes(
     )
 
 
-class Estimated(NamedTuple):
-    """A run that was estimated for an agent, in words, and what starts it."""
-
-    actor: str
-    request: RunRequest
-    words: str
-
-
-_ESTIMATES: dict[str, Estimated] = {}
+_ESTIMATES: dict[tuple[str, str], RunRequest] = {}
+"""The runs that were estimated and not started, by the agent and the token."""
 
 
 @_tool(judge="rag v3", where=["from=2026-03-01"], max_cost=2.0)
@@ -408,19 +401,17 @@ def estimate_run(
         max_cost=max_cost,
     )
     estimate = request.estimate(caller.store)
+    words = f"{counted(estimate.calls, 'call')} of {judge}, {estimate.cost_words}"
     if max_cost is None:
         if estimate.cost_micro is None:
-            raise BadInput(f"{estimate.cost_words}: give max_cost")
-        cost = estimate.cost_micro / 1_000_000 * ABOVE_ESTIMATE
-        request = request.model_copy(update={"max_cost": cost or None})
-    words = f"{counted(estimate.calls, 'call')} of {judge}, {estimate.cost_words}"
-    if request.max_cost is not None:
-        words += f"; the run stops at a cost of {request.max_cost:g}"
+            raise BadInput(f"{words}: give max_cost")
+        max_cost = estimate.cost_micro / 1_000_000 * ABOVE_ESTIMATE or None
     token = secrets.token_urlsafe(16)
     while len(_ESTIMATES) >= MOST_ESTIMATES:
         _ESTIMATES.pop(next(iter(_ESTIMATES)), None)
-    _ESTIMATES[token] = Estimated(caller.actor, request, words)
-    return {"estimate": estimate, "in_words": words, "max_cost": request.max_cost, "token": token}
+    request = request.model_copy(update={"max_cost": max_cost, "estimated": words})
+    _ESTIMATES[caller.actor, token] = request
+    return {"estimate": estimate, "in_words": request.words, "max_cost": max_cost, "token": token}
 
 
 class Confirmation(BaseModel):
@@ -429,23 +420,23 @@ class Confirmation(BaseModel):
     start: bool = Field(description="Start this run")
 
 
-def _estimated(token: str) -> Estimated:
-    estimated = _ESTIMATES.get(token)
-    if estimated is None or estimated.actor != CALLER.get().actor:
+def _estimated(token: str) -> RunRequest:
+    request = _ESTIMATES.get((CALLER.get().actor, token))
+    if request is None:
         raise ToolError("this token is not known, or its run was started: call estimate_run again")
-    return estimated
+    return request
 
 
 def _confirmation(token: str, ctx: Context) -> Elicit[Confirmation] | Confirmation | None:
     """Ask the person at the terminal, if their client can. None: a person must confirm elsewhere."""
-    caller, estimated = CALLER.get(), _estimated(token)
+    caller, request = CALLER.get(), _estimated(token)
     if JUDGE in caller.scopes:
         return Confirmation(start=True)
     capabilities = ctx.client_capabilities
     asks = capabilities.elicitation if capabilities is not None else None
     # An empty capability is that of a form.
     if caller.sender is None and asks is not None and (asks.form or asks.url is None):
-        return Elicit(f"Start this run? {estimated.words}", Confirmation)
+        return Elicit(f"Start this run? {request.words}", Confirmation)
     return None
 
 
@@ -463,11 +454,11 @@ def start_run(
     answer = confirmation.data if isinstance(confirmation, AcceptedElicitation) else declined
     if answer is not None and not answer.start:
         raise NotAllowed("the person declined: the run was not started")
-    estimated = _estimated(token)
-    _ESTIMATES.pop(token, None)
+    request = _estimated(token)
+    _ESTIMATES.pop((caller.actor, token), None)
     if answer is None:
-        return _drafted(DraftKind.RUN, estimated.request, "the page Review, tab Drafts")
-    return {"state": "started", "job": estimated.request.start(caller.store, caller.actor)}
+        return _drafted(DraftKind.RUN, request, "the page Review, tab Drafts")
+    return {"state": "started", "job": request.start(caller.store, caller.actor)}
 
 
 @_tool(file="export.csv", mapping={"Frage": "query", "Antwort": "answer"})

@@ -38,7 +38,7 @@ def show_draft(
     with st.container(border=True, key=f"machine_draft_{draft.id}"):
         show_div(
             "jb-cap",
-            tag("b", f"Machine’s draft {draft.id}: {noun}"),
+            tag("b", f"Machine draft {draft.id}: {noun}"),
             f" by {draft.by}, {when(draft.at)}. It counts nowhere until a person confirms it.",
         )
         show_div("jb-raw", draft_words(draft))
@@ -71,7 +71,7 @@ class DraftsSection:
 
     def link(self) -> Html | None:
         """Return the link from the answer to its drafts, None if there are none."""
-        words = f"{count(len(self.drafts), 'machine’s draft')}"
+        words = f"{count(len(self.drafts), 'machine draft')}"
         return tag("a", words, href="#machine-drafts") if self.drafts else None
 
     def show(self, actions: Actions) -> None:
@@ -91,6 +91,6 @@ class DraftsSection:
             safely(actions.session, actions.reviewer, act)
 
         if self.drafts:
-            show_div("jb-label", "Drafts of machines", id="machine-drafts")
+            show_div("jb-label", "Machine drafts", id="machine-drafts")
         for draft in self.drafts:
             show_draft(draft, decide, Action.REVIEW)
