@@ -1,5 +1,6 @@
 """The route /mcp of the server: the tools over HTTP, with the keys, limits and events of all routes."""
 
+from asyncio import Semaphore
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 PATH = "/mcp"
+AT_ONCE = 4  # calls, each of which may compute figures: pages and senders need threads too
 
 
 def endpoints(receiver: Receiver) -> Sequence[Endpoint]:
     """Return the endpoints of the tools; none without the extra ``mcp``."""
     if find_spec("mcp") is None:
         return ()
-    call = partial(_call, receiver)
+    call = partial(_call, receiver, Semaphore(AT_ONCE))
     return (
         Endpoint(PATH, "Use the tools of agents (MCP)", "A JSON-RPC message", call, scope=READ),
         Endpoint(PATH, "No stream: each reply is JSON", "Nothing", _no_stream, "GET", READ),
@@ -37,7 +39,9 @@ async def _no_stream(_delivery: Delivery, _request: Request) -> Reply:
     return Reply(status_code=405, headers={"allow": "POST"})
 
 
-async def _call(receiver: Receiver, delivery: Delivery, request: Request) -> Reply:
+async def _call(
+    receiver: Receiver, turns: Semaphore, delivery: Delivery, request: Request
+) -> Reply:
     """Hand a message to the server of the SDK, which keeps nothing between requests, and return its reply."""
     if not from_own_page(request.headers, request.scope["scheme"]):
         raise Refused(403, "a page of another server may not use the tools", delivery.sender.name)
@@ -59,7 +63,7 @@ async def _call(receiver: Receiver, delivery: Delivery, request: Request) -> Rep
 
     server.streamable_http_app(stateless_http=True, json_response=True, host="")
     manager = server.session_manager
-    async with manager.run():
+    async with turns, manager.run():
         await manager.handle_request(request.scope, receive, send)
     reply.body = bytes(content)
     return reply

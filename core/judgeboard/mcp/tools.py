@@ -401,6 +401,7 @@ def estimate_run(
         max_cost=max_cost,
     )
     estimate = request.estimate(caller.store)
+    judge = estimate.version_title or judge  # a newer version is another run
     words = f"{counted(estimate.calls, 'call')} of {judge}, {estimate.cost_words}"
     if max_cost is None:
         if estimate.cost_micro is None:
@@ -409,7 +410,7 @@ def estimate_run(
     token = secrets.token_urlsafe(16)
     while len(_ESTIMATES) >= MOST_ESTIMATES:
         _ESTIMATES.pop(next(iter(_ESTIMATES)), None)
-    request = request.model_copy(update={"max_cost": max_cost, "estimated": words})
+    request = request.model_copy(update={"judge": judge, "max_cost": max_cost, "estimated": words})
     _ESTIMATES[caller.actor, token] = request
     return {"estimate": estimate, "in_words": request.words, "max_cost": max_cost, "token": token}
 
@@ -511,7 +512,7 @@ def propose_mapping(
         return {
             "mapping": mapped,
             "unclear": None if mapped is None or mapped.is_certain else mapped.unclear,
-            "export": None if reading.export is None else type(reading.export).__name__,
+            "export": None if reading.export is None else reading.export.title,
             "rows_read": len(records),
             "rejected": [each for each in records if isinstance(each, Rejected)][:10],
             "command": shlex.join(["judgeboard", "import", file or "FILE", *options]),

@@ -119,6 +119,9 @@ def test_an_agent_uses_the_server_over_http_with_the_rights_of_its_key(
     }
 
     async def read(client: Client) -> Any:
+        async with anyio.create_task_group() as group:  # more than are answered at a time
+            for _ in range(10):
+                group.start_soon(client.call_tool, "read_stats", {})
         found = await client.call_tool("search_answers", {})
         drafted = await client.call_tool(
             "draft_review", {"answer": "a0", "review": {"note": "from an agent"}}
