@@ -48,6 +48,7 @@ from judgeboard.store.pairs import store_pairs
 from judgeboard.store.queues import new_queue
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard_dashboard.sign_in import own_cookie
 
 NAME = "Tess"
 READ = 0.8  # seconds; nobody decides on an item sooner
@@ -126,7 +127,9 @@ def main() -> int:
         browser = launch(playwright)
         with serving(serve) as url:
             context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
-            context.add_cookies([{"name": "judgeboard_reviewer", "value": NAME, "url": url}])
+            context.add_cookies(
+                [{"name": own_cookie("judgeboard_reviewer", url), "value": NAME, "url": url}]
+            )
             page = context.new_page()
             for name in names:
                 begun = time.perf_counter()

@@ -27,6 +27,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.opening import open_store
 from judgeboard.store.queues import new_queue
+from judgeboard_dashboard.sign_in import own_cookie
 
 LIMIT_MS = 300
 REST_MS = 1_000  # somebody reads: nothing is decided on an item that just appeared
@@ -119,7 +120,9 @@ def make_queue(database: str, rows: int, *, blind: bool) -> str:
 def opened(browser: Browser, url: str, address: str, name: str = "Mara") -> Page:
     """Open a page as a reviewer; it measures from its start."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
-    context.add_cookies([{"name": "judgeboard_reviewer", "value": name, "url": url}])
+    context.add_cookies(
+        [{"name": own_cookie("judgeboard_reviewer", url), "value": name, "url": url}]
+    )
     context.add_init_script(
         f"({MEASURE})()"
     )  # before the scripts of the page: they keep keys from those after them

@@ -57,6 +57,7 @@ from sqlalchemy import text
 
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
+from judgeboard_dashboard.sign_in import own_cookie
 
 QUEUE, REVIEWERS, LEAD = "walk", ("Ann", "Ben"), "Lea"
 DIFFER = 0.2  # share of the answers on which the second reviewer differs
@@ -149,7 +150,8 @@ class Clicks:
             viewport={"width": 1440, "height": 900}, base_url=self.url
         )
         if person is not None:
-            context.add_cookies([{"name": "judgeboard_reviewer", "value": person, "url": self.url}])
+            name = own_cookie("judgeboard_reviewer", self.url)
+            context.add_cookies([{"name": name, "value": person, "url": self.url}])
         page = context.new_page()
         page.goto("/")
         return page

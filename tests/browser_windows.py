@@ -4,6 +4,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from judgeboard_dashboard.sign_in import own_cookie
+
 _OPEN: list[BrowserContext] = []
 
 
@@ -71,7 +73,13 @@ class Reviewers:
         self.taken.append(window)
         if name:
             window.add_cookies(
-                [{"name": "judgeboard_reviewer", "value": name, "url": self.windows.url}]
+                [
+                    {
+                        "name": own_cookie("judgeboard_reviewer", self.windows.url),
+                        "value": name,
+                        "url": self.windows.url,
+                    }
+                ]
             )
         page = window.new_page()
         page.set_viewport_size({"width": width, "height": height})

@@ -4,7 +4,7 @@ A browser is sent the same, and takes ten times as long to draw it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -76,17 +76,20 @@ class PageSession:
 
 
 @contextmanager
-def page_session(url: str, cookies: Mapping[str, str]) -> Iterator[PageSession]:
-    """Begin a session of a browser with these cookies."""
+def page_session(
+    url: str, cookies: Mapping[str, str], headers: Sequence[tuple[str, str]] = ()
+) -> Iterator[PageSession]:
+    """Begin a session of a browser with these cookies and further headers."""
     with connect(
         f"{url.replace('http', 'ws')}/_stcore/stream",
         origin=Origin(url),
         subprotocols=[
             Subprotocol(name) for name in ("streamlit", cookies.get("_streamlit_xsrf")) if name
         ],
-        additional_headers={
-            "Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())
-        },
+        additional_headers=[
+            ("Cookie", "; ".join(f"{name}={value}" for name, value in cookies.items())),
+            *headers,
+        ],
         max_size=None,
     ) as socket:
         yield PageSession(url, socket)

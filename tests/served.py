@@ -15,7 +15,10 @@ _HOLDERS: list[socket.socket] = []
 MIGRATION = "judgeboard.store.migrations.run"
 # Variables that are read when a server starts or later; Streamlit looks for its secrets in the home
 # folder then.
-READ_LATE = {"HOME", "JUDGEBOARD_ADMIN", "JUDGEBOARD_CONFIG"}
+READ_LATE = {
+    *("HOME", "JUDGEBOARD_ADMIN", "JUDGEBOARD_CONFIG", "JUDGEBOARD_URL"),
+    *("JUDGEBOARD_TRUSTED_HEADER", "JUDGEBOARD_TRUSTED_PROXIES"),
+}
 # What every server imports with its first pages, beside the modules of the pages.
 FIRST_PAGES = (
     "PIL.Image",

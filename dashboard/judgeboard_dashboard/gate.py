@@ -9,7 +9,7 @@ from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.permissions import check_allowed, may, role_of, why_not
 from judgeboard.people.roster import turn_away
 from judgeboard_dashboard.evidence import as_label, show_div, tag
-from judgeboard_dashboard.return_page import start_sign_in
+from judgeboard_dashboard.return_page import open_form, start_sign_in
 from judgeboard_dashboard.session import (
     button,
     caught,
@@ -20,7 +20,13 @@ from judgeboard_dashboard.session import (
     signed_in,
     store,
 )
-from judgeboard_dashboard.sign_in import SignInEnded, sign_in, sign_out, verified_address
+from judgeboard_dashboard.sign_in import (
+    SignInEnded,
+    entries,
+    sign_in,
+    sign_out,
+    ways,
+)
 
 # Views that need `Action.SEE_MANAGED`. They are hidden from people without it, and each view also
 # checks it (`demand`).
@@ -31,6 +37,7 @@ MANAGED = frozenset(
         *("settings", "thresholds", "schemas", "versions", "events"),
     }
 )
+_CHANGE_NAME = "You review under this name. Press to change it."
 _ATTEMPTS = "refused_attempts"
 _TURNED_AWAY = "turned_away"
 _log = logging.getLogger("judgeboard.dashboard")
@@ -48,8 +55,7 @@ def let_in() -> bool:
     invitation = "Judgeboard checks an LLM judge against people. Sign in to continue. An admin must have added you."
     with caught():
         try:
-            address = verified_address()
-            if address is not None:
+            if entries():
                 current_reviewer()
                 demand(Action.SEE_PAGES)
                 return True
@@ -68,6 +74,15 @@ def let_in() -> bool:
             return False
         _plain(invitation)
         with in_row("sign_in"):
+            for form in [way.form for way in ways() if way.form and way.is_on()]:
+                button(
+                    "Sign in with a password",
+                    key=f"sign_in_{form}",
+                    type="primary",
+                    icon=":material/login:",
+                    on_click=open_form,
+                    args=(form,),
+                )
             for name in sign_in().providers:
                 label = "Sign in" if name is None else f"Sign in with {as_label(name)}"
                 button(
@@ -130,15 +145,16 @@ def who_button() -> None:
         name_field()
         return
     signed_in = sign_in().asked
+    stays = signed_in and not any(entry.leads_to for entry in entries())
+    words = "You are signed in. Press to sign out." if signed_in else _CHANGE_NAME
     button(
         as_label(person.name),
         key="person",
         type="tertiary",
-        icon=":material/logout:" if signed_in else ":material/person:",
-        help="You are signed in. Press to sign out."
-        if signed_in
-        else "You review under this name. Press to change it.",
+        icon=":material/logout:" if signed_in and not stays else ":material/person:",
+        help="You are signed in at the proxy of this server. Sign out there." if stays else words,
         on_click=sign_out if signed_in else change_name,
+        disabled=stays,
     )
 
 

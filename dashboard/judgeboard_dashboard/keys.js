@@ -389,8 +389,9 @@
     // A key press redraws the head line alone, so it is newer than the element of the app.
     const { name, suggested = "" } = (head()?.dataset.name ? head() : document.querySelector(".jb-reviewer"))?.dataset ?? {};
     if (name && `${name}\n${suggested}` !== kept) {
+      const port = location.port && `_${location.port}`; // browsers send cookies to all ports of a host
       const keep = (cookie, value) => {
-        document.cookie = `${cookie}=${encodeURIComponent(value)}; path=/; max-age=${value ? 31536000 : 0}; SameSite=Lax`;
+        document.cookie = `${cookie}${port}=${encodeURIComponent(value)}; path=/; max-age=${value ? 31536000 : 0}; SameSite=Lax`;
       };
       keep("judgeboard_reviewer", name);
       keep("judgeboard_suggested", suggested);

@@ -11,7 +11,14 @@ from starlette.types import Message, Receive, Scope, Send
 from streamlit.user_info import generate_login_redirect_url
 
 from judgeboard_dashboard.session import current_query
-from judgeboard_dashboard.sign_in import CALLBACK, LOGIN, LOGOUT, leave_for, sign_in
+from judgeboard_dashboard.sign_in import (
+    CALLBACK,
+    LOGIN,
+    LOGOUT,
+    configured_sign_in,
+    leave_for,
+    own_cookie,
+)
 from judgeboard_dashboard.window import Wrapper
 
 FIRST_PAGE = "/"
@@ -26,13 +33,22 @@ _PAGE = re.compile(r"/[\w-]*(\?[\w.~%+&=-]*)?", re.ASCII)
 def start_sign_in(provider: str | None) -> None:
     """Send the browser to an identity provider (None: the one without a name). It returns to the current page."""
     login = generate_login_redirect_url(provider or "default")
-    path = urlsplit(st.context.url or "").path.removeprefix(sign_in().prefix)
+    leave_for(f"{login}&{urlencode({PARAMETER: current_page()})}")
+
+
+def open_form(form: str) -> None:
+    """Send the browser to a page of this server on which people sign in. It returns to the current page."""
+    page = current_page()
+    leave_for(form if page == FIRST_PAGE else f"{form}?{urlencode({PARAMETER: page})}")
+
+
+def current_page() -> str:
+    """Return the address of the current page within this server."""
+    path = urlsplit(st.context.url or "").path.removeprefix(configured_sign_in().prefix)
     page = checked_page("/" + path.strip("/"))
     query = urlencode(current_query(), doseq=True)
     with_query = f"{page}?{query}"
-    leave_for(
-        f"{login}&{urlencode({PARAMETER: (with_query if query and checked_page(with_query) == with_query else page)})}"
-    )
+    return with_query if query and checked_page(with_query) == with_query else page
 
 
 def checked_page(page: str) -> str:
@@ -49,27 +65,26 @@ class ReturnPage(Wrapper):
             await self.app(scope, receive, send)
             return
         request = Request(scope)
+        name = own_cookie(COOKIE, request.headers.get("host", ""))
         wanted = (
             checked_page(request.query_params.get(PARAMETER, ""))
             if scope["path"] == LOGIN
             else FIRST_PAGE
         )
         kept = (
-            checked_page(request.cookies.get(COOKIE, ""))
-            if scope["path"] == CALLBACK
-            else FIRST_PAGE
+            checked_page(request.cookies.get(name, "")) if scope["path"] == CALLBACK else FIRST_PAGE
         )
         cookie = Response()
         if wanted == FIRST_PAGE:
-            cookie.delete_cookie(COOKIE)
+            cookie.delete_cookie(name)
         else:
-            cookie.set_cookie(COOKIE, wanted, max_age=COOKIE_SECONDS, httponly=True, samesite="lax")
+            cookie.set_cookie(name, wanted, max_age=COOKIE_SECONDS, httponly=True, samesite="lax")
 
         async def returning(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if headers.get("location") == FIRST_PAGE:
-                    headers["location"] = sign_in().prefix + kept
+                    headers["location"] = configured_sign_in().prefix + kept
                 headers.append("set-cookie", cookie.headers["set-cookie"])
             await send(message)
 

@@ -5,13 +5,14 @@ import ctypes
 import errno
 import gc
 import importlib
+import json
 import logging
 import os
 import re
 import shlex
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from streamlit.starlette import App
 
 from judgeboard.errors import BadInput
 from judgeboard.receiving.http import HttpTransport
-from judgeboard.receiving.keys import from_own_page
+from judgeboard.receiving.keys import from_own_page, is_loopback
 from judgeboard.receiving.receiver import Receiver, asked_transports
 from judgeboard.registry.duties import DUTIES
 from judgeboard.runs.ending import end_in_time
@@ -36,7 +37,7 @@ from judgeboard_dashboard import documentation
 from judgeboard_dashboard.return_page import ReturnPage
 from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.session import LOOPBACK, store
-from judgeboard_dashboard.sign_in import sign_in
+from judgeboard_dashboard.sign_in import configured_sign_in, sign_in, ways
 from judgeboard_dashboard.theme import streamlit_options
 from judgeboard_dashboard.uploads import FILE_MB, LimitedUploads
 from judgeboard_dashboard.window import WindowWidth, Wrapper
@@ -83,6 +84,22 @@ class SafeHeaders(Wrapper):
         await self.app(scope, receive, with_headers)
 
 
+class SignInHeaders(Wrapper):
+    """Replaces the headers by which Streamlit keeps how a session signed in: nobody else may set them.
+
+    A browser that signed in as another person then cannot continue a session.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with these headers."""
+        if scope["type"] in {"http", "websocket"}:
+            told = {way.key.encode(): way.told(scope) for way in ways()}
+            headers = [(name, value) for name, value in scope["headers"] if name not in told]
+            headers += [(name, value.encode("latin-1")) for name, value in told.items() if value]
+            scope = {**scope, "headers": headers}
+        await self.app(scope, receive, send)
+
+
 class OwnCookies(Wrapper):
     """Limits cookies to the path below which a proxy serves the pages: other programs on the host do not get them."""
 
@@ -90,7 +107,7 @@ class OwnCookies(Wrapper):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and change the paths of the cookies in the reply."""
-        prefix = sign_in().prefix
+        prefix = configured_sign_in().prefix
 
         async def with_path(message: Message) -> None:
             if message["type"] == "http.response.start" and prefix:
@@ -210,10 +227,22 @@ receiver = Receiver(
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[*HttpTransport(receiver).routes(), *documentation.routes()],
+    routes=[
+        *HttpTransport(receiver).routes(),
+        *documentation.routes(),
+        *(route for way in ways() for route in way.routes()),
+    ],
     middleware=[
         Middleware(each)
-        for each in (SafeHeaders, OwnCookies, OwnPages, LimitedUploads, ReturnPage, WindowWidth)
+        for each in (
+            SafeHeaders,
+            SignInHeaders,
+            OwnCookies,
+            OwnPages,
+            LimitedUploads,
+            ReturnPage,
+            WindowWidth,
+        )
     ],
     lifespan=lifespan,
 )
@@ -234,17 +263,19 @@ def serve(
     *,
     host: str = "localhost",
     port: int = 8501,
-    allowed_hosts: Iterable[str] = (),
+    allowed_hosts: Collection[str] = (),
+    is_open: bool = False,
 ) -> None:
     """Serve the pages until Ctrl-C, and print their address.
 
     ``database`` is a path or a URL, like ``--db``. The host "localhost" means 127.0.0.1.
     ``allowed_hosts`` are further host names of this server, for example a proxy's name. The host
-    name in the sign-in settings is always allowed.
+    name in the sign-in settings is always allowed. ``is_open`` serves other machines also if nobody
+    must sign in.
 
     Raises:
-        BadInput: The port is taken, the host is not an address of this machine, or sign-in has a
-            fault.
+        BadInput: The port is taken, the host is not an address of this machine, sign-in has a
+            fault, or other machines could do everything.
         JudgeboardError: The database is missing or has another revision.
     """
     # Each look has a thread of its own, and the allocator of Linux keeps what threads have freed in
@@ -252,6 +283,7 @@ def serve(
     with suppress(OSError, AttributeError):  # another system
         ctypes.CDLL(None).mallopt(_MOST_HEAPS, 1)
     open_store(database).close()
+    check_closed(database, host, allowed_hosts, is_open=is_open)
     asked = sign_in()
     if asked.fault is not None:
         raise BadInput(f"sign-in is not set up correctly: {asked.fault}")
@@ -260,8 +292,8 @@ def serve(
         f"It receives {transport.title} at {address}.\n"
         for transport, address in asked_transports()
     ]
-    # The pages run in this process and read the address of the database from the environment.
-    os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
+    # Only the proxies of the settings may tell from which address a request comes.
+    os.environ["FORWARDED_ALLOW_IPS"] = ""
     for name in NEEDED:
         importlib.import_module(name)
     gc.freeze()  # imported modules stay, so the garbage collector may ignore them
@@ -285,9 +317,26 @@ def serve(
     logging.getLogger("streamlit.config").addFilter(
         lambda record: "option section was" not in record.getMessage()
     )
-    app.run(
-        config=server_options(host, port, {*allowed_hosts, *([asked.host] if asked.host else [])})
-    )
+    own_host = [asked.host] if asked.asked and asked.host else []
+    app.run(config=server_options(host, port, {*allowed_hosts, *own_host}))
+
+
+def check_closed(
+    database: str | Path | None, host: str, allowed_hosts: Collection[str] = (), *, is_open: bool
+) -> None:
+    """Check that people must sign in if other machines reach the server, unless it ``is_open`` to everybody.
+
+    Raises BadInput, with the next step, if everybody could do everything.
+    """
+    # The pages run in this process and read the address of the database from the environment.
+    os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
+    others = [each for each in (host, *allowed_hosts) if not is_loopback(each.strip("[]"))]
+    if others and not is_open and not sign_in().asked:
+        raise BadInput(
+            f"with {others[0] or 'this host'}, other machines reach the server, and nobody must sign in: invite the "
+            "first person with `judgeboard people invite NAME --role admin`, or set up another sign-in (see "
+            "docs/how-to/teams.md). To let everybody do everything, add --open"
+        )
 
 
 def check_free(host: str, port: int) -> None:
@@ -332,7 +381,7 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
         "server.enableXsrfProtection": True,
         "server.enableStaticServing": False,
         "server.enableAgentApi": False,
-        "server.trustedUserHeaders": "{}",
+        "server.trustedUserHeaders": json.dumps({way.key: way.key for way in ways()}),
         "server.maxUploadSize": FILE_MB,
         "server.maxMessageSize": MESSAGE_MB,
         "server.baseUrlPath": "",

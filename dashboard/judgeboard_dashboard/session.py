@@ -35,10 +35,10 @@ from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.sign_in import (
     SignInEnded,
     SignIns,
-    check_sign_in,
-    claims,
+    entries,
+    shown_cookie,
     sign_in,
-    verified_address,
+    valid_entry,
 )
 
 _log = logging.getLogger("judgeboard.dashboard")
@@ -188,10 +188,11 @@ def _kept(key: tuple[Hashable, ...], _load: Callable[..., Any]) -> Any:  # noqa:
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
     """Return a function that reads as the current person. Downloads need it because they run outside sessions."""
     now = seen()
-    person = claims() if sign_in().asked else {}
+    shown = entries()
 
     def made() -> bytes:
-        check_sign_in(person)
+        if sign_in().asked:
+            valid_entry(shown)
         # Refuse the download if the person was removed in the meantime.
         if sign_in().asked and now.viewer is not None:
             with now.store.reading() as connection:
@@ -331,17 +332,15 @@ def signed_in() -> Reviewer:
 
     Raises NotAllowed if the person has not signed in, was not added by an admin, or was removed.
     """
-    address = None if sign_in().fault else verified_address()
-    if address is None:
-        raise NotAllowed("Sign in first.")
     known = _PERSON.get()
     if known:
         return known[0]
-    database = store()
-    begun = {**claims(), "address": address, "database": database.shown_url}
-    arrives = st.session_state.get(_ARRIVED) != address and begun not in _BEGUN
-    st.session_state[_ARRIVED] = address
-    person = admit(database, address, arrives=arrives)
+    entry = valid_entry([] if sign_in().fault else entries())
+    name, database = entry.check(), store()
+    begun = {**entry.facts, "address": name, "database": database.shown_url}
+    arrives = st.session_state.get(_ARRIVED) != name and begun not in _BEGUN
+    st.session_state[_ARRIVED] = name
+    person = admit(database, name, arrives=arrives)
     if arrives:
         _BEGUN.add(begun)
     if known is not None:
@@ -357,9 +356,7 @@ def reviewer_name() -> str:
     if sign_in().asked:
         return ""
     if _NAME not in st.session_state:
-        kept, suggested = (
-            st.context.cookies.get(cookie, "") for cookie in (NAME_COOKIE, SUGGESTED_COOKIE)
-        )
+        kept, suggested = map(shown_cookie, (NAME_COOKIE, SUGGESTED_COOKIE))
         entered = tidy_name(unquote(kept))
         name = entered or suggested_name()
         st.session_state[_NAME] = name

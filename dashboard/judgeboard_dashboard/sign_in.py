@@ -1,4 +1,4 @@
-"""Sign-in with the identity provider that .streamlit/secrets.toml configures."""
+"""The ways to sign in: the identity provider that .streamlit/secrets.toml configures, a proxy, and those of rooms."""
 
 import hashlib
 import importlib.util
@@ -6,20 +6,25 @@ import json
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.routing import Route
+from starlette.types import Scope
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.roster import checked_address
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.settings.masking import register_secret
 from judgeboard.settings.model import load_settings
+from judgeboard_dashboard.proxies import PROXY
 
 SHORTEST_SECRET = 32  # characters: whoever guesses it can sign in as anybody
 LOGIN, LOGOUT, CALLBACK = "/auth/login", "/auth/logout", "/oauth2callback"  # routes of Streamlit
@@ -44,25 +49,88 @@ class SignIn(NamedTuple):
 
 
 _NO_PROVIDER = "JUDGEBOARD_ADMIN is set, but .streamlit/secrets.toml has no section [auth]"
+_NO_PROXIES = (
+    "trusted_header is set, but not trusted_proxies, the addresses of the proxies that send it"
+)
+
+
+class Entry(Protocol):
+    """A sign-in that a browser shows. Its ``facts`` tell it from all others."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is known of it."""
+
+    @property
+    def leads_to(self) -> str | None:
+        """Where the browser goes when the person signs out; None if the sign-in does not end here."""
+
+    def check(self) -> str:
+        """Return the name of the person. Raises SignInEnded, or BadInput if there is no such name."""
+
+    def end(self) -> None:
+        """End the sign-in in all tabs, also for copies of its cookie."""
+
+
+class WayIn(Protocol):
+    """A way to sign in beside the identity provider. What a request tells is kept for its session, under the key."""
+
+    @property
+    def key(self) -> str:
+        """The name of a header, in lower case, which the server itself sets."""
+
+    @property
+    def form(self) -> str | None:
+        """The path of the page on which people sign in."""
+
+    def is_on(self) -> bool:
+        """Return whether people must sign in."""
+
+    def routes(self) -> list[Route]:
+        """Return the routes of its pages."""
+
+    def told(self, scope: Scope) -> str | None:
+        """Return what a request tells of a sign-in; None without any."""
+
+    def entry(self, told: str) -> Entry:
+        """Return the sign-in that a request told."""
 
 
 @cache
+def ways() -> tuple[WayIn, ...]:
+    """Return the ways to sign in beside the identity provider."""
+    return PROXY, *(load_object(each.sign_in) for each in registrations() if each.sign_in)
+
+
 def sign_in() -> SignIn:
+    """Return the configuration of sign-in. People must also sign in if any other way is on."""
+    configured = configured_sign_in()
+    if configured.asked or not any(way.is_on() for way in ways()):
+        return configured
+    return configured._replace(asked=True)
+
+
+@cache
+def configured_sign_in() -> SignIn:
     """Return the configuration of sign-in, read once, so that editing the file cannot open a running server.
 
-    If it has a fault, nobody can sign in. ``JUDGEBOARD_ADMIN`` without a provider is also a fault,
-    because the server is not meant to be open.
+    If it has a fault, nobody can sign in. ``JUDGEBOARD_ADMIN`` without a provider or a proxy is also
+    a fault, because the server is not meant to be open.
     """
+    settings = load_settings()
     try:
         auth = dict(st.secrets).get("auth")
     except Exception:  # noqa: BLE001 - the file is missing or unreadable; the error could quote its secrets
         if any(Path(path).exists() for path in st.get_option("secrets.files")):
             return SignIn(True, fault="the secrets file is not valid TOML")
         auth = None
+    if settings.trusted_header is not None and not settings.trusted_proxies:
+        return SignIn(True, fault=_NO_PROXIES)
     if auth is None:
-        if load_settings().admin is not None:
+        if settings.admin is not None and settings.trusted_header is None:
             return SignIn(True, fault=_NO_PROVIDER)
-        return SignIn(asked=False)
+        address = urlsplit(settings.url or "")
+        return SignIn(asked=False, host=address.hostname, prefix=address.path.rstrip("/"))
     if not isinstance(auth, Mapping):
         return SignIn(True, fault="[auth] in the secrets must be a table")
     return checked_auth(auth)
@@ -104,7 +172,31 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
 
 def claims() -> Mapping[str, Any]:
     """Return the identity provider's claims about the person; empty before sign-in."""
-    return st.user.to_dict() if st.user.get("is_logged_in") else {}
+    if not st.user.get("is_logged_in"):
+        return {}
+    keys = {way.key for way in ways()}
+    return {name: value for name, value in st.user.to_dict().items() if name not in keys}
+
+
+def entries() -> list[Entry]:
+    """Return the sign-ins that this browser shows, also those that have ended."""
+    told = [(way, st.user.get(way.key)) for way in ways() if way.is_on()]
+    shown: list[Entry] = [way.entry(str(value)) for way, value in told if value]
+    person = claims()
+    return [*shown, ProviderEntry(person)] if person else shown
+
+
+def valid_entry(shown: Sequence[Entry]) -> Entry:
+    """Return the first sign-in that goes on. Raises NotAllowed without any, and the error of the first otherwise."""
+    refusal: NotAllowed | BadInput | None = None
+    for entry in shown:
+        try:
+            entry.check()
+        except (SignInEnded, BadInput) as error:
+            refusal = refusal or error
+        else:
+            return entry
+    raise refusal or NotAllowed("Sign in first.")
 
 
 class SignInEnded(NotAllowed):
@@ -146,11 +238,11 @@ _ended = SignIns()
 
 
 def sign_out() -> None:
-    """End the sign-in of this browser, in all its tabs."""
-    person = claims()
-    if person:
-        _ended.add(person)
-    leave_for(LOGOUT)
+    """End the sign-ins of this browser, in all its tabs."""
+    shown = entries()
+    for entry in shown:
+        entry.end()
+    leave_for(next((entry.leads_to for entry in reversed(shown) if entry.leads_to), "/"))
 
 
 def leave_for(path: str) -> None:
@@ -158,7 +250,7 @@ def leave_for(path: str) -> None:
     context = get_script_run_ctx()
     if context is not None:
         message = ForwardMsg()
-        message.auth_redirect.url = sign_in().prefix + path
+        message.auth_redirect.url = configured_sign_in().prefix + path
         context.enqueue(message)
 
 
@@ -177,18 +269,38 @@ def _expires_at(person: Mapping[str, Any]) -> float | None:
     return float(expires_at) if isinstance(expires_at, int | float) else None
 
 
-def verified_address() -> str | None:
-    """Return the verified e-mail address of the person, None before sign-in.
+@dataclass(frozen=True, slots=True)
+class ProviderEntry:
+    """A sign-in at the identity provider, by its claims."""
 
-    Raises BadInput if the provider sent no verified address, and SignInEnded after sign-out or when
-    the provider's token has expired.
-    """
-    person = claims()
-    if not person:
-        return None
-    check_sign_in(person)
-    address = person.get("email")
-    # Some providers send email_verified as a text.
-    if not isinstance(address, str) or str(person.get("email_verified")).lower() != "true":
-        raise BadInput("Your identity provider has not verified your e-mail address.")
-    return checked_address(address)
+    facts: Mapping[str, Any]
+    leads_to: str | None = LOGOUT
+
+    def check(self) -> str:
+        """Return the verified e-mail address of the person.
+
+        Raises BadInput if the provider sent no verified address, and SignInEnded after sign-out or
+        when the provider's token has expired.
+        """
+        check_sign_in(self.facts)
+        address = self.facts.get("email")
+        # Some providers send email_verified as a text.
+        if not isinstance(address, str) or str(self.facts.get("email_verified")).lower() != "true":
+            raise BadInput("Your identity provider has not verified your e-mail address.")
+        return checked_address(address)
+
+    def end(self) -> None:
+        """Add the sign-in to those that have ended."""
+        _ended.add(self.facts)
+
+
+def own_cookie(name: str, host: str) -> str:
+    """Return the name of a cookie of this server alone: browsers send cookies to all ports of a host."""
+    port = re.search(r":(\d{1,5})$", host, re.ASCII)
+    return f"{name}_{port[1]}" if port else name
+
+
+def shown_cookie(name: str) -> str:
+    """Return a cookie of this server that the browser sent with its session, "" without it."""
+    cookie: str = st.context.cookies.get(own_cookie(name, st.context.headers.get("host", "")), "")
+    return cookie

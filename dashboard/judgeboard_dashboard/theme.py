@@ -128,7 +128,11 @@ def style_sheet() -> str:
         f"text-underline-offset:{2 * number + 1}px}}.jb-span-{number}{{border-bottom:2px solid {colour}}}"
         for number, colour in enumerate(SPANS)
     )
-    # light-dark() works because Streamlit sets color-scheme on .stApp.
+    return f".stApp {{ {colour_variables()}}}\n{_text('style.css')}{spans}"
+
+
+def colour_variables() -> str:
+    """Return the colours as variables of CSS. An element that uses them must set ``color-scheme``, as .stApp does."""
     names = {
         "ink": "ink",
         "mut": "muted",
@@ -137,6 +141,7 @@ def style_sheet() -> str:
         "pane": "pane",
         "track": "track",
         "acc": "accent",
+        "button": "button",
     }
     colours = [(name, getattr(LIGHT, field), getattr(DARK, field)) for name, field in names.items()]
     for name, field in {"good": "good", "doubt": "doubt", "bad": "bad", "none": "quiet"}.items():
@@ -144,10 +149,7 @@ def style_sheet() -> str:
             colours.append(
                 (f"{name}{ending}", getattr(LIGHT, field)[place], getattr(DARK, field)[place])
             )
-    variables = "".join(
-        f"--jb-{name}: light-dark({light}, {dark}); " for name, light, dark in colours
-    )
-    return f".stApp {{ {variables}}}\n{_text('style.css')}{spans}"
+    return "".join(f"--jb-{name}: light-dark({light}, {dark}); " for name, light, dark in colours)
 
 
 @cache

@@ -1,10 +1,9 @@
 """The width of the browser's window, which Streamlit does not tell: a cookie has it before a session opens."""
 
-import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from judgeboard_dashboard.sign_in import sign_in
+from judgeboard_dashboard.sign_in import configured_sign_in, shown_cookie
 
 WIDE = 1440  # px; a session that tells no width has such a window
 _COOKIE = "judgeboard_width"
@@ -14,7 +13,7 @@ _LEFT_OUT = {b"accept-encoding", b"if-none-match", b"if-modified-since", b"range
 
 def window_width() -> int:
     """Return the width of the window in px, as it was when the page was loaded."""
-    width = st.context.cookies.get(_COOKIE, "")
+    width = shown_cookie(_COOKIE)
     return int(width) if width.isascii() and width.isdigit() and len(width) < 6 else WIDE
 
 
@@ -54,9 +53,10 @@ class WindowWidth(Wrapper):
 
 
 def _script() -> bytes:
-    path = sign_in().prefix or "/"  # other programs on the host do not get the cookie
+    path = configured_sign_in().prefix or "/"  # other programs on the host do not get the cookie
     script = f"""<script>(() => {{
-  const keep = () => {{ document.cookie = `{_COOKIE}=${{window.innerWidth}}; path={path}; SameSite=Lax`; }};
+  const own = "{_COOKIE}" + (location.port && "_" + location.port);
+  const keep = () => {{ document.cookie = `${{own}}=${{window.innerWidth}}; path={path}; SameSite=Lax`; }};
   keep();
   window.addEventListener("resize", keep);
 }})();</script>"""

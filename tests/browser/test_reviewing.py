@@ -192,7 +192,9 @@ def test_the_suggested_name_is_replaced_at_the_top_and_kept_over_a_reload(review
     name.fill("Quinn")
     name.press("Enter")
     expect(name).to_have_count(0)
-    page.wait_for_function("/judgeboard_reviewer=Quinn(;|$)/.test(document.cookie)")
+    page.wait_for_function(
+        "new RegExp(`judgeboard_reviewer_${location.port}=Quinn(;|$)`).test(document.cookie)"
+    )
 
 
 def test_rows_are_selected_with_shift_confirmed_and_undone(page: Page, site) -> None:

@@ -14,7 +14,7 @@ from judgeboard.people.roster import add_person
 from judgeboard.store.alerts import list_alarms
 from judgeboard.store.engine import Store
 from judgeboard_dashboard import sign_in as seam
-from judgeboard_dashboard.sign_in import sign_in
+from judgeboard_dashboard.sign_in import configured_sign_in
 from oidc_provider import COOKIE_SECRET
 from stored_rows import read
 
@@ -89,7 +89,7 @@ def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(
     monkeypatch.setattr(seam, "claims", lambda: who)
     for address, role in (("ann@example.org", Role.REVIEWER), ("bob@example.org", Role.LEAD)):
         add_person(alarmed, address, role, "cli:root")
-    sign_in.cache_clear()
+    configured_sign_in.cache_clear()
     try:
         page = _signed_in()
         assert texts(page, "jb-note")[0].startswith(ROSE)
@@ -98,7 +98,7 @@ def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(
         who.update(email="bob@example.org")
         assert [field.key for field in _signed_in().text_area] == ["alarm_1_note"]
     finally:
-        sign_in.cache_clear()
+        configured_sign_in.cache_clear()
 
 
 def _signed_in() -> AppTest:

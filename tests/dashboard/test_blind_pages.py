@@ -20,6 +20,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
 from judgeboard.text import utc_day
 from judgeboard_dashboard.app import FIRST, PAGES
+from judgeboard_dashboard.sign_in import own_cookie
 from judgeboard_dashboard.widgets import texts
 from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
 from page_session import PageSession, page_session
@@ -108,7 +109,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
 
 def tour(url: str, reviewer: str, places: Sequence[str]) -> dict[str, set[bytes]]:
     """The markers that are sent to a reviewer at these addresses."""
-    with page_session(url, {"judgeboard_reviewer": reviewer}) as session:
+    with page_session(url, {own_cookie("judgeboard_reviewer", url): reviewer}) as session:
         for address in places:
             session.open(address)
     return markers(session)

@@ -31,7 +31,9 @@ def _ending(_request: object) -> Response:
 def prefix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     for module in (return_page, server):
         monkeypatch.setattr(
-            module, "sign_in", lambda: SignIn(True, (None,), "testserver", None, request.param)
+            module,
+            "configured_sign_in",
+            lambda: SignIn(True, (None,), "testserver", None, request.param),
         )
     return str(request.param)
 

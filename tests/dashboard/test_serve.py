@@ -18,10 +18,11 @@ from judgeboard.cli.app import run
 from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.receiving.keys import from_own_page
 from judgeboard.store.engine import Store
+from judgeboard_dashboard import passwords, server
 from judgeboard_dashboard.server import POLICY, OwnPages, check_free, serve, server_options
 from judgeboard_dashboard.theme import streamlit_options
 from judging_log import time_passes, until
-from served import serving
+from served import free_port, serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,6 +108,44 @@ def test_a_host_that_is_not_ours_is_said() -> None:
         check_free("192.0.2.1", 0)
     with pytest.raises(BadInput, match="--port"):
         check_free("localhost", 70_000)
+
+
+@pytest.mark.parametrize(
+    "reaching", [["--host", "0.0.0.0"], ["--host", ""], ["--allow-host", "judge.example.org"]]
+)
+def test_a_server_that_other_machines_reach_does_not_start_without_a_sign_in(
+    tmp_path: Path,
+    reaching: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_DB", "")  # the server sets it
+    monkeypatch.chdir(tmp_path)
+    started: list[object] = []
+    monkeypatch.setattr(server.app, "run", lambda **_: started.append(True))
+    monkeypatch.setattr(server.gc, "freeze", lambda: None)
+    command = ["serve", *reaching, "--port", str(free_port()), "--db", "judgeboard.db"]
+    assert run(command) == 2
+    told = capsys.readouterr().err
+    assert "people invite" in told
+    assert "--open" in told
+    assert not started
+    assert run([*command, "--open"]) in {0, None}
+    assert len(started) == 1
+    assert run(["people", "invite", "ann", "--db", "judgeboard.db"]) == 0
+    passwords.PASSWORDS._looked_at = 0.0
+    assert run(command) in {0, None}
+    assert len(started) == 2
+
+
+def test_quickstart_for_other_machines_does_not_start_without_a_sign_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_DB", "")
+    monkeypatch.chdir(tmp_path)
+    assert run(["quickstart", "--host", "0.0.0.0", "--port", str(free_port())]) == 2
+    assert "--open" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())  # before the sample data are stored
 
 
 def test_a_missing_database_is_said_before_the_server_starts(tmp_path: Path) -> None:

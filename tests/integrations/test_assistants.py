@@ -25,6 +25,7 @@ from sqlalchemy import func, select
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judgeboard.store.tables import FLAG, RESPONSE
+from judgeboard_dashboard.sign_in import own_cookie
 from page_state import DECIDE, settled
 from sent_traces import gathered
 from served import free_port, serving
@@ -210,7 +211,9 @@ def review(url: str, flags: int) -> None:
     with sync_playwright() as playwright:
         browser = launch(playwright)
         context = browser.new_context(base_url=url)
-        context.add_cookies([{"name": "judgeboard_reviewer", "value": "Mara", "url": url}])
+        context.add_cookies(
+            [{"name": own_cookie("judgeboard_reviewer", url), "value": "Mara", "url": url}]
+        )
         page = context.new_page()
         page.goto("/open_flags?rule=low_groundedness")
         page.get_by_role("button", name="Start reviewing").click()

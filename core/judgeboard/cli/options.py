@@ -367,10 +367,17 @@ implied_labels = with_default(
 host = with_default(
     "--host",
     default="localhost",
-    help="Address to listen on. With an address other than localhost, people on the network can open the pages.",
+    help="Address to listen on. With an address other than localhost, people on the network can open the pages, so "
+    "they must sign in.",
 )
 port = with_default(
     "--port", default=8501, type=click.IntRange(1, 65535), help="Port to listen on."
+)
+open_to_everybody = click.option(
+    "--open",
+    "is_open",
+    is_flag=True,
+    help="Serve other machines also if nobody must sign in: everyone who opens the pages may do everything.",
 )
 
 

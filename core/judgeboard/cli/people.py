@@ -20,8 +20,8 @@ _ROLE_HELP = "Role of the person. An auditor sees all pages and changes nothing.
 def people_command() -> None:
     """Manage the people who review, and those who may sign in. JUDGEBOARD_ADMIN names the first admin.
 
-    Judgeboard stores no passwords: people sign in at your sign-in provider, which also resets
-    passwords.
+    People sign in at your sign-in provider, at a proxy, or with a password: `judgeboard people
+    invite NAME` prints a link that sets or resets a password.
     """
 
 
@@ -46,8 +46,10 @@ def people_add(address: str, role: str) -> None:
     from judgeboard.measure.notes import note
     from judgeboard.people.permissions import ENTERED, SIGNED_IN
     from judgeboard.people.roster import add_person
+    from judgeboard.settings.model import load_settings
 
-    origin = SIGNED_IN if "@" in address else ENTERED
+    signs_in_at_proxy = load_settings().trusted_header is not None
+    origin = SIGNED_IN if signs_in_at_proxy or "@" in address else ENTERED
     role_is_given = (
         click.get_current_context().get_parameter_source("role") is not ParameterSource.DEFAULT
     )

@@ -124,7 +124,8 @@ def cancel(job: str | None) -> None:
     help="Additional host name at which browsers reach this server, for example the name of a proxy. Repeat for more "
     "names.",
 )
-def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
+@options.open_to_everybody
+def serve_command(host: str, port: int, allow_host: tuple[str, ...], is_open: bool) -> None:
     """Serve the pages until Ctrl-C. Creates the database if it is missing."""
     from judgeboard.settings.masking import log_with_time
     from judgeboard_dashboard.server import check_free, serve
@@ -132,7 +133,9 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     log_with_time()
     check_free(host, port)  # before the database is created
     options.open_store(create=True).close()
-    serve(options.chosen_database(), host=host, port=port, allowed_hosts=allow_host)
+    serve(
+        options.chosen_database(), host=host, port=port, allowed_hosts=allow_host, is_open=is_open
+    )
 
 
 @options.command(
@@ -150,6 +153,7 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
 @click.option("--no-serve", is_flag=True, help="Do not serve the pages at the end.")
 @options.host
 @options.port
+@options.open_to_everybody
 @click.pass_context
 def quickstart_command(
     context: click.Context,
@@ -158,6 +162,7 @@ def quickstart_command(
     no_serve: bool,
     host: str,
     port: int,
+    is_open: bool,
     **request: "Unpack[ImportRequest]",
 ) -> int:
     """Import a log, judge it offline and serve the pages. Without LOG, use sample data.
@@ -171,10 +176,13 @@ def quickstart_command(
 
     if file is None:
         refuse_given(context, "without LOG, sample data are used; name a LOG", {*request})
+    sample_database = options.chosen_database() or SAMPLE_DATABASE
+    database = sample_database if file is None else options.chosen_database()
     if not no_serve:
-        from judgeboard_dashboard.server import check_free
+        from judgeboard_dashboard.server import check_closed, check_free
 
         check_free(host, port)
+        check_closed(database, host, is_open=is_open)
     if file is None:
         from judgeboard.settings.project_file import without_project_file
 
@@ -182,9 +190,7 @@ def quickstart_command(
             if left_out is not None:
                 click.echo(f"{left_out} is not used, because it is not about the sample data")
             config = () if left_out is None else ("--config", os.devnull)
-            _show_sample(
-                options.chosen_database() or SAMPLE_DATABASE, host, port, config, no_serve=no_serve
-            )
+            _show_sample(sample_database, host, port, config, no_serve=no_serve, is_open=is_open)
         return 0
     request["kind"] = "responses"
     store = open_target([file], request)
@@ -203,12 +209,12 @@ def quickstart_command(
     from judgeboard_dashboard.server import serve
 
     store.close()
-    serve(options.chosen_database(), host=host, port=port)
+    serve(database, host=host, port=port, is_open=is_open)
     return code
 
 
 def _show_sample(
-    database: str, host: str, port: int, config: Sequence[str], *, no_serve: bool
+    database: str, host: str, port: int, config: Sequence[str], *, no_serve: bool, is_open: bool
 ) -> None:
     """Store the sample data and serve them; ``config`` are the options with which another command serves them."""
     from judgeboard.cli.demo import fill
@@ -228,4 +234,4 @@ def _show_sample(
         return
     from judgeboard_dashboard.server import serve
 
-    serve(database, host=host, port=port)
+    serve(database, host=host, port=port, is_open=is_open)

@@ -23,6 +23,7 @@ from judgeboard.people.permissions import (
     is_first_admin,
     role_of,
 )
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
@@ -82,21 +83,31 @@ class PersonLine:
 
 
 def add_person(
-    store: Store, address: str, role: Role, actor: Actor, *, origin: str = SIGNED_IN
+    store: Store,
+    address: str,
+    role: Role,
+    actor: Actor,
+    *,
+    origin: str = SIGNED_IN,
+    any_name: bool = False,
 ) -> Reviewer:
     """Add a person who signs in with this e-mail address. A removed person can be added again.
 
-    With the origin ``page``, ``address`` is a name that the person enters on the pages. Such people
-    have all permissions where nobody signs in, whatever their role.
+    Where a proxy tells who signed in, or with ``any_name``, the ``address`` may be another name.
+    With the origin ``page``, it is a name that the person enters on the pages. Such people have all
+    permissions where nobody signs in, whatever their role.
 
     Raises:
         BadInput: The e-mail address or the role is not valid, or the person was added already.
         NotFound: People sign in, and nobody entered this name on a page before.
     """
-    name, new_role = (
-        checked_address(address) if origin == SIGNED_IN else checked_name(address),
-        _checked_role(role),
-    )
+    if origin != SIGNED_IN:
+        name = checked_name(address)
+    elif any_name or load_settings().trusted_header is not None:
+        name = checked_sign_in_name(address)
+    else:
+        name = checked_address(address)
+    new_role = _checked_role(role)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         reviewers_of(connection, SIGNED_IN, lock=True)
         lock_names(connection)
@@ -128,9 +139,8 @@ def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewe
         BadInput: The e-mail address or the role is not valid, ``JUDGEBOARD_ADMIN`` names the
             person, or no admin would be left.
     """
-    return _set(
-        store, checked_address(address), _checked_role(role), actor, "change_role", (SIGNED_IN,)
-    )
+    name = checked_sign_in_name(address)
+    return _set(store, name, _checked_role(role), actor, "change_role", (SIGNED_IN,))
 
 
 def remove_person(store: Store, name: str, actor: Actor, *, origin: str | None = None) -> Reviewer:
@@ -188,6 +198,19 @@ def checked_address(address: str) -> str:
     return tidy
 
 
+def checked_sign_in_name(name: str) -> str:
+    """Return the name with which a person signs in, as stored: an e-mail address, or another name.
+
+    Raises BadInput if it is invalid. Another name has no colon, because ``cli:USER`` is a user of
+    the terminal.
+    """
+    if "@" in name:
+        return checked_address(name)
+    if ":" in name:
+        raise BadInput("a name with which a person signs in has no colon")
+    return checked_name(name)
+
+
 def _set(
     store: Store, name: str, role: Role, actor: Actor, kind: str, origins: Sequence[str]
 ) -> Reviewer:
@@ -212,6 +235,10 @@ def _set(
                     )
             set_role(connection, person.id, role)
             _record(connection, kind, actor, person, role=role)
+        if role is Role.NONE:
+            for each in registrations():
+                if each.removed_person is not None:
+                    load_object(each.removed_person)(connection, person.id)
     return person.changed(role=role)
 
 
@@ -278,13 +305,13 @@ def _checked_role(role: Role) -> Role:
     return role
 
 
-def admit(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
-    """Return the stored person of a verified e-mail address; raise `NotAllowed` if no admin added them.
+def admit(store: Store, signed_in_as: str, *, arrives: bool = False) -> Reviewer:
+    """Return the stored person who signed in under a name; raise `NotAllowed` if no admin added them.
 
     The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. If a session begins
     (``arrives``), the sign-in or the refusal is stored as an event.
     """
-    name = checked_address(address)
+    name = checked_sign_in_name(signed_in_as)
     with store.reading() as connection:
         person = find_reviewer(connection, SIGNED_IN, name)
     if is_first_admin(name) and (person is None or person.role is not Role.ADMIN):

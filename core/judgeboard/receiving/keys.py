@@ -223,14 +223,14 @@ def is_from_here(headers: Mapping[str, str], client: str | None) -> bool:
         name in headers
         for name in ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip", "via")
     )
-    return _is_loopback(client) and not proxied
+    return is_loopback(client) and not proxied
 
 
 def is_local(headers: Mapping[str, str], client: str | None, scheme: str) -> bool:
     """Return whether a program on this machine, or a page of this server, sent a request of HTTP without a proxy."""
     if not is_from_here(headers, client) or not from_own_page(headers, scheme):
         return False
-    return _is_loopback(_host_name(headers.get("host", "")))
+    return is_loopback(_host_name(headers.get("host", "")))
 
 
 def from_own_page(headers: Mapping[str, str], scheme: str) -> bool:
@@ -245,7 +245,7 @@ def from_own_page(headers: Mapping[str, str], scheme: str) -> bool:
     host = headers.get("host", "").lower()
     first_scheme = headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
     schemes = {first_scheme or {"ws": "http", "wss": "https"}.get(scheme, scheme)}
-    if not first_scheme and not _is_loopback(_host_name(host)):
+    if not first_scheme and not is_loopback(_host_name(host)):
         schemes.add("https")  # the proxy in front of this server may not name the scheme
     # A browser writes an origin in one form only, so the whole texts are compared: nothing in them
     # is interpreted.
@@ -258,7 +258,8 @@ def _host_name(host: str) -> str:
     return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
 
 
-def _is_loopback(address: str | None) -> bool:
+def is_loopback(address: str | None) -> bool:
+    """Return whether an address or a host name is that of the own machine."""
     if address == "localhost":
         return True
     try:

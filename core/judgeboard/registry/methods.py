@@ -32,6 +32,7 @@ KNOWN_METHODS = (
 """The folders of the methods, in the order in which helps list their commands."""
 KNOWN_ROOMS = (
     "mcp",  # agents read, and draft what a person confirms
+    "accounts",  # people sign in with a password
 )
 """The folders beside `methods` that add to the rest in the same way."""
 ENTRY_POINTS = "judgeboard.methods"
@@ -131,7 +132,10 @@ class Registration(NamedTuple):
         quickstart`, and yields what it did in lines: it takes the store, and the folder of the
         sample log. endpoints: The place of a function that takes the receiver, and returns further
         `receiving.endpoint.Endpoint` of the server. scopes: Further scopes of keys, each with what
-        a key may do.
+        a key may do. people_sections: The places of its sections of the accounts on the page
+        *People*: functions of the dashboard that take the person who may manage people. sign_in:
+        The place of its `sign_in.WayIn` of the dashboard, by which people sign in. removed_person:
+        A function that takes a connection and the id of a person whom an admin removes.
     """
 
     tables: str | None = None
@@ -149,6 +153,9 @@ class Registration(NamedTuple):
     sample: str | None = None
     endpoints: str | None = None
     scopes: Mapping[str, str] = _NONE
+    people_sections: tuple[str, ...] = ()
+    sign_in: str | None = None
+    removed_person: str | None = None
 
 
 @cache

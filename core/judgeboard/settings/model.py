@@ -5,6 +5,7 @@ stored value, and the default.
 """
 
 import hashlib
+import ipaddress
 import json
 import os
 import re
@@ -101,12 +102,24 @@ def _listening(value: Any) -> str:
     return f"{parts[1] or 'localhost'}:{parts[2] or OTLP_PORT}"
 
 
+def _networks(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    for each in values or ():
+        try:
+            ipaddress.ip_network(each, strict=False)
+        except ValueError:
+            raise ValueError(
+                "must have addresses or networks, for example 10.0.0.5 or 10.0.0.0/8"
+            ) from None
+    return values
+
+
 M = TypeVar("M", bound=BaseModel)
 Number = Annotated[float, BeforeValidator(_number_only)]
 Listening = Annotated[str, BeforeValidator(_listening, json_schema_input_type=str | int)]
 Text = Annotated[str, AfterValidator(_storable)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
 NamesOrNone = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_names)]
+NetworksOrNone = Annotated[NamesOrNone, AfterValidator(_networks)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +386,16 @@ class Settings(Thresholds, BaseSettings):
     reply_mb: Number = Field(8, ge=0.01, le=1_000, description="Largest reply of a model in MB.")
     admin: Annotated[str, AfterValidator(_address)] | None = Field(
         None, description="E-mail address of the first admin."
+    )
+    trusted_header: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z][A-Za-z0-9-]*$",
+        description="Header in which a proxy names the person who signed in, for example X-Forwarded-User. It counts "
+        "only in requests from trusted_proxies.",
+    )
+    trusted_proxies: NetworksOrNone = Field(
+        None,
+        description="Addresses or networks of the proxies in front of the server. Their X-Forwarded-For is believed.",
     )
     trace_quiet: Number = Field(
         2,

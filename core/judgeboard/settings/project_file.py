@@ -25,6 +25,7 @@ PROJECT_FILE = "judgeboard.toml"
 REACHING = frozenset(
     (
         *("url", "admin", "receive_grpc", "smtp", "smtp_from", "alert_command", "alert_networks"),
+        *("trusted_header", "trusted_proxies"),
         *("judges.base_url", "judging_rules.base_url", "suites.candidate_base_url"),
     )
 )

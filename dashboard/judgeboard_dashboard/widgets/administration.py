@@ -20,6 +20,7 @@ from judgeboard.people.roster import (
     retire_version,
     set_sources,
 )
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.response_pages import logged_values
 from judgeboard.store.responses import external_ids
@@ -48,7 +49,8 @@ from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, empty, heading,
 ORIGINS = {"oidc": "sign-in", "page": "name on a page", "cli": "terminal", "import": "import"}
 NOBODY_SIGNS_IN = (
     "Sign-in is off: everyone who opens these pages may do everything, under any name. "
-    "To turn sign-in on, see “Sign in” in the documentation. The people below may then sign in."
+    "To turn sign-in on, invite the first admin in a terminal: `judgeboard people invite NAME --role admin`. "
+    "“Sign-in” in the documentation has other ways."
 )
 ANNOTATORS = (
     "Some imported annotators are not linked to a person who signs in. To link one for later imports: "
@@ -152,6 +154,9 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
             confirm("people", f"{', '.join(names)}: {ROLE_WORDS[role]}.")
     caption(*map(role_words, ROLES))
     _source_changes(people)
+    if admin is not None and sign_in().asked:
+        for section in (place for each in registrations() for place in each.people_sections):
+            load_object(section)(admin)
 
 
 def _source_changes(people: Mapping[str, Reviewer]) -> None:

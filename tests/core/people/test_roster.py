@@ -226,9 +226,10 @@ def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store: Store
         assert list_people(connection) == []
 
 
-def test_what_is_no_address_does_not_come_in(sqlite_store: Store) -> None:
+@pytest.mark.parametrize("name", ["cli:root", "ann@", "a b@example.org", "", "x" * 300, "a\nb\x00"])
+def test_what_is_no_name_does_not_come_in(sqlite_store: Store, name: str) -> None:
     with pytest.raises(BadInput):
-        admit(sqlite_store, "ann")
+        admit(sqlite_store, name)
 
 
 def test_no_letter_outside_ascii_signs_in_as_an_ascii_letter(sqlite_store: Store) -> None:

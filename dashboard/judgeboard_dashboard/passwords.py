@@ -1,0 +1,347 @@
+"""Sign-in with a name and a password: its pages, which need no JavaScript, and the sessions of browsers."""
+
+import asyncio
+import ipaddress
+import threading
+import time
+from collections.abc import AsyncIterator, Hashable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request, cookie_parser
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import Scope
+
+from judgeboard.accounts.accounts import (
+    KNOWN_DAYS,
+    LINK_PATH,
+    SHORTEST_PASSWORD,
+    account_of,
+    any_account,
+    begin_session,
+    end_session,
+    is_known_browser,
+    is_password,
+    person_of_link,
+    person_of_session,
+    set_password,
+)
+from judgeboard.accounts.tables import Account
+from judgeboard.errors import BadInput, JudgeboardError, NotFound
+from judgeboard.people.roster import LONGEST_ADDRESS
+from judgeboard.receiving.keys import from_own_page
+from judgeboard.settings.model import load_settings
+from judgeboard.store.api_keys import token_hash
+from judgeboard_dashboard.evidence import Html, tag
+from judgeboard_dashboard.proxies import client_address, is_address
+from judgeboard_dashboard.return_page import FIRST_PAGE, PARAMETER, checked_page
+from judgeboard_dashboard.session import store
+from judgeboard_dashboard.sign_in import SignInEnded, own_cookie
+from judgeboard_dashboard.theme import colour_variables
+
+FORM = "/account/sign-in"
+COOKIE = "judgeboard_session"
+LOOK_SECONDS = 1.0  # between two looks whether somebody has an account
+MOST_BYTES = 8_192  # of a form
+BODY_SECONDS = 10  # in which a form must come
+MOST_WAITING = 20  # requests that wait for the check of a password, which takes 64 MiB
+WRONG = "The name or the password is wrong."
+TOO_MANY = "Too many attempts. Wait a minute, then try again."
+EXPIRED = "This link was used or has expired. Ask an admin for a new one."
+SHORT = f"At least {SHORTEST_PASSWORD} characters. Several words make a good password."
+_STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 0; background: var(--jb-page); color: var(--jb-ink); font: 15px/1.5 system-ui, sans-serif; }
+main { max-width: 22rem; margin: 12vh auto 2rem; padding: 1.5rem; background: var(--jb-pane);
+  border: 1px solid var(--jb-line); border-radius: 6px; }
+h1 { margin: 0 0 .25rem; font-size: 1.35rem; font-weight: 650; }
+p { margin: 0 0 1rem; overflow-wrap: anywhere; }
+[role=alert] { padding: .5rem .75rem; border-radius: 6px; color: var(--jb-bad); background: var(--jb-bad-ground); }
+label { display: block; margin-bottom: 1rem; font-weight: 600; }
+small { display: block; color: var(--jb-mut); font-weight: 400; }
+input { box-sizing: border-box; width: 100%; margin-top: .25rem; padding: .5rem .6rem; font: inherit; color: inherit;
+  background: var(--jb-page); border: 1px solid var(--jb-mut); border-radius: 6px; }
+button { width: 100%; padding: .55rem; font: inherit; font-weight: 600; color: #fff; background: var(--jb-button);
+  border: 0; border-radius: 6px; cursor: pointer; }
+:is(input, button):focus-visible { outline: 2px solid var(--jb-acc); outline-offset: 2px; }
+"""
+
+
+class Tries:
+    """Limits tries by key: ``burst`` at once, then one in ``seconds``. At most ``most`` keys are kept."""
+
+    def __init__(self, burst: int, seconds: float, most: int = 10_000) -> None:
+        self._seconds, self._most = seconds, most
+        self._longest = burst * seconds
+        self._free_at: dict[Hashable, float] = {}  # when all tries of a key are free again
+        self._lock = threading.Lock()
+
+    def take(self, key: Hashable) -> bool:
+        """Take a try; return False if there is none."""
+        now = time.monotonic()
+        with self._lock:
+            free_at = max(self._free_at.pop(key, now), now) + self._seconds
+            allowed = free_at - now <= self._longest
+            if len(self._free_at) >= self._most:
+                del self._free_at[next(iter(self._free_at))]  # the one that was used longest ago
+            self._free_at[key] = free_at if allowed else free_at - self._seconds
+        return allowed
+
+    def give_back(self, key: Hashable) -> None:
+        """Give a try back."""
+        with self._lock:
+            if key in self._free_at:
+                self._free_at[key] -= self._seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordEntry:
+    """A session that began with a password, by the hash of its token."""
+
+    facts: Mapping[str, Any]
+    leads_to: str | None = FORM
+
+    def check(self) -> str:
+        """Return the name of the person. Raises SignInEnded."""
+        with store().reading() as connection:
+            person = person_of_session(connection, self.facts["session"])
+        if person is None:
+            raise SignInEnded("Your sign-in has ended. Sign in again.")
+        return person.name
+
+    def end(self) -> None:
+        """End the session in the database, for all servers that share it."""
+        end_session(store(), self.facts["session"])
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The tries of one key."""
+
+    tries: Tries
+    key: Hashable
+
+    def take(self) -> bool:
+        """Take a try; return False if there is none."""
+        return self.tries.take(self.key)
+
+    def give_back(self) -> None:
+        """Give the try back."""
+        self.tries.give_back(self.key)
+
+
+class Passwords:
+    """People sign in with a password as soon as somebody was invited. Tries are limited in each process."""
+
+    key = "x-judgeboard-session"
+    form = FORM
+
+    def __init__(self) -> None:
+        self._is_on: dict[str, bool] = {}
+        self._looked_at = 0.0
+        self._by_address = Tries(10, 60)
+        self._by_account = Tries(20, 30)
+        self._by_unknown_name = Tries(20, 30)
+        self._by_browser = Tries(10, 60)
+        self._waiting = 0
+        self._checking = asyncio.Semaphore(2)
+
+    def is_on(self) -> bool:
+        """Return whether anybody has an account or an invitation. Once on, it stays on until the server ends."""
+        try:
+            database = store()
+            known = self._is_on.get(database.shown_url)
+            if known or (known is False and time.monotonic() - self._looked_at < LOOK_SECONDS):
+                return known
+            with database.reading() as connection:
+                known = self._is_on[database.shown_url] = any_account(connection)
+        except JudgeboardError:  # the pages say so
+            return any(self._is_on.values())
+        self._looked_at = time.monotonic()
+        return known
+
+    def told(self, scope: Scope) -> str | None:
+        """Return the hash of the token in the cookie of a request."""
+        headers = Headers(scope=scope)
+        cookies = cookie_parser("; ".join(headers.getlist("cookie")))
+        token = cookies.get(own_cookie(COOKIE, headers.get("host", "")))
+        return token_hash(token) if token else None
+
+    def entry(self, told: str) -> PasswordEntry:
+        """Return the session with this hash of its token."""
+        return PasswordEntry({"session": told})
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the pages."""
+        return [
+            Route(FORM, self._sign_in, methods=["GET", "POST"]),
+            Route(f"{LINK_PATH}/{{token}}", self._use_link, methods=["GET", "POST"]),
+        ]
+
+    async def _sign_in(self, request: Request) -> Response:
+        if request.method != "POST":
+            return _reply(_sign_in_form())
+        fields = await _fields_of(request)
+        name = fields.get("name", "")
+        account, limits = await run_in_threadpool(self._limits, request, name)
+        # Whoever has no tries left is refused before the slow check of the password.
+        if self._waiting >= MOST_WAITING or not all(limit.take() for limit in limits):
+            return _reply(_sign_in_form(name, TOO_MANY), HTTPStatus.TOO_MANY_REQUESTS)
+        async with self._turn():
+            right = await run_in_threadpool(is_password, account, fields.get("password", ""))
+        if account is None or not right:
+            return _reply(_sign_in_form(name, WRONG), HTTPStatus.FORBIDDEN)
+        for limit in limits:
+            limit.give_back()
+        page = checked_page(request.query_params.get(PARAMETER, ""))
+        return await run_in_threadpool(self._begin, request, account, f"..{page}")
+
+    def _limits(self, request: Request, name: str) -> tuple[Account | None, list[Limit]]:
+        """Return the account of a name, and the limits of who tries to sign in to it."""
+        known_as = self.told(request.scope)
+        with store().reading() as connection:
+            account = account_of(connection, name)
+            # A browser that once had the password has tries of its own, which strangers cannot use
+            # up.
+            if account and known_as and is_known_browser(connection, account, known_as):
+                return account, [Limit(self._by_browser, known_as)]
+        by_address = Limit(self._by_address, _network_of(client_address(request.scope)))
+        if account is None:  # in a record of its own, so that made-up names displace no account
+            return None, [by_address, Limit(self._by_unknown_name, name.strip().casefold())]
+        return account, [by_address, Limit(self._by_account, account.reviewer_id)]
+
+    async def _use_link(self, request: Request) -> Response:
+        """Let a person set a password. To open the page does not use the link up: programs open links, too."""
+        token = request.path_params["token"]
+        name = await run_in_threadpool(_name_of_link, token)
+        if name is None:
+            return _reply(_page(tag("p", EXPIRED, role="alert")), HTTPStatus.NOT_FOUND)
+        if request.method != "POST":
+            return _reply(_password_form(name))
+        fields = await _fields_of(request)
+        password = fields.get("password", "")
+        if password != fields.get("again"):
+            form = _password_form(name, "The two passwords differ.")
+            return _reply(form, HTTPStatus.BAD_REQUEST)
+        try:
+            async with self._turn():
+                account = await run_in_threadpool(set_password, store(), token, password)
+        except BadInput as error:
+            return _reply(_password_form(name, str(error)), HTTPStatus.BAD_REQUEST)
+        except NotFound:
+            return _reply(_page(tag("p", EXPIRED, role="alert")), HTTPStatus.NOT_FOUND)
+        return await run_in_threadpool(self._begin, request, account, f"../..{FIRST_PAGE}")
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait for the turn to compute a hash, because each takes 64 MiB."""
+        self._waiting += 1
+        try:
+            async with self._checking:
+                yield
+        finally:
+            self._waiting -= 1
+
+    def _begin(self, request: Request, account: Account, address: str) -> Response:
+        """Begin a session, always with a new token, and send the browser to a relative address."""
+        token = begin_session(store(), account, instead_of=self.told(request.scope))
+        if token is None:
+            return _reply(_sign_in_form("", WRONG), HTTPStatus.FORBIDDEN)
+        host, proto = (request.headers.get(name, "") for name in ("host", "x-forwarded-proto"))
+        addresses = (proto.strip().lower(), request.url.scheme, load_settings().url or "")
+        reply = RedirectResponse(address, HTTPStatus.SEE_OTHER, {"cache-control": "no-store"})
+        reply.set_cookie(
+            own_cookie(COOKIE, host),
+            token,
+            max_age=KNOWN_DAYS * 86_400,
+            secure=any(each.startswith("https") for each in addresses),
+            httponly=True,
+            samesite="lax",
+        )
+        return reply
+
+
+PASSWORDS = Passwords()
+
+
+async def _fields_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form. Raises HTTPException if another server's page sent it, or it is too long or slow."""
+    if not from_own_page(request.headers, request.url.scheme):
+        raise HTTPException(HTTPStatus.FORBIDDEN, "A page of another server may not send this form")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        fields = parse_qs(body.decode(errors="replace"), max_num_fields=10)
+    except (TimeoutError, ClientDisconnect, ValueError):
+        raise HTTPException(HTTPStatus.BAD_REQUEST) from None
+    return {name: values[0] for name, values in fields.items()}
+
+
+def _network_of(address: str) -> str:
+    """Return what counts as one address: of IPv6, everybody has at least 2^64."""
+    if ":" not in address or not is_address(address):
+        return address
+    return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False))
+
+
+def _name_of_link(token: str) -> str | None:
+    with store().reading() as connection:
+        person = person_of_link(connection, token)
+    return None if person is None else person.name
+
+
+def _sign_in_form(name: str = "", problem: str | None = None) -> Html:
+    return _page(
+        problem and tag("p", problem, role="alert"),
+        tag(
+            "form",
+            _field("Name", "name", autocomplete="username", value=name[:LONGEST_ADDRESS]),
+            _field("Password", "password", type_="password", autocomplete="current-password"),
+            tag("button", "Sign in"),
+            method="post",
+        ),
+    )
+
+
+def _password_form(name: str, problem: str | None = None) -> Html:
+    new = {"type_": "password", "autocomplete": "new-password", "minlength": str(SHORTEST_PASSWORD)}
+    return _page(
+        tag("p", "Choose the password of ", tag("b", name), "."),
+        problem and tag("p", problem, role="alert"),
+        tag(
+            "form",
+            # For password managers.
+            tag("input", name_="username", value=name, autocomplete="username", hidden=""),
+            _field("Password", "password", tag("small", SHORT), **new),
+            _field("Password again", "again", **new),
+            tag("button", "Set password and sign in"),
+            method="post",
+        ),
+    )
+
+
+def _field(label: str, name: str, *help_: Html, **attributes: str) -> Html:
+    return tag("label", label, *help_, tag("input", name_=name, id=name, required="", **attributes))
+
+
+def _page(*content: str | None) -> Html:
+    head = Html(
+        '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Sign in · Judgeboard'
+        f"</title><style>:root {{ {colour_variables()}}}{_STYLE}</style></head>"
+    )
+    return tag("html", head, tag("body", tag("main", tag("h1", "Judgeboard"), *content)), lang="en")
+
+
+def _reply(page: Html, status: int = HTTPStatus.OK) -> Response:
+    return HTMLResponse(f"<!doctype html>{page}", status, {"cache-control": "no-store"})

@@ -1,0 +1,126 @@
+"""What the proxies in front of the server tell: who signed in there, and from which address a request comes."""
+
+import ipaddress
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from starlette.datastructures import Headers
+from starlette.routing import Route
+from starlette.types import Scope
+
+from judgeboard.people.roster import checked_sign_in_name
+from judgeboard.settings.model import load_settings
+
+_log = logging.getLogger("judgeboard.dashboard")
+_FORWARDED = "x-forwarded-for"
+_LOOPBACK = ("127.0.0.0/8", "::1")
+
+
+class TrustedProxies(NamedTuple):
+    """The configured proxies: the header in which they name people, and their addresses."""
+
+    header: str | None
+    networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+
+    def have(self, address: str) -> bool:
+        """Return whether an address is that of a proxy."""
+        try:
+            ip = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        ip = getattr(ip, "ipv4_mapped", None) or ip
+        return any(ip in network for network in self.networks)
+
+
+@cache
+def trusted_proxies() -> TrustedProxies:
+    """Return the configured proxies, read once. Without any, this machine may tell addresses, but no people."""
+    settings = load_settings()
+    networks = settings.trusted_proxies or _LOOPBACK
+    return TrustedProxies(
+        settings.trusted_header,
+        tuple(ipaddress.ip_network(each, strict=False) for each in networks),
+    )
+
+
+def client_address(scope: Scope) -> str:
+    """Return the address from which a request comes: the last one that is no proxy, as the proxies tell it."""
+    proxies, address = trusted_proxies(), _peer(scope)
+    hops = ",".join(Headers(scope=scope).getlist(_FORWARDED)).split(",")
+    for hop in map(str.strip, reversed(hops)):
+        if not proxies.have(address) or not is_address(hop):
+            break
+        address = hop
+    return address
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an address of a machine."""
+    with suppress(ValueError):
+        return bool(ipaddress.ip_address(text))
+    return False
+
+
+def _peer(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyEntry:
+    """A person whom a proxy names. Only the proxy ends this sign-in."""
+
+    facts: Mapping[str, Any]
+    leads_to: str | None = None
+
+    def check(self) -> str:
+        """Return the name of the person. Raises BadInput if it is no name."""
+        return checked_sign_in_name(self.facts["name"])
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+class ProxyWay:
+    """People sign in at a proxy, which names them in a header."""
+
+    key = "x-judgeboard-proxy"
+    form = None
+
+    def is_on(self) -> bool:
+        """Return whether a header is configured."""
+        return trusted_proxies().header is not None
+
+    def routes(self) -> list[Route]:
+        """Return no routes: the proxy has the pages."""
+        return []
+
+    def told(self, scope: Scope) -> str | None:
+        """Return the person whom a request names, None if it does not come from a proxy or names several."""
+        proxies = trusted_proxies()
+        names = Headers(scope=scope).getlist(proxies.header) if proxies.header else []
+        if not names:
+            return None
+        if not proxies.have(_peer(scope)):
+            _log_once("%s was ignored: an address that is no trusted proxy sent it", proxies.header)
+            return None
+        if len(names) > 1:
+            _log_once("%s was ignored: a request had it twice", proxies.header)
+            return None
+        return names[0].strip() or None
+
+    def entry(self, told: str) -> ProxyEntry:
+        """Return the sign-in of the person whom a proxy named in the bytes of UTF-8."""
+        return ProxyEntry({"name": told.encode("latin-1", "replace").decode(errors="replace")})
+
+
+@cache
+def _log_once(words: str, header: str | None) -> None:
+    _log.warning(words, header)
+
+
+PROXY = ProxyWay()

@@ -1,0 +1,233 @@
+"""Links, passwords and sessions: what strangers and removed people cannot do with what they have."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from argon2 import PasswordHasher
+
+from judgeboard.accounts import accounts
+from judgeboard.accounts.accounts import (
+    LINK_DAYS,
+    SESSION_DAYS,
+    account_of,
+    any_account,
+    begin_session,
+    end_session,
+    invite,
+    is_known_browser,
+    is_password,
+    person_of_link,
+    person_of_session,
+    set_password,
+)
+from judgeboard.accounts.tables import Account
+from judgeboard.domain import Role
+from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.people.roster import add_person, change_role, remove_person
+from judgeboard.store.api_keys import token_hash
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.tables import METADATA
+from stored_rows import read
+
+ROOT = "cli:root"
+PASSWORD = "correct horse battery"
+
+
+def account(store: Store, name: str = "ann", role: Role = Role.LEAD) -> Account:
+    return set_password(store, invite(store, name, role, ROOT), PASSWORD)
+
+
+def session(store: Store, of: Account) -> str:
+    token = begin_session(store, of)
+    assert token is not None
+    return token_hash(token)
+
+
+def who(store: Store, hashed: str) -> str | None:
+    person = read(store, person_of_session, hashed)
+    return person and person.name
+
+
+@pytest.fixture
+def days_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    def later(days: float) -> None:
+        monkeypatch.setattr(accounts, "utc_now", lambda: utc_now() + timedelta(days=days))
+
+    return later
+
+
+def test_a_link_sets_a_password_once(store: Store) -> None:
+    assert not read(store, any_account)
+    token = invite(store, "Ann@Example.org", Role.LEAD, ROOT)
+    assert read(store, any_account)
+    person = read(store, person_of_link, token)
+    assert person is not None
+    assert (person.name, person.role) == ("ann@example.org", Role.LEAD)
+    set_password(store, token, PASSWORD)
+    assert read(store, person_of_link, token) is None
+    with pytest.raises(NotFound):
+        set_password(store, token, "another password")
+    assert is_password(read(store, account_of, "ANN@example.org"), PASSWORD)
+
+
+def test_of_two_requests_at_a_time_one_uses_the_link(store: Store) -> None:
+    token, start = invite(store, "ann", None, ROOT), Barrier(2)
+
+    def use(password: str) -> bool:
+        start.wait()
+        try:
+            set_password(store, token, password)
+        except NotFound:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as both:
+        assert sorted(both.map(use, ["first password", "second password"])) == [False, True]
+
+
+def test_a_link_that_expired_was_replaced_or_never_was_does_nothing(
+    store: Store, days_later: Callable[[float], None]
+) -> None:
+    first = invite(store, "ann", None, ROOT)
+    second = invite(store, "ann", None, ROOT)
+    for token in (first, "", "x" * 43):
+        with pytest.raises(NotFound):
+            set_password(store, token, PASSWORD)
+    days_later(LINK_DAYS + 0.001)
+    assert read(store, person_of_link, second) is None
+    with pytest.raises(NotFound):
+        set_password(store, second, PASSWORD)
+
+
+@pytest.mark.parametrize("password", ["", "eleven char", "x" * 1_001])
+def test_a_password_that_is_too_short_or_long_leaves_the_link_usable(
+    sqlite_store: Store, password: str
+) -> None:
+    token = invite(sqlite_store, "ann", None, ROOT)
+    with pytest.raises(BadInput):
+        set_password(sqlite_store, token, password)
+    set_password(sqlite_store, token, PASSWORD)
+
+
+def test_a_password_counts_however_its_letters_are_composed(sqlite_store: Store) -> None:
+    set_password(sqlite_store, invite(sqlite_store, "ann", None, ROOT), "cafe\u0301 au lait noir")
+    ann = read(sqlite_store, account_of, "ann")
+    assert is_password(ann, "caf\u00e9 au lait noir")
+    assert not is_password(ann, "cafe au lait noir")
+
+
+def test_without_an_account_a_password_takes_as_long(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invite(sqlite_store, "bob", None, ROOT)
+    ann = account(sqlite_store)
+    checked: list[str] = []
+    verify = PasswordHasher.verify
+
+    def counted(hasher: PasswordHasher, stored: str, password: str) -> bool:
+        checked.append(stored.rpartition("$")[0].rpartition("$")[0])
+        return bool(verify(hasher, stored, password))
+
+    monkeypatch.setattr(PasswordHasher, "verify", counted)
+    assert not is_password(ann, "wrong")
+    for name in ("nobody", "bob", "cli:root", "", "\x00", "a@", "x" * 500):
+        assert not is_password(read(sqlite_store, account_of, name), PASSWORD)
+    assert len(checked) == 8
+    assert len(set(checked)) == 1  # the same parameters of Argon2
+
+
+def test_a_session_ends_by_sign_out_and_after_some_days(
+    store: Store, days_later: Callable[[float], None]
+) -> None:
+    ann = account(store)
+    first, second = session(store, ann), session(store, ann)
+    end_session(store, first)
+    assert (who(store, first), who(store, second)) == (None, "ann")
+    # The browser is known, the session is not.
+    assert read(store, is_known_browser, ann, first)
+    days_later(SESSION_DAYS + 0.001)
+    assert who(store, second) is None
+    session(store, ann)
+    assert read(store, is_known_browser, ann, second)
+    days_later(SESSION_DAYS + 91)
+    session(store, ann)
+    assert not read(store, is_known_browser, ann, second)
+
+
+def test_a_new_session_of_a_browser_ends_its_earlier_one(store: Store) -> None:
+    ann = account(store)
+    first = session(store, ann)
+    begin_session(store, ann, instead_of=first)
+    assert who(store, first) is None
+
+
+def test_a_reset_ends_all_sessions_and_the_password_when_it_is_used(store: Store) -> None:
+    ann = account(store)
+    hashed = session(store, ann)
+    token = invite(store, "ann", None, ROOT)
+    assert who(store, hashed) == "ann"
+    assert is_password(read(store, account_of, "ann"), PASSWORD)
+    set_password(store, token, "another password")
+    assert who(store, hashed) is None
+    assert not is_password(read(store, account_of, "ann"), PASSWORD)
+    # The check of the earlier password began before the reset.
+    assert begin_session(store, ann) is None
+
+
+def test_removal_ends_everything_and_to_add_the_person_again_brings_nothing_back(
+    store: Store,
+) -> None:
+    ann = account(store)
+    hashed = session(store, ann)
+    token = invite(store, "ann", None, ROOT)
+    remove_person(store, "ann", ROOT)
+    add_person(store, "ann", Role.ADMIN, ROOT, any_name=True)
+    assert who(store, hashed) is None
+    assert read(store, account_of, "ann") is None
+    assert read(store, person_of_link, token) is None
+    assert begin_session(store, ann) is None
+    with pytest.raises(NotFound):
+        set_password(store, token, PASSWORD)
+
+
+def test_an_invitation_gives_no_other_role_and_only_an_admin_invites(store: Store) -> None:
+    account(store, "root", Role.ADMIN)
+    account(store)
+    with pytest.raises(BadInput, match="lead"):
+        invite(store, "ann", Role.ADMIN, ROOT)
+    ann = add_person(store, "eve", Role.LEAD, ROOT, any_name=True)
+    for name in ("ann", "root", "new"):
+        with pytest.raises(NotAllowed):
+            invite(store, name, None, ann)
+    change_role(store, "eve", Role.ADMIN, ROOT)
+    invite(store, "new", None, ann)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "  ", "cli:root", "key:shop", "a@", "x" * 81, "a\x00b", "a\u202eb"]
+)
+def test_what_cannot_be_a_name_is_not_invited(sqlite_store: Store, name: str) -> None:
+    with pytest.raises(BadInput):
+        invite(sqlite_store, name, None, ROOT)
+    assert not read(sqlite_store, any_account)
+
+
+def test_neither_tokens_nor_passwords_are_stored(store: Store) -> None:
+    link = invite(store, "ann", None, ROOT)
+    ann = set_password(store, link, PASSWORD)
+    token = begin_session(store, ann)
+    reset = invite(store, "ann", None, ROOT)
+    with store.reading() as connection:
+        stored = "\n".join(
+            str(connection.execute(table.select()).all()) for table in METADATA.sorted_tables
+        )
+    assert token_hash(reset) in stored
+    for secret in (link, token, reset, PASSWORD):
+        assert str(secret) not in stored
+    kinds = [event.kind for event in read(store, latest_events, EventFilter(), limit=9)]
+    assert sorted(kinds) == ["add_person", "invite_person", "invite_person", "set_password"]

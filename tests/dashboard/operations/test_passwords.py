@@ -1,0 +1,322 @@
+"""The pages of passwords under attack: guesses, other servers' pages, prepared cookies, and odd forms."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.testclient import TestClient
+
+from judgeboard.accounts.accounts import (
+    invite,
+    person_of_link,
+    person_of_session,
+    set_password,
+)
+from judgeboard.domain import Role
+from judgeboard.people.roster import remove_person
+from judgeboard.store.api_keys import token_hash
+from judgeboard.store.engine import Store
+from judgeboard_dashboard import passwords, proxies, sign_in
+from judgeboard_dashboard.passwords import COOKIE, FORM, Passwords, Tries
+from judgeboard_dashboard.server import OwnCookies, SafeHeaders
+from judgeboard_dashboard.sign_in import configured_sign_in
+from stored_rows import read
+
+ROOT = "cli:root"
+PASSWORD = "correct horse battery"
+Browse = Callable[..., TestClient]
+
+
+@pytest.fixture(autouse=True)
+def unread() -> Iterator[None]:
+    """Forget the settings of another test."""
+    for each in (configured_sign_in, proxies.trusted_proxies):
+        each.cache_clear()
+    yield
+    for each in (configured_sign_in, proxies.trusted_proxies):
+        each.cache_clear()
+
+
+@pytest.fixture
+def way() -> Passwords:
+    return Passwords()
+
+
+@pytest.fixture
+def browse(page_store: Store, way: Passwords) -> Browse:
+    """Returns a browser at an address, with an empty jar of cookies."""
+    set_password(page_store, invite(page_store, "ann", Role.LEAD, ROOT), PASSWORD)
+    app = Starlette(
+        routes=way.routes(), middleware=[Middleware(SafeHeaders), Middleware(OwnCookies)]
+    )
+
+    def opened(address: str = "203.0.113.9", url: str = "http://judge.test:8501") -> TestClient:
+        return TestClient(app, url, follow_redirects=False, client=(address, 4711))
+
+    return opened
+
+
+def tries(browser: TestClient, name: str, password: str = "wrong", **options: str) -> int:
+    answer = browser.post(FORM, data={"name": name, "password": password}, headers=options)
+    return answer.status_code
+
+
+def cookie_of(browser: TestClient) -> str:
+    return browser.cookies[f"{COOKIE}_8501"]
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    clock = [1_000.0]
+    monkeypatch.setattr(passwords.time, "monotonic", lambda: clock[0])
+    return clock
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks passwords at once: a test that makes many guesses is not about Argon2."""
+
+    def same(account: object, password: str) -> bool:
+        return account is not None and password == PASSWORD
+
+    monkeypatch.setattr(passwords, "is_password", same)
+
+
+def test_a_link_is_not_used_up_by_looking_and_begins_a_session_when_the_password_is_set(
+    browse: Browse, page_store: Store
+) -> None:
+    token = invite(page_store, "bob <b>", None, ROOT)
+    browser, link = browse(), f"/account/link/{token}"
+    for _ in range(2):
+        page = browser.get(link)
+        assert page.status_code == 200
+        assert "bob &lt;b&gt;" in page.text
+        assert "<script" not in page.text
+        assert page.headers["cache-control"] == "no-store"
+    for password, again in (("short", "short"), (PASSWORD, "another"), (PASSWORD, "")):
+        answer = browser.post(link, data={"password": password, "again": again})
+        assert (answer.status_code, "set-cookie" in answer.headers) == (400, False)
+    answer = browser.post(link, data={"password": PASSWORD, "again": PASSWORD})
+    assert answer.status_code == 303
+    person = read(page_store, person_of_session, token_hash(cookie_of(browser)))
+    assert person is not None
+    assert person.name == "bob <b>"
+    assert browser.get(link).status_code == 404
+    assert browser.post(link, data={"password": PASSWORD, "again": PASSWORD}).status_code == 404
+
+
+def test_the_cookie_is_for_this_server_alone(browse: Browse) -> None:
+    browser = browse()
+    answer = browser.post(FORM, data={"name": "ANN", "password": PASSWORD})
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"{COOKIE}_8501=")
+    assert {"HttpOnly", "SameSite=lax", "Path=/"} <= set(cookie.split("; "))
+    assert "Secure" not in cookie
+    for headers, url in (
+        ({"x-forwarded-proto": "https"}, "http://judge.test"),
+        ({}, "https://judge.test"),
+    ):
+        answer = browse(url=url).post(
+            FORM, data={"name": "ann", "password": PASSWORD}, headers=headers
+        )
+        assert "Secure" in answer.headers["set-cookie"]
+        assert answer.headers["set-cookie"].startswith(f"{COOKIE}=")
+
+
+def test_below_a_path_the_cookie_is_for_this_path(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_URL", "https://tools.example.org/judgeboard")
+    answer = browse().post(
+        f"{FORM}?page=/item%3Fflag=3", data={"name": "ann", "password": PASSWORD}
+    )
+    assert {"Path=/judgeboard", "Secure"} <= set(answer.headers["set-cookie"].split("; "))
+    # A browser at /judgeboard/account/sign-in goes to /judgeboard/item.
+    assert answer.headers["location"] == "../item?flag=3"
+
+
+@pytest.mark.parametrize(
+    "page", ["//evil.test", "https://evil.test", "/\\evil.test", "/../..//evil.test", "/a\r\nx: y"]
+)
+def test_sign_in_never_ends_at_another_server(browse: Browse, page: str) -> None:
+    answer = browse().post(FORM, params={"page": page}, data={"name": "ann", "password": PASSWORD})
+    assert (answer.status_code, answer.headers["location"]) == (303, "../")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.test",
+        "null",
+        "http://judge.test",
+        "http://judge.test:8502",
+        "https://judge.test:8501.evil.test",
+        "",
+    ],
+)
+def test_pages_of_other_servers_sign_nobody_in_and_set_no_password(
+    browse: Browse, page_store: Store, origin: str
+) -> None:
+    browser, token = browse(), invite(page_store, "bob", None, ROOT)
+    assert tries(browser, "ann", PASSWORD, origin=origin) == 403
+    answer = browser.post(
+        f"/account/link/{token}",
+        data={"password": PASSWORD, "again": PASSWORD},
+        headers={"origin": origin},
+    )
+    assert answer.status_code == 403
+    assert not browser.cookies
+    assert read(page_store, person_of_link, token) is not None
+    assert tries(browser, "ann", PASSWORD, origin="http://judge.test:8501") == 303
+
+
+def test_a_prepared_token_is_never_the_token_of_a_session(
+    browse: Browse, page_store: Store
+) -> None:
+    browser = browse()
+    browser.cookies.set(f"{COOKIE}_8501", "prepared", domain="judge.test")
+    assert tries(browser, "ann", PASSWORD) == 303
+    first = cookie_of(browser)
+    assert first != "prepared"
+    assert read(page_store, person_of_session, token_hash("prepared")) is None
+    assert tries(browser, "ann", PASSWORD) == 303
+    assert read(page_store, person_of_session, token_hash(first)) is None
+
+
+def test_guesses_are_limited_and_the_page_tells_no_name(
+    browse: Browse, quick: None, frozen: list[float]
+) -> None:
+    told = []
+    for number, name in enumerate(("ann", "nobody")):
+        browser = browse(f"203.0.113.{number}")
+        told.append([browser.post(FORM, data={"name": name, "password": "x"}) for _ in range(14)])
+    for known, unknown in zip(*told, strict=True):
+        assert known.status_code == unknown.status_code
+        assert known.text.replace("ann", "nobody") == unknown.text
+    assert [each.status_code for each in told[0]] == [403] * 10 + [429] * 4
+    # The right password is refused as well: the limit tells nothing of the guess.
+    assert tries(browse("203.0.113.0"), "ann", PASSWORD) == 429
+    frozen[0] += 60
+    assert tries(browse("203.0.113.0"), "ann", PASSWORD) == 303
+
+
+def test_a_stranger_at_one_address_does_not_lock_a_person_out(
+    browse: Browse, quick: None, frozen: list[float]
+) -> None:
+    for _ in range(60):  # an hour
+        for _ in range(20):
+            tries(browse("203.0.113.66"), "ann")
+        frozen[0] += 60
+    assert tries(browse("203.0.113.9"), "ann", PASSWORD) == 303
+
+
+def test_strangers_at_many_addresses_get_few_guesses_and_do_not_lock_a_known_browser_out(
+    browse: Browse, quick: None, frozen: list[float], page_store: Store
+) -> None:
+    known = browse("203.0.113.9")
+    assert tries(known, "ann", PASSWORD) == 303
+    answers = [tries(browse(f"198.51.{part}.7"), "ann") for part in range(100)]
+    assert answers.count(403) == 20
+    assert tries(browse("203.0.113.9"), "ann", PASSWORD) == 429
+    assert tries(known, "ann", PASSWORD) == 303
+    # A copy of the cookie of a known browser has few guesses, too, and none for other people.
+    thief = browse("198.51.100.8")
+    thief.cookies.update(known.cookies)
+    assert [tries(thief, "ann") for _ in range(12)].count(403) == 10
+    set_password(page_store, invite(page_store, "bob", None, ROOT), PASSWORD)
+    for part in range(100):
+        tries(browse(f"198.51.{part}.8"), "bob")
+    assert tries(thief, "bob", PASSWORD) == 429
+
+
+def test_addresses_of_one_network_of_ipv6_are_one_address(
+    browse: Browse, quick: None, frozen: list[float]
+) -> None:
+    answers = [tries(browse(f"2001:db8:1:2::{part:x}"), f"name {part}") for part in range(30)]
+    assert answers.count(403) == 10
+
+
+def test_an_address_that_nobody_but_a_trusted_proxy_tells_does_not_count(
+    browse: Browse, quick: None, frozen: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forged = [
+        tries(browse(), f"name {part}", **{"x-forwarded-for": f"198.51.100.{part}"})
+        for part in range(30)
+    ]
+    assert forged.count(403) == 10
+    monkeypatch.setenv("JUDGEBOARD_TRUSTED_PROXIES", "10.0.0.0/8")
+    proxies.trusted_proxies.cache_clear()
+    # The client may send such a header, to which the proxy adds the real address.
+    through_proxy = [
+        tries(browse("10.0.0.5"), f"name {part}", **{"x-forwarded-for": f"192.0.2.{part}, {real}"})
+        for part in range(30)
+        for real in ("198.51.100.1", "198.51.100.2, 10.0.0.6")
+    ]
+    assert through_proxy.count(403) == 20
+
+
+def test_made_up_names_fill_no_memory_and_free_no_account(frozen: list[float]) -> None:
+    limited = Tries(2, 60, most=100)
+    assert [limited.take("ann") for _ in range(3)] == [True, True, False]
+    for number in range(1_000):
+        assert limited.take(number)
+    assert len(limited._free_at) == 100
+    frozen[0] += 120
+    assert [limited.take(999) for _ in range(3)] == [True, True, False]
+
+
+def test_long_and_odd_forms_are_refused(browse: Browse) -> None:
+    browser = browse()
+    assert tries(browser, "ann", "x" * 10_000) == 413
+    assert tries(browser, "\x00\ud7ff" * 100, "\u202e" * 100) == 403
+    answer = browser.post(FORM, content=b"&".join(b"%d=1" % number for number in range(500)))
+    assert answer.status_code == 400
+    for content in (b"", b"name=ann", b"name=ann&name=bob&password", b"\xff\xfe=%ff", b"{}"):
+        assert browser.post(FORM, content=content).status_code == 403
+    assert browser.put(FORM).status_code == 405
+
+
+def test_a_removed_person_and_one_with_a_link_alone_do_not_sign_in(
+    browse: Browse, page_store: Store
+) -> None:
+    invite(page_store, "bob", None, ROOT)
+    browser = browse()
+    assert tries(browser, "bob", "") == 403
+    assert tries(browser, "ann", PASSWORD) == 303
+    remove_person(page_store, "ann", ROOT)
+    assert tries(browser, "ann", PASSWORD) == 403
+    assert read(page_store, person_of_session, token_hash(cookie_of(browser))) is None
+
+
+def test_sign_in_is_on_as_soon_as_somebody_is_invited_and_stays_on(
+    page_store: Store, way: Passwords, frozen: list[float]
+) -> None:
+    assert not way.is_on()
+    invite(page_store, "ann", None, ROOT)
+    frozen[0] += 1
+    assert way.is_on()
+    remove_person(page_store, "ann", ROOT)
+    frozen[0] += 10
+    assert way.is_on()
+
+
+def test_only_so_many_passwords_are_checked_at_a_time(browse: Browse, way: Passwords) -> None:
+    way._waiting = passwords.MOST_WAITING
+    assert tries(browse(), "ann", PASSWORD) == 429
+    way._waiting = 0
+    assert tries(browse(), "ann", PASSWORD) == 303
+
+
+def test_a_cookie_of_another_port_is_not_of_this_server(browse: Browse, way: Passwords) -> None:
+    scope = {
+        "type": "http",
+        "headers": [
+            (b"host", b"localhost:8502"),
+            (b"cookie", f"{COOKIE}_8501=one; {COOKIE}=two".encode()),
+        ],
+    }
+    assert way.told(scope) is None
+    assert sign_in.own_cookie("name", "localhost:8502") == "name_8502"
+    for host in ("localhost", "[::1]", "", "a:b", "a:123456"):
+        assert sign_in.own_cookie("name", host) == "name"
