@@ -106,6 +106,8 @@ def copy_without(folder: Path, methods: Collection[str]) -> None:
         )
         sections = (
             *registration.item_sections,
+            *registration.people_sections,
+            *([registration.sign_in] if registration.sign_in else []),
             *(each.show for each in registration.judge_sections),
             *made,
         )

@@ -5,7 +5,7 @@ import ipaddress
 import threading
 import time
 from collections.abc import AsyncIterator, Hashable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -39,6 +39,7 @@ from judgeboard.people.roster import LONGEST_ADDRESS
 from judgeboard.receiving.keys import from_own_page
 from judgeboard.settings.model import load_settings
 from judgeboard.store.api_keys import token_hash
+from judgeboard.store.engine import database_url
 from judgeboard_dashboard.evidence import Html, tag
 from judgeboard_dashboard.proxies import client_address, is_address
 from judgeboard_dashboard.return_page import FIRST_PAGE, PARAMETER, checked_page
@@ -145,7 +146,7 @@ class Passwords:
 
     def __init__(self) -> None:
         self._is_on: dict[str, bool] = {}
-        self._looked_at = 0.0
+        self._looked_at: dict[str, float] = {}
         self._by_address = Tries(10, 60)
         self._by_account = Tries(20, 30)
         self._by_unknown_name = Tries(20, 30)
@@ -155,16 +156,13 @@ class Passwords:
 
     def is_on(self) -> bool:
         """Return whether anybody has an account or an invitation. Once on, it stays on until the server ends."""
-        try:
-            database = store()
-            known = self._is_on.get(database.shown_url)
-            if known or (known is False and time.monotonic() - self._looked_at < LOOK_SECONDS):
-                return known
-            with database.reading() as connection:
-                known = self._is_on[database.shown_url] = any_account(connection)
-        except JudgeboardError:  # the pages say so
-            return any(self._is_on.values())
-        self._looked_at = time.monotonic()
+        database = str(database_url())
+        known = self._is_on.get(database, False)
+        if known or time.monotonic() - self._looked_at.get(database, -LOOK_SECONDS) < LOOK_SECONDS:
+            return known
+        with suppress(JudgeboardError), store().reading() as connection:  # else the pages say so
+            known = self._is_on[database] = any_account(connection)
+            self._looked_at[database] = time.monotonic()
         return known
 
     def told(self, scope: Scope) -> str | None:

@@ -124,7 +124,8 @@ def test_a_server_that_other_machines_reach_does_not_start_without_a_sign_in(
     started: list[object] = []
     monkeypatch.setattr(server.app, "run", lambda **_: started.append(True))
     monkeypatch.setattr(server.gc, "freeze", lambda: None)
-    command = ["serve", *reaching, "--port", str(free_port()), "--db", "judgeboard.db"]
+    database = str(tmp_path / "judgeboard.db")
+    command = ["serve", *reaching, "--port", str(free_port()), "--db", database]
     assert run(command) == 2
     told = capsys.readouterr().err
     assert "people invite" in told
@@ -132,8 +133,8 @@ def test_a_server_that_other_machines_reach_does_not_start_without_a_sign_in(
     assert not started
     assert run([*command, "--open"]) in {0, None}
     assert len(started) == 1
-    assert run(["people", "invite", "ann", "--db", "judgeboard.db"]) == 0
-    passwords.PASSWORDS._looked_at = 0.0
+    assert run(["people", "invite", "ann", "--db", database]) == 0
+    passwords.PASSWORDS._looked_at.clear()
     assert run(command) in {0, None}
     assert len(started) == 2
 

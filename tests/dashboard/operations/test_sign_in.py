@@ -96,6 +96,10 @@ def as_ann(page_rows, who: dict[str, Any], sqlite_store: Store) -> Callable[[Rol
     return signed_in
 
 
+def refusal(action: Action, role: Role) -> str:
+    return why_not(action, Reviewer(origin="oidc", name=ANN, role=role))
+
+
 def told(store: Store) -> list[tuple[str, str]]:
     return [
         (event.kind, event.actor) for event in read(store, latest_events, EventFilter(), limit=20)
@@ -329,7 +333,7 @@ def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
 ) -> None:
     as_ann(Role.REVIEWER)
     page = open_signed_in(name)
-    assert why_not(Action.SEE_MANAGED, Role.REVIEWER) in markup(page)
+    assert refusal(Action.SEE_MANAGED, Role.REVIEWER) in markup(page)
     page.run()
     assert told(sqlite_store).count(("refused", ANN)) == 1
 
@@ -340,7 +344,7 @@ def test_an_auditor_sees_a_page_of_leads_and_no_button_of_it_changes_anything(
 ) -> None:
     as_ann(Role.AUDITOR)
     page = open_signed_in(name)
-    assert why_not(Action.SEE_MANAGED, Role.AUDITOR) not in markup(page)
+    assert refusal(Action.SEE_MANAGED, Role.AUDITOR) not in markup(page)
     before = all_rows(sqlite_store)
     press_each(page, lambda: open_signed_in(name), {"person", "sign_out"})
     assert all_rows(sqlite_store) == before
@@ -414,7 +418,7 @@ def test_no_page_shows_an_auditor_a_button_that_is_refused(
         return open_signed_in(name, query)
 
     page = opened()
-    reason = why_not(Action.REVIEW, Role.AUDITOR)
+    reason = refusal(Action.REVIEW, Role.AUDITOR)
     for key in STARTS.get(name, []):
         assert (page.button(key=key).disabled, page.button(key=key).help) == (True, reason)
     assert not [field for field in page.text_input if "omment" in field.label]
@@ -530,7 +534,7 @@ def test_a_viewer_sees_an_item_and_no_button_that_decides(
 ) -> None:
     as_ann(Role.VIEWER)
     page = open_signed_in("item")
-    assert why_not(Action.REVIEW, Role.VIEWER) in markup(page)
+    assert refusal(Action.REVIEW, Role.VIEWER) in markup(page)
     labels = {button.label for button in page.button}
     assert not labels & {"Confirm", "Dismiss", "Unsure", "Yes", "No", "Rejudge this answer"}
     add_person(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
@@ -547,7 +551,7 @@ def test_a_viewers_page_stores_no_draft(as_ann, open_signed_in, sqlite_store: St
     next(
         button for button in page.button if (button.key or "").startswith("quality3")
     ).click().run()
-    assert why_not(Action.REVIEW, Role.VIEWER) in markup(page)
+    assert refusal(Action.REVIEW, Role.VIEWER) in markup(page)
     draft_writer().flush()
     assert rows_of(sqlite_store, DRAFT) == []
 
