@@ -213,6 +213,7 @@ def stats_command() -> None:
         flags_table,
         judgments_table,
         left_out_table,
+        masks_table,
         measure_log,
         missing_intervals,
         stats_notes,
@@ -225,6 +226,7 @@ def stats_command() -> None:
         flags_table(stats),
         *agreement_tables(stats),
         left_out_table(stats),
+        masks_table(stats),
     ):
         lines += ["", *text_lines(table)] if table.rows else []
     options.show(

@@ -17,6 +17,7 @@ from judgeboard.flags.rules import RULES
 from judgeboard.health.project import settings_faults
 from judgeboard.llm.endpoint import PROVIDERS, choose_provider
 from judgeboard.registry.judge_kinds import JUDGES
+from judgeboard.registry.masks import mask_kinds
 from judgeboard.registry.methods import methods
 from judgeboard.registry.plugins import Plugin, Registry
 from judgeboard.registry.tools import IMPORTS, TARGETS
@@ -136,7 +137,10 @@ def _fault_findings(connection: Connection | None) -> Iterator[Finding]:
 
 def plugins() -> list[Plugin]:
     """Return the plugins of all groups, each loaded: one that cannot be used has its fault."""
-    registries: tuple[Registry[Any], ...] = (JUDGES, RULES, IMPORTS, PROVIDERS, TARGETS, methods())
+    registries: tuple[Registry[Any], ...] = (
+        *(JUDGES, RULES, IMPORTS, PROVIDERS, TARGETS),
+        *(methods(), *mask_kinds()),
+    )
     return [plugin for registry in registries for plugin in registry.plugins()]
 
 

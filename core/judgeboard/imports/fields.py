@@ -14,6 +14,7 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.dates import DateOrder, read_time
 from judgeboard.imports.values import MISSING, Meanings, is_missing, spelled_number, word_of
+from judgeboard.registry.masks import masks_in_force
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.text import MAX_NAME
 
@@ -407,7 +408,8 @@ class Cells:
     ``parsed`` has the values read from texts, by column. ``meanings`` has the values that replace
     words. With ``dates``, dates with the year last are read in this order. ``unread`` has, by
     column, the field and the reason of optional values that cannot be read. An answer is ``judged``
-    if a verdict or a grade comes with it.
+    if a verdict or a grade comes with it. Texts and JSON values are read with their ``masks``; ids,
+    names, numbers and times as the file has them.
     """
 
     values: Mapping[str, Any]
@@ -419,6 +421,7 @@ class Cells:
     dates: DateOrder | None = None
     unread: dict[str, tuple[str, str]] = field(default_factory=dict)
     judged: bool = False
+    masks: Any = field(default_factory=masks_in_force)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Cells":
@@ -434,8 +437,19 @@ class Cells:
             for name, value in self.values.items()
         }
 
+    def masked(self, value: Any) -> Any:
+        """Return a value of the row as it may be stored."""
+        return value if self.masks is None else self.masks.masked(value)
+
     def raw(self, field: str) -> Any:
-        """Return the value of a field as the file has it, None if it is absent."""
+        """Return the value of a field without its meaning, None if it is absent."""
+        return self.masked(self._written(field))
+
+    def get(self, field: str) -> Any:
+        """Return the value of a field, None if it is absent. A value replaces a word that has a meaning."""
+        return self.masked(self.unmasked(field))
+
+    def _written(self, field: str) -> Any:
         if (
             field not in self.taken
         ):  # a default name would not be safe: a column can have any name, even ""
@@ -443,9 +457,9 @@ class Cells:
         value = self.values.get(self.taken[field])
         return None if value == "" and self.textual else value
 
-    def get(self, field: str) -> Any:
-        """Return the value of a field, None if it is absent. A value replaces a word that has a meaning."""
-        value, meanings = self.raw(field), self.meanings.get(field.partition(".")[0], {})
+    def unmasked(self, field: str) -> Any:
+        """Return the value of a field as the file means it, for what is parsed before it is masked."""
+        value, meanings = self._written(field), self.meanings.get(field.partition(".")[0], {})
         value = meanings.get(word_of(value) or "", value) if meanings else value
         return None if meanings and value == "" else value
 
@@ -474,7 +488,7 @@ class Cells:
 
     def name(self, field: str, limit: int = MAX_NAME) -> str | None:
         """Return an id or a name: a text or a whole number; None if it is absent or blank."""
-        value = self.get(field)
+        value = self.unmasked(field)
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # pandas writes 3 as 3.0 in a column with missing values
         if isinstance(value, int) and not isinstance(value, bool):
@@ -493,7 +507,7 @@ class Cells:
 
     def number(self, field: str) -> Any:
         """Return a value that the caller checks as a number. A text that consists of a number is this number."""
-        value = self.get(field)
+        value = self.unmasked(field)
         if isinstance(value, str) and (not value.strip() or value.strip().casefold() in MISSING):
             self.parsed[self.taken.get(field, field)] = None
             return None
@@ -501,7 +515,7 @@ class Cells:
             value = spelled_number(value)
             if self.textual and _fault(value) is None:
                 self.parsed[self.taken[field]] = value
-        return value
+        return self.masked(value)
 
     def whole_number(self, field: str) -> int | None:
         """Return a whole number from 0 that the database can store, or raise Unusable."""
@@ -516,19 +530,19 @@ class Cells:
 
     def time(self, field: str) -> datetime | None:
         """Return a moment in UTC."""
-        value = self.get(field)
+        value = self.unmasked(field)
         if value is None:
             return None
         return checked(field, lambda time: read_time(time, self.dates), value)
 
     def choice(self, field: str, choices: type[Choice]) -> Choice | None:
         """Return the member of an enumeration for a word in upper or lower case."""
-        return chosen(field, self.get(field), choices)
+        return chosen(field, self.unmasked(field), choices)
 
     def json(self, field: str) -> Any:
         """Return a JSON value; a text is parsed."""
-        value = self.get(field)
-        return parsed_json(field, value) if isinstance(value, str) else value
+        value = self.unmasked(field)
+        return self.masked(parsed_json(field, value) if isinstance(value, str) else value)
 
     def object(self, field: str) -> dict[str, Any] | None:
         """Return a JSON object."""
@@ -652,7 +666,7 @@ def metadata_in(cells: Cells, more: Mapping[str, object] | None = None) -> dict[
     own: dict[str, Any] | None = cells.optional("metadata", cells.object, None)
     metadata = dict(own or {})
     for name, value in {
-        **{name: cells.values[name] for name in (*cells.extra, *cells.unread)},
+        **{name: cells.masked(cells.values[name]) for name in (*cells.extra, *cells.unread)},
         **(more or {}),
     }.items():
         if value is not None and not (cells.textual and value == ""):

@@ -555,7 +555,7 @@ def _aspect_columns(cells: Cells) -> dict[str, Any]:
         return aspects
     names = (*cells.extra, *(cells.taken[field] for field in _ASPECTS if field in cells.taken))
     return {
-        name: cells.values[name]
+        name: cells.masked(cells.values[name])
         for name in names
         if not (cells.textual and cells.values[name] == "")
     }

@@ -295,6 +295,7 @@ class _Trial:
                 meanings=first.meanings,
                 dates=order,
                 judged=any(map(is_beside, taken)),
+                masks=None,  # a look at the file stores nothing
             )
             for values, taken, others in rows
         ]

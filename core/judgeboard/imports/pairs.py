@@ -346,7 +346,7 @@ def _id_in(cells: Cells, models: Mapping[str, Preference]) -> str:
     content = [
         *models,
         *map(cells.get, ("question", "answer_a", "answer_b")),
-        cells.values.get("turn"),
+        cells.masked(cells.values.get("turn")),
     ]
     digest = blake2b(json.dumps(content).encode(), digest_size=8).hexdigest()
     return digest if external_id is None else f"{external_id[:400]}-{digest}"

@@ -55,6 +55,7 @@ from judgeboard.imports.shapes import (
 )
 from judgeboard.imports.values import meanings_of
 from judgeboard.people.permissions import Actor, actor_name
+from judgeboard.registry.masks import masks_in_force
 from judgeboard.text import MAX_NAME, counted
 
 LOOK_AHEAD = 1_000
@@ -142,6 +143,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self._entries: ExportRows | None = None
         self._source = source
         self._request = request
+        self._masks = masks_in_force()
         self._mapped = request.get("mapping") or {}
         self.format = find_format(source, request.get("format", AUTO))
         self._rows_of_file = self._noting_the_end(self.format.read(source))
@@ -350,6 +352,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             meanings=self._meanings,
             dates=order,
             judged=judged,
+            masks=self._masks,
         )
 
     def _cells_beside(self, cells: Cells, answers: ResponseImport) -> Cells | None:

@@ -440,7 +440,8 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
 
     def build(self, cells: Cells) -> ImportedFeedback:
         """Return the feedback of a row."""
-        user, at, comment = cells.name("user"), cells.time("at"), as_text(cells.get("comment"))
+        user = cells.masked(cells.name("user"))  # may be an address
+        at, comment = cells.time("at"), as_text(cells.get("comment"))
         feedback = feedback_in(cells)
         if not feedback:
             raise Unusable("thumbs", "no feedback: give thumbs (up or down) or stars (1 to 5)")
@@ -529,7 +530,7 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
     object with a text (``text``, ``content``, ``page_content``, …). An object without such a text
     is one passage, its JSON text.
     """
-    value = cells.get("context")
+    value = cells.unmasked("context")
     if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):
         try:
             value = cells.parsed[cells.taken["context"]] = parsed_json("context", value)
@@ -538,6 +539,7 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
                 raise
             if (texts := python_list(value)) is not None:  # as pandas writes lists
                 value = cells.parsed[cells.taken["context"]] = texts
+    value = cells.masked(value)
     if value is None:
         return None, None
     if isinstance(value, str):

@@ -36,6 +36,7 @@ from judgeboard.receiving.gathering import Gatherer
 from judgeboard.receiving.keys import INGEST, UNKNOWN, USED, Door, Sender
 from judgeboard.receiving.limits import LARGE_BYTES, Body, Memory, Refused
 from judgeboard.receiving.writing import BATCH, PATIENCE_SECONDS, Writer
+from judgeboard.registry.masks import masked
 from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -213,6 +214,7 @@ class Receiver:
         def new_spans(body: bytes) -> tuple[list[NewSpan], T]:
             try:
                 records, reply = read(body)
+                records = masked(records)
                 # Of scores without a time, those that arrive later are newer.
                 arrived_ns = time.time_ns()
                 return [

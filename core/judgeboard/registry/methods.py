@@ -33,6 +33,7 @@ KNOWN_METHODS = (
 KNOWN_ROOMS = (
     "mcp",  # agents read, and draft what a person confirms
     "accounts",  # people sign in with a password
+    "masks",  # personal data in texts are replaced before anything is stored
 )
 """The folders beside `methods` that add to the rest in the same way."""
 ENTRY_POINTS = "judgeboard.methods"

@@ -1,7 +1,7 @@
 """The figures of ``judgeboard stats``, typed, with their tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from shlex import quote
 
 from sqlalchemy import Connection
@@ -19,6 +19,7 @@ from judgeboard.measure.agreement_result import (
 from judgeboard.measure.choice import GRADES
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.words import FIGURES, LEFT_OUT
+from judgeboard.registry.masks import MaskTotal, mask_totals
 from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import list_versions
@@ -95,7 +96,8 @@ class Stats:
     """What a database contains, and how far each judge version agrees with people.
 
     ``reviews`` is the number of current reviews, including imported ones. ``judgments`` counts
-    every request, by status. Lists are sorted, so that they do not depend on the database engine.
+    every request, by status. ``masks`` counts masked values of answers. Lists are sorted, so that
+    they do not depend on the database engine.
     """
 
     responses: int
@@ -106,6 +108,7 @@ class Stats:
     flags: FlagCounts
     graders: tuple[Grader, ...]
     agreement: tuple[VersionAgreement, ...]
+    masks: tuple[MaskTotal, ...] = ()
 
 
 def measure_log(store: Readable) -> Stats:
@@ -155,6 +158,7 @@ def stats(connection: Connection) -> Stats:
             for result in every_judge(connection, only=LEADING)
             for row in _agreement(result, versions)
         ),
+        masks=tuple(mask_totals(connection)),
     )
 
 
@@ -255,6 +259,17 @@ def missing_intervals(stats: Stats) -> Iterator[str]:
         )
         if name in row.statistics
     )
+
+
+def masks_table(stats: Stats) -> Table:
+    """Return how many values are masked, by kind."""
+    columns = (
+        Column("Masked"),
+        Column("Masks"),
+        Column("Values", "count"),
+        Column("Answers", "count"),
+    )
+    return Table(columns, tuple(map(astuple, stats.masks)))
 
 
 def left_out_table(stats: Stats) -> Table:

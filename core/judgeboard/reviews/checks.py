@@ -19,6 +19,7 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.formats.label_schema import FieldType, LabelSchema
 from judgeboard.judges.rubric_file import LEVELS, SCALE
+from judgeboard.registry.masks import masked
 from judgeboard.store.issues import list_modes
 from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.queue_items import answer_texts
@@ -67,6 +68,7 @@ def checked_grade(
         DecisionRefused: The answer was forgotten, and the grade has a note, a corrected answer or
             texts.
     """
+    grade = masked(grade)
     texts: dict[str, Any] = {name: _checked_grade_text(grade, name) for name in GRADE_TEXTS}
     if response is None:
         if grade != grade.only_notes():

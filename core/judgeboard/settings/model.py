@@ -44,6 +44,7 @@ from judgeboard.settings.sections import (
     AlertSettings,
     JudgeSettings,
     JudgingRuleSettings,
+    MaskSettings,
     Price,
     QueueSettings,
     SourceSettings,
@@ -449,6 +450,10 @@ class Settings(Thresholds, BaseSettings):
         {},
         description="Judging rules by name. `judgeboard rule add judge NAME` uses these options.",
     )
+    masks: MaskSettings | None = Field(
+        None,
+        description="Personal data that are masked before anything is stored (default: none).",
+    )
     _file: "ProjectFile | None" = PrivateAttr(None)
     _stored: frozenset[str] = PrivateAttr(frozenset())
 
@@ -612,6 +617,7 @@ def _refused(
         str(fault["ctx"]["error"]).split(maxsplit=1)[0],
     )
     section = SECTIONS.get(keys[0], Settings) if len(keys) > 2 else Settings
+    section = MaskSettings if keys[0] == "masks" and len(keys) == 2 else section  # has no names
     # The value of a variable is left out: it may be a secret.
     is_shown = not environment.get(variable_of(keys[0]))
     reason = reason_of(fault, keys, fields_of(section), with_value=is_shown)
@@ -644,7 +650,7 @@ def provider_address(provider: str) -> str | None:
     return os.environ.get(f"{provider.upper()}_BASE_URL") or None
 
 
-SHARED = (*Thresholds.model_fields, "primary_judge", "judges", "prices", "families")
+SHARED = (*Thresholds.model_fields, "primary_judge", "judges", "prices", "families", "masks")
 """The settings that change what a process stores. They should be equal where several processes share a database."""
 
 

@@ -3,11 +3,13 @@
 The keys of a table are the options of the command that uses it.
 """
 
+import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
@@ -249,6 +251,66 @@ class SourceSettings(BaseModel):
         Literal["day-first", "month-first"] | None,
         Field(description="Order of day and month in dates."),
     ] = None
+
+
+MaskKind = Literal["email", "iban", "card", "ip", "phone"]
+_MASK_NAME = re.compile(r"[a-z][a-z0-9_-]{0,29}")
+
+
+def _mask_key(value: str) -> str:
+    if len(value) < 16:  # a shorter one can be guessed
+        raise ValueError(f"must have at least 16 characters, such as {secrets.token_hex(16)}")
+    return value
+
+
+def _mask_name(value: str) -> str:
+    if _MASK_NAME.fullmatch(value) is None or value in get_args(MaskKind):
+        raise ValueError(
+            "needs another name: lower-case letters, digits, - and _, and no kind of Judgeboard"
+        )
+    return value
+
+
+def _pattern(value: str) -> str:
+    import re2  # few project files have patterns
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        pattern = re2.compile(value, options)
+    except re2.error as error:
+        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error
+        raise ValueError(f"is no regular expression of RE2: {reason}") from None
+    if pattern.search("") is not None:
+        raise ValueError("matches an empty text")
+    return value
+
+
+class MaskSettings(BaseModel):
+    """The personal data that are masked before anything is stored."""
+
+    model_config = _FORBID
+
+    key: Annotated[
+        str,
+        AfterValidator(_mask_key),
+        Field(
+            repr=False,
+            description="Random text of at least 16 characters, from which the tags of the masks are made. Keep it: "
+            "with another key, the same value has another mask.",
+        ),
+    ]
+    kinds: Annotated[
+        tuple[MaskKind, ...],
+        Field(description="Kinds of Judgeboard that are masked (default: all)."),
+    ] = get_args(MaskKind)
+    patterns: Annotated[
+        dict[Annotated[str, AfterValidator(_mask_name)], Annotated[str, AfterValidator(_pattern)]],
+        Field(
+            description="Own kinds by name, each a regular expression of RE2: {ticket = 'T-[0-9]{6}'}."
+        ),
+    ] = {}
+    plugins: Annotated[Texts, Field(description="Kinds of other packages, by name.")] = ()
 
 
 class SuiteSettings(BaseModel):

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Response, StepRecord
+from judgeboard.registry.masks import masked
 from judgeboard.store.judgments import step_values
 from judgeboard.store.responses import key_of
 from judgeboard.store.statements import insert_or_skip, rows_by_key
@@ -31,6 +32,7 @@ def store_generations(
     """Store calls to generators with their answers; a call that is already stored does not change."""
     if not new:
         return
+    new = masked(new)
     made = [generation.made for generation in new if generation.made is not None]
     store_responses(connection, made, now=now)
     ids = stored_ids(connection, made)

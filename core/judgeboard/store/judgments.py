@@ -31,6 +31,7 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import NotFound
+from judgeboard.registry.masks import masked
 from judgeboard.store.statements import (
     columns_of,
     grouped,
@@ -162,6 +163,7 @@ def insert_judgments(
     now: datetime,
 ) -> int:
     """Insert the judgments that are not stored yet, with their scores; return how many are new."""
+    items = masked(items)
     statement = insert_or_skip(
         connection, JUDGMENT, "response_id", "judge_version_id", "ask", "repeat"
     )

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import Stage
+from judgeboard.registry.masks import masked
 from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.queue_items import reviews_on_items
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
@@ -98,7 +99,7 @@ def save_draft(
     if not content or any_row(connection, *later):
         return
     row = {"reviewer_id": reviewer_id, "response_id" if subject > 0 else "pair_id": abs(subject)}
-    connection.execute(insert(DRAFT), row | {"content": dict(content), "at": at})
+    connection.execute(insert(DRAFT), row | {"content": masked(dict(content)), "at": at})
 
 
 def move_drafts(connection: Connection, from_id: int, to_id: int) -> None:

@@ -38,6 +38,7 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
+from judgeboard.registry.masks import masked
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
 from judgeboard.store.sql_compiler import with_hidden_rows
@@ -724,7 +725,7 @@ def find_comment(
 def insert_comment(connection: Connection, comment: Comment) -> int:
     """Write a comment and return its id."""
     inserted = insert(COMMENT).returning(COMMENT.c.id)
-    return int(connection.scalar(inserted, comment.new_values()))
+    return int(connection.scalar(inserted, masked(comment.new_values())))
 
 
 class Correction(NamedTuple):

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, insert, select, update
 from judgeboard.domain import Feedback, Response
 from judgeboard.flags.rules import RULES
 from judgeboard.registry.judge_kinds import kind_of
+from judgeboard.registry.masks import count_masks, masked
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import FlagChanges, flag_new, reconciling, update_flags
@@ -72,6 +73,8 @@ def store_responses(
     """
     now = now or utc_now()
     result = StoredResponses()
+    if batch_id is None:  # rows of files are masked as they are read, before ids are made of them
+        responses = masked(responses)
     start = 0
     for batch in batches(responses):
         _store_batch(connection, batch, start, batch_id, now, result)
@@ -227,6 +230,7 @@ def _store_batch(
     added = add_feedback(connection, feedback, new_answers, batch_id, now)
     result.feedback_added += len(added)
     if new_answers:
+        count_masks(connection, new_answers)
         flag_new(connection, new_answers, dict(added), rules_in_force(connection), now)
         follow_queues(connection, new_answers, now)
 

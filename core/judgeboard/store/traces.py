@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import Feedback, JudgeInput, Response
+from judgeboard.registry.masks import count_masks
 from judgeboard.store.answer_facts import store_facts
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -292,6 +293,7 @@ def complete_response(connection: Connection, response_id: int, response: Respon
     if connection.execute(changed.values(completed_row(response))).rowcount == 0:
         return False
     store_facts(connection, [(response_id, response.query, response.answer, response.passages)])
+    count_masks(connection, {response_id: response})
     return True
 
 

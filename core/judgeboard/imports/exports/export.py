@@ -16,6 +16,7 @@ from judgeboard.imports.fields import Cells, Columns, Unusable, fault_in, simple
 from judgeboard.imports.kinds import DEFAULT_SOURCE, kind_class
 from judgeboard.imports.responses import ResponseImport
 from judgeboard.imports.shapes import Shape
+from judgeboard.registry.masks import masks_in_force
 from judgeboard.registry.tools import tools
 from judgeboard.text import counted
 
@@ -225,6 +226,7 @@ class AnswersOfExport:
         self._kind = ResponseImport(DEFAULT_SOURCE)
         self._columns = Columns(self._kind.columns, left_over=self._kind.left_over)
         self._textual = textual
+        self._masks = masks_in_force()
         self._row: Mapping[str, Any] | None = None
         self._answer: Response | Rejected = Rejected(0, None, "", None)
 
@@ -240,7 +242,13 @@ class AnswersOfExport:
         values = self._columns.unfolded(row)
         try:
             return self._kind.build(
-                Cells(values, *self._columns.plan(values), self._textual, judged=True)
+                Cells(
+                    values,
+                    *self._columns.plan(values),
+                    self._textual,
+                    judged=True,
+                    masks=self._masks,
+                )
             )
         except Unusable as error:
             return Rejected(line, error.field, error.reason, row)

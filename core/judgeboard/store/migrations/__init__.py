@@ -1,3 +1,3 @@
 """Alembic migrations: the program works with revision ``HEAD`` and upgrades databases from ``OLDEST`` on."""
 
-OLDEST, HEAD = "0006", "0018"
+OLDEST, HEAD = "0006", "0019"

@@ -1,0 +1,65 @@
+"""The way to the masks, which replace personal data in texts before anything is stored.
+
+Whatever brings texts from outside calls `masked`. The folder of the masks is loaded by name when
+the settings ask for masks.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from judgeboard.registry.methods import KNOWN_ROOMS, load_object
+from judgeboard.registry.plugins import Registry
+from judgeboard.settings.model import load_settings
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from judgeboard.domain import Response
+
+T = TypeVar("T")
+_RULES = "judgeboard.masks.rules:masks_of"
+_COUNTS, _TOTALS = "judgeboard.masks.counts:store_counts", "judgeboard.masks.counts:mask_totals"
+_KINDS = "judgeboard.masks.rules:MASKS"
+_ARE_HERE = "masks" in KNOWN_ROOMS
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MaskTotal:
+    """How many different values of a kind each of some answers has, in sum, by one version of the masks."""
+
+    kind: str
+    version: str
+    masked: int
+    answers: int
+
+
+def masks_in_force() -> Any:
+    """Return the `Masks` that the settings ask for, None if they ask for none."""
+    settings = load_settings()
+    return None if settings.masks is None else load_object(_RULES)(settings)
+
+
+def masked(value: T) -> T:
+    """Return a text, a JSON value or a record as it may be stored: with its personal data masked."""
+    masks = masks_in_force()
+    result: T = value if masks is None else masks.masked(value)
+    return result
+
+
+def count_masks(connection: "Connection", answers: "Mapping[int, Response]") -> None:
+    """Store how many values are masked in answers that are stored now, by id."""
+    masks = masks_in_force()
+    if masks is not None:
+        load_object(_COUNTS)(connection, masks, answers)
+
+
+def mask_totals(connection: "Connection") -> list[MaskTotal]:
+    """Return how many values are masked, by kind and version of the masks."""
+    totals: list[MaskTotal] = load_object(_TOTALS)(connection) if _ARE_HERE else []
+    return totals
+
+
+def mask_kinds() -> tuple[Registry[Any], ...]:
+    """Return the table of the kinds of masks, with those of other packages; nothing if the masks were taken away."""
+    return (load_object(_KINDS),) if _ARE_HERE else ()

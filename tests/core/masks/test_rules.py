@@ -1,0 +1,232 @@
+"""Personal data in texts are replaced by masks."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeboard.errors import BadInput
+from judgeboard.masks import rules
+from judgeboard.masks.rules import MASKS, Kind, Masks, masks_of
+from judgeboard.registry.plugins import Plugin
+from judgeboard.settings.model import Settings
+
+KEY = "a key of this test"
+CARDS = ("4111111111111111", "4111 1111 1111 1111", "378282246310005", "5555-5555-5555-4444")
+IBANS = ("DE89370400440532013000", "GB29 NWBK 6016 1331 9268 19", "nl91abna0417164300")
+PHONES = ("+49 (0)151 1234567", "0151/2345678", "(555) 123-4567", "01 23 45 67 89", "+14155552671")
+ADDRESSES = ("192.168.1.10", "2001:db8::8a2e:370:7334", "fe80::1")
+MAILS = ("jane.doe@example.org", "JÖRG_1@bücher.example.de", "почта@пример.рф", "a+b@x.co.uk")
+VALUES = {"card": CARDS, "iban": IBANS, "phone": PHONES, "ip": ADDRESSES, "email": MAILS}
+ALL = tuple((kind, value) for kind, values in VALUES.items() for value in values)
+OTHER = (
+    "2026-10-12 14:05:09",
+    "05.11.2025",
+    "12/10/2026",
+    "$1,000,000.00",
+    "0.12345678",
+    "std::begin(a)",
+    "1764522000123456789",
+    "4111 1111 1111 1112",  # a wrong check digit
+    "DE88370400440532013000",
+    "version 1.2.3",
+    "00:1b:44:11:3a:b7",
+    "10:20:30",
+    "@jane",
+    "123e4567-e89b-12d3-a456-426614174000",
+    '{"a": "\\u00e9\\n"}',
+    "999.1.1.1",
+)
+
+
+def masks(**settings: Any) -> Masks:
+    return masks_of(Settings(masks={"key": KEY} | settings))
+
+
+@pytest.mark.parametrize(("kind", "value"), ALL)
+def test_a_value_of_a_kind_is_masked_within_a_sentence(kind: str, value: str) -> None:
+    for text in ("{}", "Write to {}.", "({})", "x: {}, y", '"{}"', "first\n{}\nlast"):
+        masked = masks().masked(text.format(value))
+        [mask] = masks().masks_in(masked)
+        assert mask.startswith(f"<{kind} ")
+        assert masked == text.format(mask)
+
+
+@pytest.mark.parametrize("text", OTHER)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert masks().masked(text) == text
+
+
+def test_the_same_value_has_the_same_mask_however_it_is_written() -> None:
+    for first, second in (
+        ("Jane@Example.org", "jane@example.ORG"),
+        ("4111 1111 1111 1111", "4111111111111111"),
+        ("DE89 3704 0044 0532 0130 00", "de89370400440532013000"),
+        ("+49 151 1234567", "0049 1511234567"),
+    ):
+        assert masks().masked(first) == masks().masked(second)
+    assert masks().masked("a@x.org") != masks().masked("b@x.org")
+
+
+def test_a_mask_needs_the_key() -> None:
+    first, second = masks(), masks(key="another key of this test")
+    assert first.masked("a@x.org") != second.masked("a@x.org")
+    assert first.version != second.version
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=20), st.sampled_from(ALL)), max_size=6),
+    st.text(max_size=20),
+)
+def test_no_value_survives_and_masking_again_changes_nothing(
+    parts: list[tuple[str, tuple[str, str]]], end: str
+) -> None:
+    text = "".join(f"{before} {value} " for before, (_, value) in parts) + end
+    masked = masks().masked(text)
+    assert masks().masked(masked) == masked
+    for _, (kind, value) in parts:
+        if not any(f" {value} " in f" {before} " for before, _ in parts):
+            assert f" {value} " not in f" {masked} "
+        assert any(mask.startswith(f"<{kind} ") for mask in masks().masks_in(masked))
+
+
+@given(
+    st.recursive(
+        st.text() | st.integers() | st.floats(allow_nan=False),
+        lambda each: st.lists(each) | st.dictionaries(st.text(), each),
+    )
+)
+def test_json_keeps_its_shape_and_texts_without_values_stay(value: Any) -> None:
+    masked = masks(kinds=["email"]).masked(value)
+    if "@" not in json.dumps(value):
+        assert masked == value
+    assert masks(kinds=["email"]).masked(masked) == masked
+
+
+def test_json_in_a_text_is_read_before_it_is_masked() -> None:
+    content = {"a": ["call\nme@x.org"], "me@x.org": 4111111111111111, "b": '{"c": "\\tme@x.org"}'}
+    for text in (json.dumps(content), json.dumps(content).replace("@", "\\u0040")):
+        masked = masks().masked(text)
+        assert "x.org" not in masked
+        assert "4111" not in masked
+        assert len(json.loads(masked)) == 3
+    untouched = '{"a":  "no value\\n"}'
+    assert masks().masked(untouched) == untouched
+
+
+def test_only_the_kinds_of_the_project_file_are_masked() -> None:
+    text = "a@x.org 192.168.1.10 T-123456"
+    chosen = masks(kinds=["ip"], patterns={"ticket": "T-[0-9]{6}"})
+    assert chosen.masked(text).startswith("a@x.org <ip ")
+    assert "<ticket " in chosen.masked(text)
+
+
+def test_a_text_that_looks_like_a_mask_hides_no_value() -> None:
+    assert "4111111111111111" not in masks().masked("<4111111111111111 abc>")
+    assert "a@x.org" not in masks().masked("<email a@x.org>")
+
+
+def test_an_own_pattern_takes_no_more_time_on_a_text_that_is_made_for_it() -> None:
+    slow_elsewhere = masks(kinds=[], patterns={"slow": "(a+)+b|(a|aa)+c"})
+    text = "a" * 200_000
+    assert slow_elsewhere.masked(text) == text
+
+
+@pytest.mark.parametrize("kind", rules._OURS)
+def test_a_hostile_text_is_searched_in_linear_time(kind: str) -> None:
+    # With a search in quadratic time, each of these would take minutes.
+    for piece in (
+        "a",
+        "1",
+        "1.",
+        "1 ",
+        "a.",
+        "a@",
+        ":",
+        "0 1",
+        "+1 ",
+        "DE89 ",
+        "4111 ",
+        "(0",
+        "::1",
+    ):
+        masks(kinds=[kind]).masked(piece * (300_000 // len(piece)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        ({"patterns": {"ticket": "T-("}}, "masks.patterns.ticket"),
+        ({"patterns": {"ticket": "(x{1000}){1000}"}}, "masks.patterns.ticket"),
+        ({"patterns": {"ticket": r"(a)\1"}}, "masks.patterns.ticket"),
+        ({"patterns": {"ticket": "x*"}}, "masks.patterns.ticket"),
+        ({"patterns": {"email": "x"}}, "masks.patterns.email"),
+        ({"patterns": {"No Name": "x"}}, "masks.patterns.No Name"),
+        ({"key": "short"}, "masks.key"),
+        ({"kinds": ["emails"]}, "masks.kinds"),
+        ({"plugins": ["missing"]}, "masks.plugins"),
+        ({"kind": ["email"]}, "masks.kind"),
+    ],
+)
+def test_a_wrong_setting_is_refused_with_its_file_and_key(
+    settings: dict[str, Any], key: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "judgeboard.toml"
+    lines = {"key": KEY} | settings
+    file.write_text(
+        "[masks]\n" + "".join(f"{name} = {_toml(value)}\n" for name, value in lines.items())
+    )
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(file))
+    from judgeboard.registry.masks import masked
+
+    with pytest.raises(BadInput) as refusal:
+        masked("text")
+    assert str(file) in str(refusal.value)
+    assert key in str(refusal.value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{json.dumps(name)} = '{each}'" for name, each in value.items()) + "}"
+        )
+    return json.dumps(value)
+
+
+def plugin_kind(places: Any) -> Kind:
+    return rules._plugin_kind(Plugin("judgeboard.masks", "names", "package", "1"), places)
+
+
+def with_plugin(monkeypatch: pytest.MonkeyPatch, places: Any) -> Masks:
+    monkeypatch.setitem(MASKS._ours, "names", plugin_kind(places))  # type: ignore[index]
+    return Masks(KEY, {}, ["names", "email"])
+
+
+def test_a_function_of_another_package_finds_its_own_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def names(text: str) -> list[tuple[int, int]]:
+        return [
+            (place, place + 4) for place in range(len(text)) if text[place : place + 4] == "Jane"
+        ]
+
+    masked = with_plugin(monkeypatch, names).masked("Jane is Jane, not jane@x.org")
+    first, second = masked.split(" is ")[0], masked.split(" is ")[1].split(",")[0]
+    assert first == second
+    assert first.startswith("<names ")
+
+
+@pytest.mark.parametrize(
+    "places",
+    [lambda _text: [(0, 99)], lambda _text: [(2, 1)], lambda _text: 1 / 0, lambda _text: ["x"]],
+)
+def test_a_function_that_fails_stores_nothing_unmasked(
+    monkeypatch: pytest.MonkeyPatch, places: Any
+) -> None:
+    with pytest.raises(BadInput, match="names of the package package 1"):
+        with_plugin(monkeypatch, places).masked("some text")
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(BadInput):
+        plugin_kind("no function")
