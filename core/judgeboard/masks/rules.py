@@ -5,6 +5,7 @@ the project file. So the same value has the same mask wherever it stands, and th
 nothing else of it. A search takes time in proportion to the text.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -20,6 +21,7 @@ import re2
 from judgeboard.errors import BadInput
 from judgeboard.registry.plugins import Plugin, Registry, in_words
 from judgeboard.settings.model import Settings
+from judgeboard.settings.sections import FROM_VARIABLE, SHORTEST_KEY
 from judgeboard.text import storable
 
 T = TypeVar("T")
@@ -287,7 +289,13 @@ def masks_of(settings: Settings) -> Masks:
             raise settings.fail(
                 f"names {name}, which is no mask of an installed package", "masks", "plugins"
             )
-    return _made(asked.key, tuple(asked.patterns.items()), (*asked.plugins, *asked.kinds))
+    key = asked.key
+    if key.startswith(FROM_VARIABLE):
+        key = os.environ.get(key.removeprefix(FROM_VARIABLE), "")
+        if len(key) < SHORTEST_KEY:
+            reason = f"names a variable that has no key of at least {SHORTEST_KEY} characters"
+            raise settings.fail(reason, "masks", "key")
+    return _made(key, tuple(asked.patterns.items()), (*asked.plugins, *asked.kinds))
 
 
 @lru_cache(maxsize=4)

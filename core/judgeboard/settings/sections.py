@@ -254,12 +254,14 @@ class SourceSettings(BaseModel):
 
 
 MaskKind = Literal["email", "iban", "card", "ip", "phone"]
+FROM_VARIABLE, SHORTEST_KEY = "env:", 16
 _MASK_NAME = re.compile(r"[a-z][a-z0-9_-]{0,29}")
 
 
 def _mask_key(value: str) -> str:
-    if len(value) < 16:  # a shorter one can be guessed
-        raise ValueError(f"must have at least 16 characters, such as {secrets.token_hex(16)}")
+    if len(value) < SHORTEST_KEY and not value.startswith(FROM_VARIABLE):
+        example = secrets.token_hex(SHORTEST_KEY)
+        raise ValueError(f"must have at least {SHORTEST_KEY} characters, such as {example}")
     return value
 
 
@@ -296,8 +298,8 @@ class MaskSettings(BaseModel):
         AfterValidator(_mask_key),
         Field(
             repr=False,
-            description="Random text of at least 16 characters, from which the tags of the masks are made. Keep it: "
-            "with another key, the same value has another mask.",
+            description="Random text of at least 16 characters, from which the tags of the masks are made, or env:NAME, "
+            "which names a variable with it. Keep it: with another key, the same value has another mask.",
         ),
     ]
     kinds: Annotated[

@@ -116,6 +116,11 @@ def test_json_in_a_text_is_read_before_it_is_masked() -> None:
     assert masks().masked(untouched) == untouched
 
 
+def test_the_key_may_be_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASK_KEY", KEY)
+    assert masks(key="env:MASK_KEY").masked("a@x.org") == masks().masked("a@x.org")
+
+
 def test_only_the_kinds_of_the_project_file_are_masked() -> None:
     text = "a@x.org 192.168.1.10 T-123456"
     chosen = masks(kinds=["ip"], patterns={"ticket": "T-[0-9]{6}"})
@@ -165,6 +170,7 @@ def test_a_hostile_text_is_searched_in_linear_time(kind: str) -> None:
         ({"patterns": {"email": "x"}}, "masks.patterns.email"),
         ({"patterns": {"No Name": "x"}}, "masks.patterns.No Name"),
         ({"key": "short"}, "masks.key"),
+        ({"key": "env:NO_KEY_HERE"}, "masks.key"),
         ({"kinds": ["emails"]}, "masks.kinds"),
         ({"plugins": ["missing"]}, "masks.plugins"),
         ({"kind": ["email"]}, "masks.kind"),
