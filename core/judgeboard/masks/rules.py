@@ -5,7 +5,6 @@ the project file. So the same value has the same mask wherever it stands, and th
 nothing else of it. A search takes time in proportion to the text.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -20,7 +19,7 @@ import re2
 
 from judgeboard.errors import BadInput
 from judgeboard.registry.plugins import Plugin, Registry, in_words
-from judgeboard.settings.model import Settings
+from judgeboard.settings.model import ENVIRONMENT, Settings
 from judgeboard.settings.sections import FROM_VARIABLE, SHORTEST_KEY
 from judgeboard.text import storable
 
@@ -291,7 +290,7 @@ def masks_of(settings: Settings) -> Masks:
             )
     key = asked.key
     if key.startswith(FROM_VARIABLE):
-        key = os.environ.get(key.removeprefix(FROM_VARIABLE), "")
+        key = ENVIRONMENT.get(key.removeprefix(FROM_VARIABLE), "")
         if len(key) < SHORTEST_KEY:
             reason = f"names a variable that has no key of at least {SHORTEST_KEY} characters"
             raise settings.fail(reason, "masks", "key")

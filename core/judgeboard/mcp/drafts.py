@@ -11,6 +11,7 @@ from judgeboard.formats.label_schema import schema_in
 from judgeboard.mcp.tables import MACHINE_DRAFT, DraftKind, DraftState, MachineDraft
 from judgeboard.people.permissions import allowed
 from judgeboard.receiving.api import SentGrade
+from judgeboard.registry.masks import masked
 from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.queues import add_schema
 from judgeboard.reviews.submissions import Submission, submit
@@ -134,7 +135,7 @@ def add_draft(
                 f"{MOST_OPEN:,} drafts of {by} are open: a person must decide some of them first"
             )
         id_ = connection.scalar(
-            insert(MACHINE_DRAFT).returning(MACHINE_DRAFT.c.id), draft.new_values()
+            insert(MACHINE_DRAFT).returning(MACHINE_DRAFT.c.id), masked(draft.new_values())
         )
         details = {"draft": id_, "kind": kind.value}
         record_event(connection, "draft", by, response_id=response_id, details=details, now=now)

@@ -298,8 +298,8 @@ class MaskSettings(BaseModel):
         AfterValidator(_mask_key),
         Field(
             repr=False,
-            description="Random text of at least 16 characters, from which the tags of the masks are made, or env:NAME, "
-            "which names a variable with it. Keep it: with another key, the same value has another mask.",
+            description="Random text of at least 16 characters, from which the tags of the masks are made, or "
+            "env:NAME, which names a variable with it. Keep it: with another key, the same value has another mask.",
         ),
     ]
     kinds: Annotated[
