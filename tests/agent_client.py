@@ -46,8 +46,14 @@ def error_of(result: CallToolResult) -> str:
 class Agent:
     """Calls tools within this process, each call with a client of its own."""
 
-    def __init__(self, store: Store, sender: Sender | None = None, answer: str | None = None):
-        self.caller, self.answer = Caller(store, sender), answer
+    def __init__(
+        self,
+        store: Store,
+        sender: Sender | None = None,
+        answer: str | None = None,
+        mode: str = "auto",
+    ) -> None:
+        self.caller, self.answer, self.mode = Caller(store, sender), answer, mode
         self.asked: list[str] = []
 
     def call(self, tool: str, **arguments: Any) -> CallToolResult:
@@ -62,7 +68,7 @@ class Agent:
         async def run() -> CallToolResult:
             CALLER.set(self.caller)
             options = {} if self.answer is None else {"elicitation_callback": elicit}
-            async with Client(tool_server(), **options) as client:
+            async with Client(tool_server(), mode=self.mode, **options) as client:
                 return await client.call_tool(tool, arguments)
 
         return anyio.run(run)

@@ -18,8 +18,8 @@ DRAFT_ID = click.argument("draft", type=options.ROW_ID)
 def mcp_command() -> None:
     """Serve tools to a coding assistant over stdio (MCP).
 
-    The assistant starts this command. It reads figures and answers as you may see them. What it
-    drafts counts only when a person confirms it. Needs the extra: pip install 'judgeboard[mcp]'
+    The assistant, an agent, starts this command. It reads figures and answers as you may see them.
+    What it drafts counts only when a person confirms it. Needs the extra: pip install 'judgeboard[mcp]'
     """
     store = options.open_store()
     try:
@@ -35,7 +35,7 @@ def mcp_command() -> None:
 
 @options.command("judgeboard mcp drafts", group=mcp_command, rows="drafts")
 def drafts() -> None:
-    """List the open drafts of assistants, the newest first."""
+    """List the open drafts of agents, the newest first."""
     from judgeboard.mcp.drafts import draft_words, list_drafts
 
     with options.seen(options.open_store()).reading() as connection:

@@ -29,7 +29,9 @@ def drafts() -> None:
         listed = [each for each in list_drafts(connection) if permitted(ACTIONS[each.kind])]
         answers = external_ids(connection, {each.response_id or 0 for each in listed})
     if not listed:
-        empty("No draft is open. To let an assistant use Judgeboard:", "`judgeboard mcp --help`")
+        empty(
+            "No draft is open. To let a coding assistant use Judgeboard:", "`judgeboard mcp --help`"
+        )
         return
     columns: Columns[MachineDraft] = {
         Column("Draft", "integer", width=70): lambda each: each.id,

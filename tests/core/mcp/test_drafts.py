@@ -186,8 +186,9 @@ def lexical(store: Store) -> Store:
     return store
 
 
-def test_a_run_starts_when_the_person_at_the_terminal_accepts(lexical: Store) -> None:
-    agent = Agent(lexical, answer="accept")
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_run_starts_when_the_person_at_the_terminal_accepts(lexical: Store, mode: str) -> None:
+    agent = Agent(lexical, answer="accept", mode=mode)
     estimate = agent.data("estimate_run", judge="lexical")
     assert (estimate["estimate"]["calls"], row_count(lexical, JOB)) == (2, 0)
     started = agent.data("start_run", token=estimate["token"])
