@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import os
 import threading
 import time
 from collections.abc import AsyncIterator, Hashable, Mapping
@@ -37,9 +38,8 @@ from judgeboard.accounts.tables import Account
 from judgeboard.errors import BadInput, JudgeboardError, NotFound
 from judgeboard.people.roster import LONGEST_ADDRESS
 from judgeboard.receiving.keys import from_own_page
-from judgeboard.settings.model import load_settings
+from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.api_keys import token_hash
-from judgeboard.store.engine import database_url
 from judgeboard_dashboard.evidence import Html, tag
 from judgeboard_dashboard.proxies import client_address, is_address
 from judgeboard_dashboard.return_page import FIRST_PAGE, PARAMETER, checked_page
@@ -156,7 +156,7 @@ class Passwords:
 
     def is_on(self) -> bool:
         """Return whether anybody has an account or an invitation. Once on, it stays on until the server ends."""
-        database = str(database_url())
+        database = os.environ.get(variable_of("db"), "")
         known = self._is_on.get(database, False)
         if known or time.monotonic() - self._looked_at.get(database, -LOOK_SECONDS) < LOOK_SECONDS:
             return known
@@ -188,7 +188,8 @@ class Passwords:
             return _reply(_sign_in_form())
         fields = await _fields_of(request)
         name = fields.get("name", "")
-        account, limits = await run_in_threadpool(self._limits, request, name)
+        account = await run_in_threadpool(_account_named, name)
+        limits = await run_in_threadpool(self._limits, request, name, account)
         # Whoever has no tries left is refused before the slow check of the password.
         if self._waiting >= MOST_WAITING or not all(limit.take() for limit in limits):
             return _reply(_sign_in_form(name, TOO_MANY), HTTPStatus.TOO_MANY_REQUESTS)
@@ -201,19 +202,20 @@ class Passwords:
         page = checked_page(request.query_params.get(PARAMETER, ""))
         return await run_in_threadpool(self._begin, request, account, f"..{page}")
 
-    def _limits(self, request: Request, name: str) -> tuple[Account | None, list[Limit]]:
-        """Return the account of a name, and the limits of who tries to sign in to it."""
+    def _limits(self, request: Request, name: str, account: Account | None) -> list[Limit]:
+        """Return the limits of who tries to sign in under a name."""
         known_as = self.told(request.scope)
-        with store().reading() as connection:
-            account = account_of(connection, name)
-            # A browser that once had the password has tries of its own, which strangers cannot use
-            # up.
-            if account and known_as and is_known_browser(connection, account, known_as):
-                return account, [Limit(self._by_browser, known_as)]
+        if account is not None and known_as is not None:
+            with store().reading() as connection:
+                is_known = is_known_browser(connection, account, known_as)
+            # Such a browser has tries of its own, which strangers cannot use up.
+            if is_known:
+                return [Limit(self._by_browser, known_as)]
         by_address = Limit(self._by_address, _network_of(client_address(request.scope)))
         if account is None:  # in a record of its own, so that made-up names displace no account
-            return None, [by_address, Limit(self._by_unknown_name, name.strip().casefold())]
-        return account, [by_address, Limit(self._by_account, account.reviewer_id)]
+            short = name.strip().casefold()[:LONGEST_ADDRESS]
+            return [by_address, Limit(self._by_unknown_name, short)]
+        return [by_address, Limit(self._by_account, account.reviewer_id)]
 
     async def _use_link(self, request: Request) -> Response:
         """Let a person set a password. To open the page does not use the link up: programs open links, too."""
@@ -291,6 +293,11 @@ def _network_of(address: str) -> str:
     if ":" not in address or not is_address(address):
         return address
     return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False))
+
+
+def _account_named(name: str) -> Account | None:
+    with store().reading() as connection:
+        return account_of(connection, name)
 
 
 def _name_of_link(token: str) -> str | None:

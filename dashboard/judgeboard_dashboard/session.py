@@ -38,7 +38,7 @@ from judgeboard_dashboard.sign_in import (
     entries,
     shown_cookie,
     sign_in,
-    valid_entry,
+    valid_sign_in,
 )
 
 _log = logging.getLogger("judgeboard.dashboard")
@@ -192,7 +192,7 @@ def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
 
     def made() -> bytes:
         if sign_in().asked:
-            valid_entry(shown)
+            valid_sign_in(shown)
         # Refuse the download if the person was removed in the meantime.
         if sign_in().asked and now.viewer is not None:
             with now.store.reading() as connection:
@@ -335,9 +335,9 @@ def signed_in() -> Reviewer:
     known = _PERSON.get()
     if known:
         return known[0]
-    entry = valid_entry([] if sign_in().fault else entries())
-    name, database = entry.check(), store()
-    begun = {**entry.facts, "address": name, "database": database.shown_url}
+    name, facts = valid_sign_in([] if sign_in().fault else entries())
+    database = store()
+    begun = {**facts, "address": name, "database": database.shown_url}
     arrives = st.session_state.get(_ARRIVED) != name and begun not in _BEGUN
     st.session_state[_ARRIVED] = name
     person = admit(database, name, arrives=arrives)

@@ -186,16 +186,21 @@ def entries() -> list[Entry]:
     return [*shown, ProviderEntry(person)] if person else shown
 
 
-def valid_entry(shown: Sequence[Entry]) -> Entry:
+class SignedIn(NamedTuple):
+    """A sign-in that goes on: the name of the person, and the facts of the entry."""
+
+    name: str
+    facts: Mapping[str, Any]
+
+
+def valid_sign_in(shown: Sequence[Entry]) -> SignedIn:
     """Return the first sign-in that goes on. Raises NotAllowed without any, and the error of the first otherwise."""
     refusal: NotAllowed | BadInput | None = None
     for entry in shown:
         try:
-            entry.check()
+            return SignedIn(entry.check(), entry.facts)
         except (SignInEnded, BadInput) as error:
             refusal = refusal or error
-        else:
-            return entry
     raise refusal or NotAllowed("Sign in first.")
 
 
