@@ -230,14 +230,11 @@ def db_restore(file: Path) -> None:
     """
     from judgeboard.store.backups import restore
     from judgeboard.store.engine import database_url
-    from judgeboard.store.migrations import HEAD
 
     url = database_url(options.chosen_database())
     restored = restore(url, file)
     kept = "" if restored.kept is None else f"; the earlier database is {restored.kept}"
     options.echo(f"{url.database}: restored from {file} (schema {restored.revision}){kept}")
-    if restored.revision != HEAD:
-        options.suggest("db", "migrate")
 
 
 @options.command(

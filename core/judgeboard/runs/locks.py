@@ -3,30 +3,19 @@
 On PostgreSQL a lock belongs to a connection, on SQLite to an open file beside the database.
 """
 
-import errno
-import os
-import socket
-import sys
-import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
 
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from judgeboard.errors import BadInput
-from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
+from judgeboard.store.file_locks import FileLock, this_process
 from judgeboard.store.jobs import live_workers, runs_in_progress
 from judgeboard.store.runs import AskMode, running_runs, select_asks, selection_of
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 _RUNS = 72_164  # the class of these locks among the advisory locks of PostgreSQL
 _HOLDER = text(
@@ -37,7 +26,6 @@ _HOLDER = text(
 _MARK = "jb: "
 _LONGEST_NAME = 63  # of a connection on PostgreSQL, in bytes
 LOOK_SECONDS = 0.2  # a process that only looks whether a lock is held has it for a moment
-_BEYOND = 1 << 20  # Windows lets nobody read what is locked: the lock is on a byte behind the text
 
 
 @contextmanager
@@ -164,62 +152,9 @@ def refuse_work(store: Store) -> None:
         refuse_held(store, run.id)
 
 
-def this_process() -> str:
-    """Return what names this process to a person: its number, its machine, and the time."""
-    return f"process {os.getpid()} on {socket.gethostname()[:20]} since {utc_now():%H:%M:%S} UTC"
-
-
 def _refusal(holder: str | None) -> str:
     return f"{holder or 'another process'} makes this run: wait for its end, or stop it there with Ctrl-C"
 
 
 def _run_file(store: Store, run_id: int) -> Path:
     return Path(f"{store.engine.url.database}.run-{run_id}.lock")
-
-
-class FileLock:
-    """A lock on a file, which names the process that has it. It ends with the process."""
-
-    def __init__(self, path: Path, file: IO[str]) -> None:
-        self._path, self._file = path, file
-
-    @classmethod
-    def take(cls, path: Path, seconds: float = 0.0) -> "FileLock | None":
-        """Take the lock; None if another process has it for so many seconds. The file is made."""
-        end = time.monotonic() + seconds
-        while True:
-            file = path.open("a+", encoding="utf-8")
-            if not _lock(file):
-                file.close()
-                if time.monotonic() >= end:
-                    return None
-                time.sleep(0.01)
-                continue
-            with suppress(FileNotFoundError):
-                if os.path.samestat(path.stat(), os.fstat(file.fileno())):
-                    break
-            file.close()  # whoever had it removed it meanwhile
-        file.truncate(0)
-        file.write(this_process())
-        file.flush()
-        return cls(path, file)
-
-    def release(self) -> None:
-        """Release the lock and remove the file."""
-        with suppress(OSError):  # Windows removes no open file; the next holder will
-            self._path.unlink()
-        self._file.close()
-
-
-def _lock(file: IO[str]) -> bool:
-    try:
-        if sys.platform == "win32":
-            file.seek(_BEYOND)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in {errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}:
-            return False
-        raise
-    return True

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from judgeboard.errors import BadInput
 from judgeboard.registry.duties import duties
 from judgeboard.runs.leader import Leader, log_failure, work_keys, work_of
-from judgeboard.runs.locks import FileLock
 from judgeboard.runs.share import Shares
 from judgeboard.runs.work import JUDGE, Duty, Entry
 from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
+from judgeboard.store.file_locks import FileLock
 from judgeboard.store.jobs import (
     live_workers,
     new_executor_id,

@@ -1,10 +1,12 @@
 """Backs up and restores SQLite databases: a backup is one whole, checked file."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,9 +18,10 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import BESIDE, Store, connect
 from judgeboard.store.integrity import check_integrity
 from judgeboard.store.migrations import HEAD, OLDEST
-from judgeboard.store.opening import current_revision
+from judgeboard.store.revisions import current_revision
 
 _SECONDS = 1.0  # to wait for other processes that use the database
+_PART = 2**20  # bytes
 
 
 def back_up(url: URL, file: Path) -> str:
@@ -42,6 +45,45 @@ def back_up(url: URL, file: Path) -> str:
         return revision
     finally:
         store.close()
+
+
+def copy_before_upgrade(path: Path, revision: str) -> Path:
+    """Copy a SQLite file that no process uses to a new file beside it, named after its revision and the time.
+
+    If an upgrade failed before, its copy is kept: there is no second one of the same content.
+    Raises BadInput if the disk has no room for the copy and the upgrade.
+    """
+    name = f"{path.stem}-revision-{revision}-"
+    for earlier in path.parent.glob(f"{escape(name)}*{path.suffix}"):
+        if _has_same_pages(earlier, path):
+            return earlier
+    for part in path.parent.glob(f".{escape(name)}*.part"):  # of a process that was killed
+        part.unlink()
+    needed, free = 2 * path.stat().st_size, shutil.disk_usage(path.absolute().parent).free
+    if free < needed:
+        raise BadInput(
+            f"cannot upgrade {path}: a copy and the upgrade need {needed / 2**20:,.0f} MiB, and the disk has only "
+            f"{free / 2**20:,.0f} MiB. Make room, or keep a copy on another disk with `judgeboard db backup FILE` and "
+            f"upgrade without one: `judgeboard db migrate --db {path}`"
+        )
+    copy = path.with_name(f"{name}{utc_now():%Y%m%dT%H%M%SZ}{path.suffix}")
+    back_up(URL.create("sqlite", database=str(path)), copy)
+    return copy
+
+
+_HEADER = 100  # bytes of a SQLite file, which counts its changes there
+
+
+def _has_same_pages(file: Path, other: Path) -> bool:
+    """Return whether two SQLite files without a write-ahead log have the same content."""
+    if file.stat().st_size != other.stat().st_size:
+        return False
+    with file.open("rb") as left, other.open("rb") as right:
+        left.seek(_HEADER), right.seek(_HEADER)
+        while part := left.read(_PART):
+            if part != right.read(_PART):
+                return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +126,7 @@ def restore(url: URL, file: Path) -> Restored:
             kept = path.with_name(
                 f"{path.stem}-before-restore-{utc_now():%Y%m%dT%H%M%SZ}{path.suffix}"
             )
-            with _used_by_nobody_else(path):
+            with used_by_nobody_else(path):
                 # Keep the database under another name, and put the new file in its place in one
                 # step.
                 for end in (
@@ -172,7 +214,7 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
 
 
 @contextmanager
-def _used_by_nobody_else(path: Path) -> Iterator[None]:
+def used_by_nobody_else(path: Path) -> Iterator[None]:
     """Hold a SQLite file alone; raise BadInput if another connection has it open. A damaged file cannot be held."""
     with closing(sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)) as connection:
         with suppress(sqlite3.DatabaseError):
@@ -184,6 +226,6 @@ def _used_by_nobody_else(path: Path) -> Iterator[None]:
                 connection.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError as error:
                 raise BadInput(
-                    f"another process uses {path}: stop the servers and workers on it, then restore again"
+                    f"another process uses {path}: stop the servers and workers on it, then try again"
                 ) from error
         yield

@@ -33,7 +33,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.metadata import index_metadata, indexed_fields
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.migrations.run import alembic_config
-from judgeboard.store.opening import UNFINISHED, current_revision
+from judgeboard.store.opening import UNFINISHED
+from judgeboard.store.revisions import current_revision
 from judgeboard.store.statements import AT_ONCE, any_row, count_rows
 from judgeboard.store.triggers import install_guards, install_search
 

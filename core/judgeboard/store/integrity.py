@@ -92,7 +92,13 @@ def _faults_of_file(connection: Any) -> Iterator[str]:
 
 def _unreadable_values(connection: Any) -> Iterator[str]:
     for table in METADATA.sorted_tables:
-        readers = [(column.name, _reader(column)) for column in table.columns]
+        # A database of an earlier release lacks tables and columns.
+        stored = {
+            row[1].decode() for row in connection.execute(f'PRAGMA table_info("{table.name}")')
+        }
+        readers = [(each.name, _reader(each)) for each in table.columns if each.name in stored]
+        if not readers:
+            continue
         names = ", ".join(f'"{name}"' for name, _ in readers)
         for row, *values in connection.execute(f'SELECT rowid, {names} FROM "{table.name}"'):  # noqa: S608 - fixed names
             for (name, read), value in zip(readers, values, strict=True):

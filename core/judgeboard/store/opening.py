@@ -1,42 +1,27 @@
 """Opens databases: creates a missing one, checks the revision of the schema, upgrades an older one."""
 
+import logging
+import math
+import os
 import re
-import shutil
-import sqlite3
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
-from sqlalchemy import URL
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from judgeboard.errors import (
-    BadInput,
-    DamagedDatabase,
-    JudgeboardError,
-    MissingDatabase,
-    SchemaMismatch,
-    UnusableDatabase,
-)
-from judgeboard.formats.files import is_database
+from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
 from judgeboard.registry.plugins import metadata_of_packages
 from judgeboard.store.answer_facts import are_current, refresh_facts
-from judgeboard.store.engine import (
-    BESIDE,
-    BUSY_SECONDS,
-    DAMAGE,
-    ONE_PAGE,
-    Store,
-    connect,
-    damaged,
-    database_url,
-    missing,
-)
+from judgeboard.store.backups import copy_before_upgrade, used_by_nobody_else
+from judgeboard.store.engine import BESIDE, ONE_PAGE, Store, connect, database_url, missing
+from judgeboard.store.file_locks import FileLock
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.outages import reason_of
 from judgeboard.store.responses import last_response_id
+from judgeboard.store.revisions import current_revision
+
+_log = logging.getLogger("judgeboard.store")
 
 _REVISION = re.compile(r"\d{4}", re.ASCII)
 UNFINISHED = "copy "  # begins the revision of a database to which another one is being copied
@@ -44,6 +29,9 @@ UNFINISHED = "copy "  # begins the revision of a database to which another one i
 
 def open_store(database: str | Path | None = None, *, create: bool = False) -> Store:
     """Open the database; with ``create``, create a missing one, and the folder of a SQLite file.
+
+    A SQLite file of an older release is upgraded, after a copy beside it; a line of the log says
+    so. If another process upgrades it, this one waits.
 
     Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it
     cannot be opened.
@@ -55,7 +43,7 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
         if create and current_revision(store) is None:
             upgrade(store)
         else:
-            check_usable(store)
+            _make_usable(store)
     except BaseException:
         if is_new:
             # Remove a SQLite file that has no schema, as after a full disk; another process may
@@ -74,6 +62,57 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
         store.close()
         raise
     return store
+
+
+def _make_usable(store: Store) -> None:
+    """Check a database; upgrade an older SQLite file first, after a copy beside it."""
+    try:
+        check_usable(store)
+    except SchemaMismatch as error:
+        if not store.is_sqlite or not OLDEST <= str(current_revision(store)) <= HEAD:
+            raise
+        path = Path(str(store.engine.url.database))
+        for each in (path, path.absolute().parent):
+            if not os.access(each, os.W_OK):
+                raise SchemaMismatch(
+                    f"{path} has an older schema and cannot be upgraded: this user cannot write {each}. Grant write "
+                    "access, or copy the database to another folder and name the copy with --db"
+                ) from error
+        store.engine.dispose()  # its connections would keep the others, and this process, from the upgrade
+        _upgrade_file(store, path)
+        check_usable(store)
+
+
+def _upgrade_file(store: Store, path: Path) -> None:
+    """Upgrade a SQLite file unless another process does: then wait until it has."""
+    try:
+        lock = FileLock.take(lock_file := path.with_name(f"{path.name}.upgrade.lock"))
+        if lock is None:
+            _log.warning("another process upgrades %s: waiting for it", path)
+            lock = FileLock.take(lock_file, seconds=math.inf)
+    except OSError as error:
+        raise BadInput(f"cannot upgrade {path}: {error.strerror}") from error
+    try:
+        with suppress(SchemaMismatch):
+            check_usable(store)
+            return
+        revision = str(current_revision(store))
+        if revision != HEAD:
+            store.engine.dispose()
+            with used_by_nobody_else(path):
+                pass  # a server of the earlier version would not know the new tables
+            copy = copy_before_upgrade(path, revision)
+            _log.warning(
+                "upgrading %s from schema %s to %s; a copy of before is %s",
+                path,
+                revision,
+                HEAD,
+                copy,
+            )
+        upgrade(store)
+    finally:
+        if lock is not None:
+            lock.release()
 
 
 def check_usable(store: Store) -> None:
@@ -95,70 +134,6 @@ def check_usable(store: Store) -> None:
                 f"{_place(store)} lacks facts about answers that this program reads: "
                 f"run `judgeboard db migrate --db {_place(store)}`"
             )
-
-
-def current_revision(store: Store) -> str | None:
-    """Return the schema's revision, or None without a schema. A SQLite file and what stands beside it stay unchanged.
-
-    Raises UnusableDatabase if the database has the tables of another program, or if it cannot be
-    read.
-    """
-    try:
-        if store.is_sqlite:
-            return _file_revision(store.engine.url, Path(str(store.engine.url.database)))
-        with store.reading() as connection:
-            return _revision(connection.exec_driver_sql, _SERVED_TABLES, store.shown_url)
-    except Exception as error:
-        if isinstance(error, JudgeboardError):
-            raise
-        raise UnusableDatabase(f"cannot open {store.shown_url}: {reason_of(error)}") from error
-
-
-# Tables and views, but not those of an extension of PostgreSQL.
-_SERVED_TABLES = """
-    SELECT relname FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
-    AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
-"""
-_OURS = {
-    "alembic_version",
-    "response",
-    "judgment",
-}  # of every revision; another program may use Alembic, too
-
-
-def _revision(execute: Callable[[str], Iterable[Any]], tables: str, shown: str) -> str | None:
-    names = {name for (name,) in execute(tables)}
-    if names >= _OURS:
-        return next(
-            (str(revision) for (revision,) in execute("SELECT version_num FROM alembic_version")),
-            None,
-        )
-    if names:
-        raise UnusableDatabase(f"{shown} has the tables of another program: use another database")
-    return None
-
-
-def _file_revision(url: URL, path: Path) -> str | None:
-    log, index = (path.with_name(f"{path.name}{end}") for end in BESIDE)
-    # SQLite reads its log only with the index beside it, which it would create.
-    way = "mode=ro" if index.exists() else "immutable=1"
-    try:
-        with closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True, timeout=BUSY_SECONDS)
-        ) as file:
-            revision = _revision(file.execute, "SELECT name FROM sqlite_master", str(url.database))
-    except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in DAMAGE:
-            raise
-        other = f"{url.database} is damaged, or it is not a SQLite database: use another file"
-        raise DamagedDatabase(damaged(url) if is_database(path) else other) from None
-    if revision is None and not index.exists() and log.exists() and log.stat().st_size:
-        with TemporaryDirectory() as folder:  # all tables may be in the log
-            copies = [Path(shutil.copy(each, folder)) for each in (path, log)]
-            copies[0].with_name(f"{path.name}{BESIDE[1]}").touch()
-            return _file_revision(url, copies[0])
-    return revision
 
 
 def upgrade(store: Store, progress: Callable[[int, float], None] = lambda *_: None) -> str | None:
@@ -208,7 +183,7 @@ def _mismatch(store: Store, revision: str) -> str:
     if revision > HEAD:
         what = f"supports revisions up to {HEAD}: a newer Judgeboard created this database, install that version"
     elif revision >= OLDEST:
-        what = f"needs {HEAD}: make a backup (`judgeboard db backup FILE`) and run `judgeboard db migrate --db {place}`"
+        what = f"needs {HEAD}: stop servers and workers, make a backup, and run `judgeboard db migrate --db {place}`"
     else:
         what = (
             f"needs {HEAD}: export it with the version that created it (`judgeboard export all -o FOLDER`) "

@@ -424,9 +424,13 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(
         connection.execute(insert(RESPONSE), [a_response("a")])
     following = request.getfixturevalue("following")
 
-    with pytest.raises(SchemaMismatch, match="judgeboard db migrate"):
-        open_store(empty.engine.url.render_as_string(hide_password=False))
-    assert upgrade(empty) == HEAD
+    empty.engine.dispose()
+    if empty.is_sqlite:  # a file is upgraded by whoever opens it
+        open_store(str(empty.engine.url.database)).close()
+    else:
+        with pytest.raises(SchemaMismatch, match="judgeboard db migrate"):
+            open_store(empty.engine.url.render_as_string(hide_password=False))
+        assert upgrade(empty) == HEAD
     assert current_revision(empty) == following
     with empty.reading() as connection:
         rows = connection.execute(text("SELECT external_id, language FROM response")).all()

@@ -1,0 +1,72 @@
+"""A lock on a file, which ends with the process that holds it."""
+
+import errno
+import os
+import socket
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from judgeboard.store.clock import utc_now
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_BEYOND = 1 << 20  # Windows lets nobody read what is locked: the lock is on a byte behind the text
+
+
+def this_process() -> str:
+    """Return what names this process to a person: its number, its machine, and the time."""
+    return f"process {os.getpid()} on {socket.gethostname()[:20]} since {utc_now():%H:%M:%S} UTC"
+
+
+class FileLock:
+    """A lock on a file, which names the process that has it. It ends with the process."""
+
+    def __init__(self, path: Path, file: IO[str]) -> None:
+        self._path, self._file = path, file
+
+    @classmethod
+    def take(cls, path: Path, seconds: float = 0.0) -> "FileLock | None":
+        """Take the lock; None if another process has it for so many seconds. The file is made."""
+        end = time.monotonic() + seconds
+        while True:
+            file = path.open("a+", encoding="utf-8")
+            if not _lock(file):
+                file.close()
+                if time.monotonic() >= end:
+                    return None
+                time.sleep(0.01)
+                continue
+            with suppress(FileNotFoundError):
+                if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                    break
+            file.close()  # whoever had it removed it meanwhile
+        file.truncate(0)
+        file.write(this_process())
+        file.flush()
+        return cls(path, file)
+
+    def release(self) -> None:
+        """Release the lock and remove the file."""
+        with suppress(OSError):  # Windows removes no open file; the next holder will
+            self._path.unlink()
+        self._file.close()
+
+
+def _lock(file: IO[str]) -> bool:
+    try:
+        if sys.platform == "win32":
+            file.seek(_BEYOND)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in {errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}:
+            return False
+        raise
+    return True
