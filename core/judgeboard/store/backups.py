@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from judgeboard.store.integrity import check_integrity
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.revisions import current_revision
 
-_SECONDS = 1.0  # to wait for other processes that use the database
+_SECONDS = 2.0  # to wait for other processes that use the database
 _PART = 2**20  # bytes
 
 
@@ -217,15 +218,21 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
 def used_by_nobody_else(path: Path) -> Iterator[None]:
     """Hold a SQLite file alone; raise BadInput if another connection has it open. A damaged file cannot be held."""
     with closing(sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)) as connection:
+        deadline = time.monotonic() + _SECONDS
         with suppress(sqlite3.DatabaseError):
-            try:
-                # Ends the write-ahead log, which SQLite allows to the only connection.
-                (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-                if mode != "delete":
-                    raise sqlite3.OperationalError(mode)
-                connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError as error:
-                raise BadInput(
-                    f"another process uses {path}: stop the servers and workers on it, then try again"
-                ) from error
+            while True:
+                try:
+                    # Ends the write-ahead log, which SQLite allows to the only connection; it does
+                    # not wait for one that only looks at the revision.
+                    (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+                    if mode != "delete":
+                        raise sqlite3.OperationalError(mode)
+                    connection.execute("BEGIN EXCLUSIVE")
+                    break
+                except sqlite3.OperationalError as error:
+                    if time.monotonic() > deadline:
+                        raise BadInput(
+                            f"another process uses {path}: stop the servers and workers on it, then try again"
+                        ) from error
+                    time.sleep(0.02)
         yield
