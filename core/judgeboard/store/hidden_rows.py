@@ -194,7 +194,11 @@ def read_as(
     forget_kept(connection)
     if sources is None:
         return None
-    visible = VisibleSources(sources, visible_queues(connection, sources))
+    visible = VisibleSources(
+        sources,
+        visible_queues(connection, sources),
+        sqlite=connection.dialect.name == "sqlite",
+    )
     rows = _VisibleRows({}, postgresql=connection.dialect.name != "sqlite", sources=visible)
     filter_rows(connection, rows.of_table, visible.parameters, always=True)
     return visible
@@ -202,7 +206,7 @@ def read_as(
 
 def change_as(connection: Connection, sources: tuple[str, ...]) -> None:
     """Limit a transaction that writes to changes of answers of these sources: it finds no others."""
-    visible = VisibleSources(sources, changes=True)
+    visible = VisibleSources(sources, sqlite=connection.dialect.name == "sqlite", changes=True)
     rows = _VisibleRows({}, postgresql=connection.dialect.name != "sqlite", sources=visible)
     limit_changes(connection, lambda name: rows.of_table(name) if name in METADATA.tables else None)
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     bindparam,
     exists,
     false,
+    literal_column,
     or_,
     select,
 )
@@ -27,6 +28,7 @@ from judgeboard.store.columns import row_of
 from judgeboard.store.tables import METADATA, QUEUE, REVIEWER
 from judgeboard.text import MAX_NAME
 
+SOURCES, QUEUES = "visible_sources", "visible_queues"  # parameters
 _SUBJECTS = frozenset({"response", "pair"})
 
 
@@ -40,12 +42,13 @@ class VisibleSources:
 
     sources: tuple[str, ...]
     queues: tuple[int, ...] = ()
+    sqlite: bool = True
     changes: bool = False
 
     @property
     def parameters(self) -> dict[str, tuple[str, ...] | tuple[int, ...]]:
         """The values of the parameters of all conditions."""
-        return {"visible_sources": self.sources, "visible_queues": self.queues}
+        return {SOURCES: self.sources, QUEUES: self.queues}
 
     def conditions(self, name: str, row: FromClause) -> list[ColumnElement[bool]]:
         """Return the conditions on a row of a table that is visible."""
@@ -53,10 +56,10 @@ class VisibleSources:
         if stored.is_shared:
             return []
         if name == "queue":
-            return [] if self.changes else [self._is_among(row.c.id, "visible_queues")]
+            return [] if self.changes else [self._is_among(row.c.id, QUEUES)]
         subjects = [each for each in _references(name) if each.whole in _SUBJECTS]
         if "source" in row.c and stored.has_hidden_rows:
-            of_source = self._is_among(row.c.source, "visible_sources")
+            of_source = self._is_among(row.c.source, SOURCES)
             sides = subjects if name == "pair" else ()
             return [of_source, *(self._is_visible(row, side) for side in sides)]
         if subjects:
@@ -73,8 +76,13 @@ class VisibleSources:
         return or_(column.is_(None), visible) if reference.is_optional else visible
 
     def _is_among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        values = self.parameters[name]
-        return column.in_(bindparam(name, values, type_=column.type, expanding=True))
+        values = bindparam(name, self.parameters[name], type_=column.type, expanding=True)
+        # SQLite would read all answers of the sources and sort them, instead of some in the order
+        # of an index, which has the source too.
+        in_place = (
+            column.concat(literal_column("''")) if self.sqlite and name == SOURCES else column
+        )
+        return in_place.in_(values)
 
 
 def check_source(source: str) -> None:
