@@ -109,7 +109,8 @@ class GradedLog:
             "kind": kind,
             "passages": (on,),
         } | fields
-        return Response("log", f"a{number}", f"query on {on}", **columns)
+        named = {"source": "log", "external_id": f"a{number}", "query": f"query on {on}"}
+        return Response(**(named | columns))
 
     def version(self, name: str = "rag", **params: Any) -> StoredVersion:
         with self.store.writing() as connection:

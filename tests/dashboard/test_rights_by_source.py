@@ -6,6 +6,7 @@ a test fails until it is.
 
 import ast
 import inspect
+import re
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -14,26 +15,41 @@ import pytest
 
 import judgeboard
 from agent_client import Agent
+from app_pages import OpenPage, charts, markup
 from cli_commands import command_examples
+from graded_log import BAD, GradedLog, labels_in
 from judgeboard.cli import options
 from judgeboard.cli.app import root, run
 from judgeboard.mcp.tools import TOOLS
-from judgeboard.people.roster import link_person, seen_by_user
+from judgeboard.measure.alarms import watch
+from judgeboard.people.roster import ensure_reviewer, link_person, seen_by_user, set_sources
 from judgeboard.receiving.http import HttpTransport
 from judgeboard.receiving.keys import Sender, create_key
 from judgeboard.receiving.receiver import Receiver
 from judgeboard.reports.datasets import shapes, write_dataset
+from judgeboard.reviews.queues import create_queue
 from judgeboard.store.api_keys import key_of_token
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables, exports
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
+from judgeboard.store.queues import new_queue
 from judgeboard.store.ratings_table import RATINGS, ratings_table
+from judgeboard.store.reviewers import find_reviewer
+from judgeboard.text import utc_day
 from judgeboard_dashboard.app import FIRST, PAGES
+from judgeboard_dashboard.gate import MANAGED
+from judgeboard_dashboard.widgets import texts
 from page_session import page_session
 from sent_traces import receiving
 from served import serving
 from two_sources import MARKED, MARKERS, TwoSources, two_sources
+
+SESSION = re.compile(r"data-session=\"\w+\"")
+# Times at which a row was stored.
+TIME = re.compile(rb"\"\d{4}-\d\d-\d\dT[^\"]*\"")
 
 
 def markers(sent: bytes) -> set[str]:
@@ -256,3 +272,58 @@ def test_no_command_prints_anything_of_another_source(
             each.unlink()
     assert leaks == {}
     assert seen_in_source() - reached == NOT_REACHED
+
+
+def nine_weeks(store: Store, *, with_others: bool) -> Store:
+    """Store nine weeks of answers of the source ``log``, with labels and flags; the others change for the worse."""
+    log, today = GradedLog(store), utc_day(utc_now())
+    version = log.version()
+    for source, query_type in (("log", "QA"), ("mark-source", "mark-type"))[: 1 + with_others]:
+        for week in range(9):
+            bad_of = 10 if source == "log" or week < 4 else 2
+            ids = log.answers(40, day=today - 63 + 7 * week, query_type=query_type, source=source)
+            labels = labels_in(ids, set(ids[::bad_of]))
+            scores = {id_: 0.1 if labels[id_]["label"] is BAD else 0.9 for id_ in ids}
+            log.say(version, {id_: {"groundedness": scores[id_], **labels[id_]} for id_ in ids})
+            log.reviews(labels, "Ada")
+        where = RowFilter(sources=(source,))
+        options = new_queue(f"of {source}", where, flagged_only=False, max_items=30)
+        create_queue(store, options, by="cli:root")
+    watch(store, by="test")
+    mara = ensure_reviewer(store, "page", "Mara")
+    set_sources(store, "Mara", ["log"], "cli:root", origin="page")
+    assert mara.id > 0
+    return store
+
+
+def test_pages_and_exports_are_the_same_whether_or_not_there_are_other_sources(
+    new_store: Callable[[], Store], open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views = [view for tabs in PAGES.values() for view in tabs if view not in MANAGED]
+    queries: dict[str, dict[str, object]] = {"item": {"response": 1}, "trends": {"tables": True}}
+    pages, files = [], []
+    for with_others in (False, True):
+        store = nine_weeks(new_store(), with_others=with_others)
+        database = str(store.engine.url.database)
+        monkeypatch.setenv("JUDGEBOARD_DB", database)
+        monkeypatch.setattr(texts, "DEFAULT_DATABASE", database)  # commands need no --db
+        shown = {}
+        for view in views:
+            page = open_page(view, reviewer="Mara", **queries.get(view, {}))
+            rows = [str(each.value) for each in page.dataframe]
+            choices = [each.options for each in (*page.selectbox, *page.multiselect)]
+            shown[view] = (SESSION.sub("", markup(page)), charts(page), rows, choices)
+        pages.append(shown)
+        with store.reading() as connection:
+            person = find_reviewer(connection, "page", "Mara")
+        assert person is not None
+        written = {}
+        for name in exports():
+            file = BytesIO()
+            export_tables(store, {name: file}, viewer=person.id)
+            written[name] = TIME.sub(b"", file.getvalue())
+        files.append(written)
+    for view in views:
+        assert pages[0][view] == pages[1][view], view
+    assert files[0] == files[1]
+    assert files[0]["responses"].count(b"\n") == 360
