@@ -5,7 +5,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import JSON, Enum, Float, func, select
+from sqlalchemy import JSON, Enum, Float, Table, func, select
 
 from judgeboard.domain import QueueOrder, Response
 from judgeboard.people.roster import ensure_reviewer, set_sources
@@ -68,10 +68,7 @@ _CHECKED = {
     "issue": {"filter": RowFilter()},
     "job": {"id": "mark-job", "kind": "mark-kind", "filter": {"mark-json": {}}},
     "judging_rule": {"filter": RowFilter()},
-    "pull": {"tool": "mark-tool", "project": "mark-project"},
     "push_target": {"every_s": 60.0},
-    "rate_limit": {"name": "mark-host"},
-    "run_share": {"executor_id": "mark-worker"},
     "pushed": {"target": "mark-target", "what": "judge", "author": "mark-author", "sent": True},
     "review_failure_mode": {"mode": "mark-mode"},
     "span": {"kind": "span", "body": zlib.compress(b"{}")},
@@ -81,17 +78,24 @@ _CHECKED = {
 }
 
 
+def _tells_nothing(table: Table) -> bool:
+    """Whether no row tells anything of answers. A row of an account would also turn on sign-in."""
+    return row_of(table).is_shared or table.name in {"account", "account_session"}
+
+
 def _mark_tables(store: Store, marked: MarkedAnswer) -> None:
     """Store a row with markers in every table that tells something of answers, unless it has rows."""
     with store.writing() as connection:
         for table in METADATA.sorted_tables:
-            if row_of(table).is_shared or connection.scalar(select(1).select_from(table).limit(1)):
+            if _tells_nothing(table) or connection.scalar(select(1).select_from(table).limit(1)):
                 continue
             values: dict[str, Any] = {"response_id": marked.response_id, "run_id": marked.run_id}
             for column in table.c:
                 if column.foreign_keys and not column.nullable:
                     referred = next(iter(column.foreign_keys)).column
                     values.setdefault(column.name, connection.scalar(select(func.max(referred))))
+                elif column.primary_key and column.name != "id":
+                    values[column.name] = f"mark-{table.name}"
                 elif isinstance(column.type, Enum):
                     values[column.name] = column.type.enums[0]
                 elif isinstance(column.type, Float):
@@ -103,7 +107,7 @@ def _mark_tables(store: Store, marked: MarkedAnswer) -> None:
         empty = [
             table.name
             for table in METADATA.sorted_tables
-            if not row_of(table).is_shared
+            if not _tells_nothing(table)
             and not connection.scalar(select(1).select_from(table).limit(1))
         ]
     assert empty == []
