@@ -41,6 +41,7 @@ from judgeboard.store.reviewers import find_reviewer
 from judgeboard.text import utc_day
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.gate import MANAGED
+from judgeboard_dashboard.sign_in import own_cookie
 from judgeboard_dashboard.widgets import texts
 from page_session import page_session
 from sent_traces import receiving
@@ -90,7 +91,7 @@ def addresses(case: TwoSources) -> list[str]:
 
 def tour(url: str, reviewer: str, places: list[str]) -> dict[str, set[str]]:
     """The markers that are sent to a reviewer, by address, with all files that the pages offer."""
-    with page_session(url, {"judgeboard_reviewer": reviewer}) as session:
+    with page_session(url, {own_cookie("judgeboard_reviewer", url): reviewer}) as session:
         for address in places:
             session.open(address)
     asked = {address: b" ".join(sent) for address, sent in session.sent.items()}
