@@ -251,12 +251,14 @@ def _decide(
             .where(MACHINE_DRAFT.c.id == draft.id, MACHINE_DRAFT.c.state == DraftState.OPEN)
             .values(state=state, decided_by=person.name, decided_at=now, review_id=review_id)
         )
-        connection.execute(decided)
+        if not connection.execute(decided).rowcount:
+            return  # somebody else has just decided it
+        details = {"draft": draft.id, "state": state.value, "by": draft.by, "review": review_id}
         record_event(
             connection,
             "decide_draft",
             person.name,
             response_id=draft.response_id,
-            details={"draft": draft.id, "state": state.value, "by": draft.by, "review": review_id},
+            details=details,
             now=now,
         )

@@ -400,7 +400,7 @@ def estimate_run(
         mode=mode,
         max_cost=max_cost,
     )
-    estimate = request.estimate(caller.store)
+    estimate = request.estimate(caller.seen)
     judge = estimate.version_title or judge  # a newer version is another run
     words = f"{counted(estimate.calls, 'call')} of {judge}, {estimate.cost_words}"
     if max_cost is None:

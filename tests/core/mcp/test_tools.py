@@ -106,6 +106,11 @@ def test_what_the_user_must_review_blind_is_left_out(store: Store) -> None:
     assert opened["response"]["answer"]
     assert (opened["verdicts"], opened["flags"], opened["hidden"]["judge"]) == ([], [], True)
     assert agent.data("read_stats")["responses"] == 1
+    # An estimate tells whether an answer matches a filter: not for this one.
+    judge_pending(store, make_judge("lexical", name="lexical"))
+    for where in (["id=a0"], ["rule=low_groundedness"]):
+        estimate = agent.data("estimate_run", judge="lexical", mode="all", where=where)["estimate"]
+        assert (estimate["calls"], estimate["flags"]) == (0, 0)
 
 
 @pytest.mark.parametrize("text", ORDERS)
