@@ -1,11 +1,12 @@
 """The route /mcp of the server: the tools over HTTP, with the keys, limits and events of all routes."""
 
 from asyncio import Semaphore
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response as Reply
@@ -16,6 +17,7 @@ from judgeboard.receiving.endpoint import Endpoint
 from judgeboard.receiving.keys import READ, from_own_page
 from judgeboard.receiving.limits import Refused
 from judgeboard.receiving.receiver import Delivery, Receiver
+from judgeboard.traces.sdk_requests import RequestBody
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -24,13 +26,31 @@ PATH = "/mcp"
 AT_ONCE = 4  # calls, each of which may compute figures: pages and senders need threads too
 
 
+class RpcMessage(RequestBody):
+    """A message of JSON-RPC, as the SDKs of MCP send it."""
+
+    example: ClassVar[Mapping[str, Any]] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+    jsonrpc: Literal["2.0"]
+    id: int | str | None = None
+    method: str
+    params: dict[str, Any] = Field({})
+
+
 def endpoints(receiver: Receiver) -> Sequence[Endpoint]:
     """Return the endpoints of the tools; none without the extra ``mcp``."""
     if find_spec("mcp") is None:
         return ()
     call = partial(_call, receiver, Semaphore(AT_ONCE))
     return (
-        Endpoint(PATH, "Use the tools of agents (MCP)", "A JSON-RPC message", call, scope=READ),
+        Endpoint(
+            PATH,
+            "Use the tools of agents (MCP)",
+            "A message",
+            call,
+            scope=READ,
+            body=RpcMessage,
+        ),
         Endpoint(PATH, "No stream: each reply is JSON", "Nothing", _no_stream, "GET", READ),
     )
 
