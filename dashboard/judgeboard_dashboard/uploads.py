@@ -13,10 +13,11 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.domain import Action
-from judgeboard.people.permissions import as_stored, may, why_not
-from judgeboard.store.tables import Reviewer
-from judgeboard_dashboard.session import signed_in, store
-from judgeboard_dashboard.sign_in import sign_in
+from judgeboard.errors import BadInput, NotAllowed
+from judgeboard.people.permissions import may, why_not
+from judgeboard.people.roster import admit
+from judgeboard_dashboard.session import store
+from judgeboard_dashboard.sign_in import Entry, entries, sign_in, valid_sign_in
 from judgeboard_dashboard.window import Wrapper
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ ALL_MB = 5 * FILE_MB
 _MB = 1024 * 1024
 _PATH = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+/?")
 
-_people: dict[str, Reviewer] = {}  # who opened the page Sources, by session
+_sign_ins: dict[str, list[Entry]] = {}  # of who opened the page Sources, by session
 _arriving: Counter[str] = Counter()  # bytes that requests are sending now, by session
 
 
@@ -37,9 +38,9 @@ def expect_upload() -> None:
     context = get_script_run_ctx()
     if context is None or not sign_in().asked:
         return
-    for session_id in [each for each in _people if not _is_active(each)]:
-        _people.pop(session_id, None)
-    _people[context.session_id] = signed_in()
+    for session_id in [each for each in _sign_ins if not _is_active(each)]:
+        _sign_ins.pop(session_id, None)
+    _sign_ins[context.session_id] = entries()
 
 
 class LimitedUploads(Wrapper):
@@ -96,14 +97,15 @@ class LimitedUploads(Wrapper):
 def _why_refused(session_id: str) -> tuple[int, str] | None:
     if not sign_in().asked:
         return None
-    person = _people.get(session_id)
-    if person is None:
+    if session_id not in _sign_ins:
         return (
             HTTPStatus.FORBIDDEN,
             "Uploads are for people who may import: sign in, then open the page Sources.",
         )
-    with store().reading() as connection:
-        person = as_stored(connection, person)
+    try:
+        person = admit(store(), valid_sign_in(_sign_ins[session_id]).name)
+    except (BadInput, NotAllowed) as error:
+        return HTTPStatus.FORBIDDEN, str(error)
     if not may(person, Action.IMPORT):
         return HTTPStatus.FORBIDDEN, why_not(Action.IMPORT, person)
     return None

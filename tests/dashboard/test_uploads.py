@@ -16,9 +16,8 @@ from streamlit.web.server.starlette.starlette_routes import create_upload_routes
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, change_role
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import Reviewer
-from judgeboard_dashboard import uploads
-from judgeboard_dashboard.sign_in import SignIn
+from judgeboard_dashboard import sign_in, uploads
+from judgeboard_dashboard.sign_in import ProviderEntry, SignIn, SignIns
 
 MB = 1024 * 1024
 MULTIPART = {"content-type": "multipart/form-data; boundary=b"}
@@ -61,7 +60,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     served = Server()
     monkeypatch.setattr(uploads, "_files", lambda: served.files)
     monkeypatch.setattr(uploads, "_is_active", lambda session_id: session_id != "closed")
-    monkeypatch.setattr(uploads, "_people", {})
+    monkeypatch.setattr(uploads, "_sign_ins", {})
     monkeypatch.setattr(uploads, "sign_in", lambda: SignIn(asked=False))
     before = {
         name: config.get_option(name)
@@ -143,15 +142,19 @@ def test_a_body_without_an_end_is_cut_off(server: Server) -> None:
 def test_with_sign_in_only_who_may_import_and_has_opened_the_page_uploads(
     server: Server, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person = add_person(sqlite_store, "bob@example.org", Role.LEAD, "cli:root")
-    assert isinstance(person, Reviewer)
+    add_person(sqlite_store, "bob@example.org", Role.LEAD, "cli:root")
+    monkeypatch.setattr(sign_in, "_ended", SignIns())
+    bob = ProviderEntry({"email": "bob@example.org", "email_verified": True})
     monkeypatch.setattr(uploads, "sign_in", lambda: SignIn(asked=True))
     monkeypatch.setattr(uploads, "store", lambda: sqlite_store)
-    uploads._people["of bob"] = person
+    uploads._sign_ins["of bob"] = [bob]
     refused = asyncio.run(server.put("of nobody", "file"))
     assert refused.status_code == 403
     assert "sign in" in refused.text
     assert asyncio.run(server.put("of bob", "file")).status_code == 204
     change_role(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
+    assert asyncio.run(server.put("of bob", "other")).status_code == 403
+    change_role(sqlite_store, "bob@example.org", Role.LEAD, "cli:root")
+    bob.end()
     assert asyncio.run(server.put("of bob", "other")).status_code == 403
     assert server.held == {"of bob": ["file"]}

@@ -40,9 +40,8 @@ def invitations(admin: Reviewer) -> None:
             return
         here = urlsplit(st.context.url or "")
         address = f"{here.scheme}://{here.netloc}{configured_sign_in().prefix}"
-        st.code(
-            (load_settings().url or address).rstrip("/") + f"{LINK_PATH}/{token}", language=None
-        )
+        link = (load_settings().url or address).rstrip("/") + f"{LINK_PATH}/{token}"
+        st.code(link, language=None, wrap_lines=True)
         caption(
             f"Send this link to {name.strip()}. It is shown only now, and works once, for {LINK_DAYS} days. "
             "When it is used, all earlier sign-ins of the person end."
