@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 
-from judgeboard.domain import JURY, PAIRWISE, RECORDED, REPEATS, Status
+from judgeboard.domain import AUDIT, JURY, PAIRWISE, RECORDED, REPEATS, Status
 from judgeboard.health.record import (
     Check,
     JudgeRecord,
@@ -38,6 +38,9 @@ def make_and_judge(record: JudgeRecord, *kinds: str) -> str:
         return f"{make} && {members} && {_combine(record.version)}"
     if record.version.kind == REPEATS:
         return _of_member(record.version)
+    if record.version.kind == AUDIT:
+        audit = f"judgeboard test audit JUDGE --controls --model {record.version.model or 'MODEL'}"
+        return f"{make} && judgeboard test controls judge{of_kinds} JUDGE && {audit}"
     return f"{make} && judgeboard test controls judge{of_kinds} {_asked(record.version)}"
 
 

@@ -34,7 +34,7 @@ from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import repeated_answers
 
-MEASURES = ("groundedness", "quality", "label", "score")
+MEASURES = ("groundedness", "quality", "label", "score", "mark")
 
 
 def given_by(scores: Scores) -> list[str]:
@@ -275,7 +275,7 @@ def read_record(
     return replace(
         known,
         graded=graded,
-        controls=health.control_rows(connection, version.id),
+        controls=health.control_rows(connection, version),
         logged=count_log(connection),
     )
 

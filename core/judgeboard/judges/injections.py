@@ -19,6 +19,18 @@ class Asks(StrEnum):
     LOW = "low"
 
 
+class Place(StrEnum):
+    """Where an injection stands."""
+
+    ANSWER = "injected_answer"
+    PASSAGE = "injected_passage"
+
+
+def injected_kind(place: Place, asks: Asks) -> str:
+    """Return the kind of control answers with injections in this place that ask for this verdict."""
+    return f"{place}_{asks}"
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What an injection orders, in the words and on the scales that judges use."""

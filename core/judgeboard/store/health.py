@@ -1,7 +1,7 @@
 """Reads scores, requests and costs of judge versions for health checks, and control answers."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,7 +22,17 @@ from sqlalchemy import (
     true,
 )
 
-from judgeboard.domain import EXPECTED, MENDED, OVERALL, Label, Response, ResponseKind, Status
+from judgeboard.domain import (
+    AUDIT,
+    EXPECTED,
+    MENDED,
+    OVERALL,
+    Label,
+    Response,
+    ResponseKind,
+    Status,
+)
+from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.columns import row_of
@@ -96,11 +106,12 @@ _REQUESTS = tuple(
 _MICRO = 1_000_000
 
 
+_USES = JUDGMENT, COMPARISON, JUDGMENT_REVIEW
+
+
 def versions_in_use(connection: Connection) -> list[StoredVersion]:
-    """Return the judge versions with a judgment or a comparison, by name and number."""
-    used = (
-        exists().where(steps.c.judge_version_id == VERSION.c.id) for steps in (JUDGMENT, COMPARISON)
-    )
+    """Return the judge versions with a judgment, a comparison or a review of a judgment, by name and number."""
+    used = (exists().where(steps.c.judge_version_id == VERSION.c.id) for steps in _USES)
     return list_versions(connection, select(VERSION.c.id).where(or_(*used)))
 
 
@@ -274,6 +285,22 @@ def list_controls(connection: Connection) -> list[StoredControl]:
     return [StoredControl(*row) for row in connection.execute(query.order_by(RESPONSE.c.id))]
 
 
+def controls_of(connection: Connection, kinds: Collection[str]) -> RowFilter:
+    """Return the filter for the stored control answers of these kinds and their originals.
+
+    Raises BadInput if there are none yet.
+    """
+    made = [each for each in list_controls(connection) if each.kind in kinds]
+    if not made:
+        raise BadInput(
+            "there are no such control answers yet. To make them: `judgeboard test controls make`"
+        )
+    ids = {each.response_id for each in made} | {each.original_id for each in made}
+    return RowFilter(
+        response_ids=tuple(sorted(ids)), kinds=(ResponseKind.CONTROL, ResponseKind.LOG)
+    )
+
+
 def answers_to_change(connection: Connection, where: RowFilter) -> tuple[IntArray, IntArray]:
     """Return ids and evidence groups of the answers from which control answers can be made, ordered by id."""
     conditions = [*response_conditions(connection, where), RESPONSE.c.answer.is_not(None)]
@@ -309,6 +336,7 @@ def read_originals(connection: Connection, ids: Sequence[int]) -> list[tuple[int
 _EXPECTED = (
     f"{EXPECTED}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension
 )
+_HALF = 0.5  # of groundedness
 _MIDDLE = 2.5  # neutral feedback on the quality scale
 NEWEST = 20_000  # newest answers that are read; they give a correlation with two digits
 
@@ -398,13 +426,28 @@ def suitable_answers(connection: Connection) -> dict[str, int]:
     return known
 
 
-def control_rows(connection: Connection, version_id: int) -> dict[str, ControlScores]:
-    """Return every control answer by kind, with the scores of a version for it and its original."""
-    after, before, original = (
-        CURRENT.alias("after"),
-        CURRENT.alias("before"),
-        RESPONSE.alias("original"),
-    )
+def control_rows(connection: Connection, version: StoredVersion) -> dict[str, ControlScores]:
+    """Return every control answer by kind, with the scores of a version for it and its original.
+
+    A supreme judge that reviews verdicts has two scores: ``label`` is the one that it implies for
+    the answer, and ``mark`` is 1 if it finds the verdict correct. A mark is missing if the verdicts
+    on control answer and original differ, because marks of different verdicts cannot be compared.
+    """
+    original = RESPONSE.alias("original")
+    names: tuple[str, ...] = _NAMES
+    if version.kind == AUDIT and version.params.get("approach") == 1:
+        names, reviewed = ("label", "mark"), _reviewed_verdicts(version.id)
+        after, before = reviewed.alias("after"), reviewed.alias("before")
+        same = after.c.good == before.c.good
+        of_before: tuple[ColumnElement[Any], ...] = (before.c.label, case((same, before.c.mark)))
+        of_after: tuple[ColumnElement[Any], ...] = (after.c.label, case((same, after.c.mark)))
+        is_after = after.c.response_id == RESPONSE.c.id
+        is_before = before.c.response_id == original.c.id
+    else:
+        after, before = CURRENT.alias("after"), CURRENT.alias("before")
+        of_before, of_after = _measures(before), _measures(after)
+        is_after = _verdict_of(after, version.id, RESPONSE.c.id)
+        is_before = _verdict_of(before, version.id, original.c.id)
     query = (
         select(
             RESPONSE.c.external_id,
@@ -412,24 +455,25 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
             original.c.id,
             original.c.evidence_group,
             func.coalesce(RESPONSE.c.extra[STYLE].as_string(), ""),
-            *_measures(before),
-            *_measures(after),
+            *of_before,
+            *of_after,
         )
         .join_from(RESPONSE, original, original.c.id == RESPONSE.c.derived_from)
-        .join(after, _verdict_of(after, version_id, RESPONSE.c.id), isouter=True)
-        .join(before, _verdict_of(before, version_id, original.c.id), isouter=True)
+        .join(after, is_after, isouter=True)
+        .join(before, is_before, isouter=True)
         .where(RESPONSE.c.kind == ResponseKind.CONTROL, RESPONSE.c.derived_from.is_not(None))
         .order_by(RESPONSE.c.id)
     )
-    names, ids, originals, groups, styles, *values = read_columns(connection, query)
-    kinds = np.array([control_kind(name) or "" for name in names.names], dtype=object)[names.codes]
+    external_ids, ids, originals, groups, styles, *values = read_columns(connection, query)
+    kinds = np.array([control_kind(each) or "" for each in external_ids.names], dtype=object)
+    kinds = kinds[external_ids.codes]
     half, suitable = len(values) // 2, suitable_answers(connection)
     return {
         str(kind): ControlScores(
             int(rows.sum()),
             ids[rows],
-            _named([column[rows] for column in values[:half]]),
-            _named([column[rows] for column in values[half:]]),
+            dict(zip(names, (column[rows] for column in values[:half]), strict=True)),
+            dict(zip(names, (column[rows] for column in values[half:]), strict=True)),
             groups[rows],
             suitable.get(str(kind)),
             originals[rows],
@@ -439,6 +483,40 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
         if kind
         for rows in (kinds == kind,)
     }
+
+
+def _reviewed_verdicts(version_id: int) -> Any:
+    """Return the verdicts that a version reviewed last, by answer, as a subquery.
+
+    ``good`` is 1 if the verdict calls the answer good, ``mark`` is 1 if the review calls the verdict
+    correct, and ``label`` is 1 if both together say that the answer is good.
+    """
+    of_judgment = JUDGMENT.c.id == JUDGMENT_REVIEW.c.judgment_id
+    latest = (
+        select(func.max(JUDGMENT_REVIEW.c.id))
+        .join(JUDGMENT, of_judgment)
+        .where(
+            JUDGMENT_REVIEW.c.judge_version_id == version_id, JUDGMENT_REVIEW.c.correct.is_not(None)
+        )
+        .group_by(JUDGMENT.c.response_id)
+    )
+    is_good = func.coalesce(
+        case((JUDGMENT.c.label == Label.GROUNDED, 1.0), (JUDGMENT.c.label.is_not(None), 0.0)),
+        case((JUDGMENT.c.groundedness >= _HALF, 1.0), (JUDGMENT.c.groundedness.is_not(None), 0.0)),
+        case((JUDGMENT.c.quality > _MIDDLE, 1.0), (JUDGMENT.c.quality.is_not(None), 0.0)),
+    )
+    mark = case((JUDGMENT_REVIEW.c.correct, 1.0), else_=0.0)
+    return (
+        select(
+            JUDGMENT.c.response_id,
+            cast(is_good, Float).label("good"),
+            cast(mark, Float).label("mark"),
+            cast(case((is_good == mark, 1.0), (is_good.is_not(None), 0.0)), Float).label("label"),
+        )
+        .join(JUDGMENT_REVIEW, of_judgment)
+        .where(JUDGMENT_REVIEW.c.id.in_(latest))
+        .subquery()
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,9 @@
 """The command `test audit`: a supreme judge reviews the verdicts of a judge."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +25,7 @@ SHOWN = 5  # maximum number of answers per list
     "judgeboard test audit rag --model gpt-4o --sample 0.1",
     "judgeboard test audit fast --by strict",
     "judgeboard test audit rag --model gpt-4o --approach 2 --judge rag",
+    "judgeboard test audit rag --model gpt-4o --controls",
     "judgeboard test audit 'rag v2' --recorded --by nli --json",
 )
 @click.argument("judge_version", metavar="JUDGE")
@@ -54,12 +57,18 @@ SHOWN = 5  # maximum number of answers per list
     metavar="KIND",
     help="With --approach 2: kind of the supreme judge (default: the kind of the audited judge).",
 )
+@click.option(
+    "--controls",
+    is_flag=True,
+    help="Audit the verdicts on control answers of the kind injected, and on their originals. `judgeboard test health` "
+    "then shows whether the supreme judge obeys texts in what it reviews.",
+)
 @options.judge_name("Name of the supreme judge (default: supreme).")
 @click.option(
     "--sample",
     "share",
     type=options.FiniteRange(0, 1, min_open=True),
-    help=f"Share of the verdicts to audit (default: {LIVE_SAMPLE:g}; with --recorded 1).",
+    help=f"Share of the verdicts to audit (default: {LIVE_SAMPLE:g}; with --recorded or --controls 1).",
 )
 @options.with_default("--seed", type=int, default=0, help="The same seed selects the same answers.")
 @click.option(
@@ -77,6 +86,7 @@ def audit_command(
     recorded: bool,
     approach: str | None,
     kind: str | None,
+    controls: bool,
     rejudge: str | None,
     share: float | None,
     seed: int,
@@ -90,6 +100,7 @@ def audit_command(
     recall measure how well the marks find verdicts that differ from people's labels. To continue an
     interrupted audit, repeat the command.
     """
+    from judgeboard.judges.injections import Asks, Place, injected_kind
     from judgeboard.methods.audits.report import AuditSample
     from judgeboard.methods.audits.run import (
         audit,
@@ -98,6 +109,7 @@ def audit_command(
         make_independent,
         make_supreme,
     )
+    from judgeboard.store.health import controls_of
 
     if recorded:
         if by is None:
@@ -113,9 +125,16 @@ def audit_command(
     if kind is not None and approach != "2":
         why = "--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself"
         raise MissingOption(why, "--approach", "2")
-    default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
-    sample = AuditSample(default if share is None else share, seed, where)
     store = options.open_store()
+    if controls:
+        kinds = [injected_kind(*each) for each in product(Place, Asks)]
+        with store.reading() as connection:
+            chosen_controls = controls_of(connection, kinds)
+        where = replace(
+            where, response_ids=chosen_controls.response_ids, kinds=chosen_controls.kinds
+        )
+    default = RECORDED_SAMPLE if recorded or controls else LIVE_SAMPLE
+    sample = AuditSample(default if share is None else share, seed, where)
     by_scores = approach == "2"
     if recorded and by is not None:
         report = audit_recorded(

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import Connection, case, exists, func, select
+from sqlalchemy import Connection, case, exists, func, select, true
 
 from judgeboard.domain import FlagState, ResponseKind, Status, Verdict
 from judgeboard.flags.rules import SUPREME_DISAGREES
@@ -46,12 +46,15 @@ _OF_RESPONSE = RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.query_type
 def audited_judgments(
     connection: Connection, version_id: int, where: RowFilter
 ) -> list[AuditedJudgment]:
-    """Return a version's current judgments of logged answers, ordered by response, without forgotten answers."""
+    """Return a version's current judgments, ordered by response, without forgotten answers.
+
+    Without other kinds in ``where``, they are of logged answers.
+    """
     query = (
         select(CURRENT.c.response_id, CURRENT.c.judgment_id, *_OF_RESPONSE)
         .join(RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
         .where(
-            CURRENT_OF_VERSION,
+            true() if where.kinds else CURRENT_OF_VERSION,
             CURRENT.c.judge_version_id == version_id,
             RESPONSE.c.answer.is_not(None),
             *response_conditions(connection, where),

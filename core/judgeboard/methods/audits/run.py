@@ -251,7 +251,10 @@ class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
             "audited": self._audited.fingerprint,
             "again": self.again,
             **self._sample.as_dict(),
-            "up_to": last_logged_id(connection),
+            # Control answers are stored after the answers of the log.
+            "up_to": max(
+                last_logged_id(connection), *(each.response_id for each in self._drawn), 0
+            ),
         }
         return question, len(self.open_asks(connection, version, self._drawn))
 

@@ -20,9 +20,9 @@ from judgeboard.health.record import (
     state_of,
 )
 from judgeboard.health.scores import CHANCE, LEAST
-from judgeboard.judges.injections import STYLES, Asks
+from judgeboard.judges.injections import STYLES, Asks, Place, injected_kind
 from judgeboard.measure.notes import note
-from judgeboard.methods.control_answers.run import CONTROL_KINDS, PLACES, ControlKind, Effect
+from judgeboard.methods.control_answers.run import CONTROL_KINDS, ControlKind, Effect
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, grouping
 from judgeboard.stats.estimates import percent, surely_above, surely_below
 from judgeboard.stats.means import mean_change
@@ -174,9 +174,9 @@ class _Injections:
 
 def _injections(record: JudgeRecord, measure: str) -> _Injections:
     of_places = []
-    for place in PLACES:
+    for place in Place:
         high, low = (
-            record.controls.get(f"{place}_{asks}", ControlScores())
+            record.controls.get(injected_kind(place, asks), ControlScores())
             for asks in (Asks.HIGH, Asks.LOW)
         )
         _, rows, twins = np.intersect1d(high.original_ids, low.original_ids, return_indices=True)
@@ -228,7 +228,9 @@ def obeys(record: JudgeRecord, kind: ControlKind) -> Check:
         state, code = State.WARNING, "obeys"
     elif (moved.net.value or 0) >= MOST_OBEYED:
         state, code = State.NOT_CONCLUSIVE, "may_obey"
-    of_places = {place: moved.at(answers.places[moved.rows] == place).share for place in PLACES}
+    of_places = {
+        place.value: moved.at(answers.places[moved.rows] == place).share for place in Place
+    }
     of_styles = {style: moved.at(answers.styles[moved.rows] == style).share for style in STYLES}
     notes = [
         note(code),

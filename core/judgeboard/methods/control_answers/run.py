@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from itertools import product
 from types import MappingProxyType
 from typing import Unpack
 
@@ -13,7 +14,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.judges.injections import Asks, injected, style_of
+from judgeboard.judges.injections import Asks, Place, injected, injected_kind, style_of
 from judgeboard.judges.judge import Judge
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.runs.judging import JudgingSummary, judge_pending_async
@@ -29,6 +30,7 @@ from judgeboard.store.health import (
     STYLE,
     answers_to_change,
     control_id,
+    controls_of,
     list_controls,
     read_originals,
     suitable_answers,
@@ -206,10 +208,10 @@ class ControlKind:
 
 OBEYS = "injected"
 """The check that reads answers with injections; commands know their kinds by this name too."""
-PLACES: Mapping[str, Callable[..., Response | None]] = MappingProxyType(
-    {"injected_answer": injected_answer, "injected_passage": injected_passage}
-)
-"""Where an injection stands. Each place has a kind of control answers for each verdict that is ordered."""
+_CHANGES: Mapping[Place, Callable[..., Response | None]] = {
+    Place.ANSWER: injected_answer,
+    Place.PASSAGE: injected_passage,
+}
 
 _BAD, _NEUTRAL = Effect.KNOWN_BAD, Effect.NEUTRAL
 _KINDS = (
@@ -271,15 +273,14 @@ _KINDS = (
     ),
     *(
         ControlKind(
-            f"{place}_{asks}",
+            injected_kind(place, asks),
             "answers that order a verdict",
             "Obeys the answer",
             Effect.INJECTED,
-            partial(change, asks=asks),
+            partial(_CHANGES[place], asks=asks),
             fault=OBEYS,
         )
-        for place, change in PLACES.items()
-        for asks in Asks
+        for place, asks in product(Place, Asks)
     ),
 )
 CONTROL_KINDS: Mapping[str, ControlKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
@@ -420,16 +421,7 @@ def controls_and_originals(connection: Connection, kinds: Collection[str] = ()) 
 
     Raises BadInput if a kind is unknown or has no control answers yet.
     """
-    chosen = _checked_kinds(kinds)
-    made = [each for each in list_controls(connection) if each.kind in chosen]
-    if not made:
-        raise BadInput(
-            "there are no such control answers yet. To make them: `judgeboard test controls make`"
-        )
-    ids = {each.response_id for each in made} | {each.original_id for each in made}
-    return RowFilter(
-        response_ids=tuple(sorted(ids)), kinds=(ResponseKind.CONTROL, ResponseKind.LOG)
-    )
+    return controls_of(connection, _checked_kinds(kinds))
 
 
 async def judge_control_answers_async(

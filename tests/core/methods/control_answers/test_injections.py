@@ -11,7 +11,7 @@ from engines import on_sqlite
 from judgeboard.domain import Response
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import measure_health
-from judgeboard.judges.injections import STYLES, Asks, injected, style_of
+from judgeboard.judges.injections import STYLES, Asks, Place, injected, style_of
 from judgeboard.judges.judge import Judge
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
@@ -23,7 +23,6 @@ from judgeboard.llm.recording_endpoint import (
 from judgeboard.measure.notes import paragraph
 from judgeboard.methods.control_answers.run import (
     CONTROL_KINDS,
-    PLACES,
     judge_control_answers,
     make_control_answers,
 )
@@ -120,7 +119,7 @@ def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
     assert check.also["base64"].value == 0
     assert check.also["unicode_tags"].value == 0
     assert check.also["ready_reply"].value == check.also["chat_markup"].value == 1
-    assert {name: check.also[name].n for name in PLACES} == dict.fromkeys(PLACES, 40)
+    assert {name: check.also[name].n for name in Place} == dict.fromkeys(Place, 40)
     assert len(check.response_ids) == round(check.statistic.value * check.statistic.n)
     by_id = {each.response_id: each for each in read(store, list_controls)}
     for id_ in check.response_ids:
@@ -190,7 +189,7 @@ def test_each_style_orders_both_verdicts_in_both_places(style: str) -> None:
     assert high.startswith("It is long.")
     number = next(number for number in range(1, 11) if style_of(number) == style)
     original = Response("log", "a", "q", "It is long.", ("One.", "Two."), derived_from=number)
-    for place in PLACES:
+    for place in Place:
         made = CONTROL_KINDS[f"{place}_high"].change(original, original)
         assert made is not None
         assert made.metadata == {"style": style}
