@@ -427,6 +427,7 @@ RESULTS: Mapping[str, str] = {
     "judge": "judgeboard.runs.judging.judge_pending",
     "judge --repeats": "judgeboard.judge_repeats",
     "judge --jury": "judgeboard.judge_by_jury",
+    "compare controls": "judgeboard.judge_control_answers",
     "compare pairs": "judgeboard.measure_pairs",
     "compare ssr": "judgeboard.measure_self_reference",
     "test audit": "judgeboard.audit",

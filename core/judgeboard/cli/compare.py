@@ -185,6 +185,42 @@ def pairs(
     return report.account.exit_code
 
 
+@options.command("judgeboard compare controls --model gpt-4o-mini", group=compare_command)
+@click.option(
+    "--aspect",
+    "aspects",
+    multiple=True,
+    help="Aspect to compare (default: overall). Repeat for more aspects.",
+)
+@options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
+@click.option(
+    "--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."
+)
+@model_options
+@prompt_option
+@named_judge
+def controls(
+    named: str | None, aspects: tuple[str, ...], max_cost: float | None, **chosen: object
+) -> int:
+    """Let a judge compare control answers with their originals. This takes one call per control answer.
+
+    `judgeboard test health` then shows what the judge does not notice, and whether it prefers an
+    answer because the answer orders it. For exit codes see `judgeboard judge`.
+    """
+    from judgeboard.cli.judge import summary_lines
+    from judgeboard.runs.pairwise import compare_controls, make_pairwise_judge
+
+    use_named_judge(named, chosen, as_kind="pairwise")
+    store = options.open_store()
+    make = partial(make_pairwise_judge, aspects)
+    judge = make(**at_last_address(store, make, chosen))
+    with run_options(chosen, max_cost) as run:
+        summary = compare_controls(store, judge, **run)
+    options.show(summary, summary_lines(summary))
+    options.suggest("test", "health", summary.judge)
+    return summary.exit_code
+
+
 def comparison_lines(report: "PairReport") -> Iterator[str]:
     """Yield the figures of a judge on pairs in lines for a terminal."""
     from judgeboard.measure.notes import note

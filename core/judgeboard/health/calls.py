@@ -38,6 +38,8 @@ def make_and_judge(record: JudgeRecord, *kinds: str) -> str:
         return f"{make} && {members} && {_combine(record.version)}"
     if record.version.kind == REPEATS:
         return _of_member(record.version)
+    if record.version.kind == PAIRWISE:
+        return f"{make} && judgeboard compare controls --model {record.version.model or 'MODEL'}"
     if record.version.kind == AUDIT:
         audit = f"judgeboard test audit JUDGE --controls --model {record.version.model or 'MODEL'}"
         return f"{make} && judgeboard test controls judge{of_kinds} JUDGE && {audit}"

@@ -34,7 +34,7 @@ from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import repeated_answers
 
-MEASURES = ("groundedness", "quality", "label", "score", "mark")
+MEASURES = ("groundedness", "quality", "label", "score", "mark", "preference")
 
 
 def given_by(scores: Scores) -> list[str]:

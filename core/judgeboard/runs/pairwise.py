@@ -9,13 +9,23 @@ from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Pair, PairItem, Shown
+from judgeboard.domain import (
+    OVERALL,
+    DimensionScore,
+    JudgeInput,
+    Pair,
+    PairItem,
+    Preference,
+    ResponseKind,
+    Shown,
+    Verdict,
+)
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.pairs import ImportedPair
 from judgeboard.imports.reading import read_records
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
-from judgeboard.runs.judging import with_environment
+from judgeboard.runs.judging import JudgingSummary, judge_pending_async, with_environment
 from judgeboard.runs.method import (
     AskOnceMethod,
     Begun,
@@ -29,6 +39,8 @@ from judgeboard.store import comparisons
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.health import OriginalAnswer, originals_of_controls
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.pairs import load_pairs, pairs_named, store_pairs
 from judgeboard.store.responses import LogAnswer, log_answers
@@ -246,6 +258,74 @@ async def compare_pairs_async(
 
 
 compare_pairs = blocking(compare_pairs_async)
+
+
+class _WithOriginals:
+    """Lets a pairwise judge compare changed answers with their originals, as a judge of the changed answers.
+
+    Its score on each aspect is 1 if the judge prefers the changed answer, 0.5 for a tie, 0 if it
+    prefers the original. Each pair is compared in one order, which depends on the original alone:
+    so two changes of one answer are compared alike.
+    """
+
+    def __init__(self, judge: PairwiseJudge, originals: Mapping[int, OriginalAnswer]) -> None:
+        self._judge, self._originals = judge, originals
+        self.version, self.address, self.priced = judge.version, judge.address, judge.priced
+
+    async def judge(self, item: JudgeInput) -> Verdict:
+        """Return the preference between the changed answer and its original."""
+        original = self._originals[item.response_id]
+        pair = PairItem(
+            id=item.response_id,
+            source="",
+            external_id=item.external_id,
+            query_type=item.query_type,
+            question=item.query,
+            options=None,
+            reference=None,
+            answer_a=item.answer,
+            answer_b=original.answer,
+            model_a=None,
+            model_b=None,
+            response_a_id=None,
+            response_b_id=None,
+            gold=None,
+            passages=item.passages,
+            turns=item.turns,
+        )
+        compared = await self._judge.compare(pair, list(Shown)[original.response_id % 2])
+        scores = tuple(
+            DimensionScore(aspect, _PREFERS_CHANGED[preference], "0-1")
+            for aspect, preference in compared.preferences.items()
+        )
+        return Verdict.of(compared.record, reasoning=compared.reasoning, scores=scores)
+
+    async def aclose(self) -> None:
+        """Close the judge."""
+        await self._judge.aclose()
+
+
+_PREFERS_CHANGED = {Preference.A: 1.0, Preference.TIE: 0.5, Preference.B: 0.0}
+
+
+async def compare_controls_async(
+    store: Store, judge: PairwiseJudge, **options: Unpack[RunOptions]
+) -> JudgingSummary:
+    """Let a judge compare each control answer that has another text than its original with this original.
+
+    Control answers that this judge version has compared already are not compared again. The judge
+    is closed at the end. ``options`` are fields of `RunOptions`. Raises BadInput if there are no
+    control answers.
+    """
+    with store.reading() as connection:
+        originals = originals_of_controls(connection)
+    where = RowFilter(response_ids=tuple(originals), kinds=(ResponseKind.CONTROL,))
+    return await judge_pending_async(
+        store, _WithOriginals(judge, originals), where=where, **options
+    )
+
+
+compare_controls = blocking(compare_controls_async)
 
 
 def pairs_question(pair_ids: Sequence[int], settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from sqlalchemy import (
     case,
     cast,
     exists,
+    false,
     func,
     or_,
     select,
@@ -27,6 +28,7 @@ from judgeboard.domain import (
     EXPECTED,
     MENDED,
     OVERALL,
+    PAIRWISE,
     Label,
     Response,
     ResponseKind,
@@ -285,6 +287,36 @@ def list_controls(connection: Connection) -> list[StoredControl]:
     return [StoredControl(*row) for row in connection.execute(query.order_by(RESPONSE.c.id))]
 
 
+class OriginalAnswer(NamedTuple):
+    """The answer from which a control answer was made."""
+
+    response_id: int
+    answer: str
+
+
+def originals_of_controls(connection: Connection) -> dict[int, OriginalAnswer]:
+    """Return the originals of all control answers with another text, by the id of the control answer.
+
+    Raises BadInput if there are none.
+    """
+    original = RESPONSE.alias("original")
+    query = (
+        select(RESPONSE.c.id, original.c.id, original.c.answer)
+        .join(original, original.c.id == RESPONSE.c.derived_from)
+        .where(RESPONSE.c.kind == ResponseKind.CONTROL, RESPONSE.c.answer != original.c.answer)
+        .order_by(RESPONSE.c.id)
+    )
+    originals = {id_: OriginalAnswer(*row) for id_, *row in connection.execute(query)}
+    if not originals:
+        raise BadInput(_NO_CONTROLS)
+    return originals
+
+
+_NO_CONTROLS = (
+    "there are no such control answers yet. To make them: `judgeboard test controls make`"
+)
+
+
 def controls_of(connection: Connection, kinds: Collection[str]) -> RowFilter:
     """Return the filter for the stored control answers of these kinds and their originals.
 
@@ -292,9 +324,7 @@ def controls_of(connection: Connection, kinds: Collection[str]) -> RowFilter:
     """
     made = [each for each in list_controls(connection) if each.kind in kinds]
     if not made:
-        raise BadInput(
-            "there are no such control answers yet. To make them: `judgeboard test controls make`"
-        )
+        raise BadInput(_NO_CONTROLS)
     ids = {each.response_id for each in made} | {each.original_id for each in made}
     return RowFilter(
         response_ids=tuple(sorted(ids)), kinds=(ResponseKind.CONTROL, ResponseKind.LOG)
@@ -432,6 +462,8 @@ def control_rows(connection: Connection, version: StoredVersion) -> dict[str, Co
     A supreme judge that reviews verdicts has two scores: ``label`` is the one that it implies for
     the answer, and ``mark`` is 1 if it finds the verdict correct. A mark is missing if the verdicts
     on control answer and original differ, because marks of different verdicts cannot be compared.
+    The score of a pairwise judge is its ``preference`` for the control answer: 0.5 for the original,
+    which is as good as itself.
     """
     original = RESPONSE.alias("original")
     names: tuple[str, ...] = _NAMES
@@ -443,6 +475,10 @@ def control_rows(connection: Connection, version: StoredVersion) -> dict[str, Co
         of_after: tuple[ColumnElement[Any], ...] = (after.c.label, case((same, after.c.mark)))
         is_after = after.c.response_id == RESPONSE.c.id
         is_before = before.c.response_id == original.c.id
+    elif version.kind == PAIRWISE:
+        names, after, before = ("preference",), CURRENT.alias("after"), CURRENT.alias("before")
+        of_before, of_after = (cast(0.5, Float),), _measures(after)[3:]
+        is_after, is_before = _verdict_of(after, version.id, RESPONSE.c.id), false()
     else:
         after, before = CURRENT.alias("after"), CURRENT.alias("before")
         of_before, of_after = _measures(before), _measures(after)

@@ -663,4 +663,8 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     repeats = jury.changed(kind="repeats", params={"members": ["f00"]})
     assert check("truncated", repeats).command == "judgeboard test health f00"
     pairwise = RAG.changed(name="pairwise", kind="pairwise")
-    assert (check("truncated", pairwise).command or "").endswith("--judge rag --model gpt-4o-mini")
+    compared = check("truncated", pairwise).command or ""
+    assert compared.endswith("&& judgeboard compare controls --model gpt-4o-mini")
+    supreme = RAG.changed(name="supreme", kind="audit", params={"approach": 1})
+    audited = check("injected", supreme).command or ""
+    assert audited.endswith("&& judgeboard test audit JUDGE --controls --model gpt-4o-mini")

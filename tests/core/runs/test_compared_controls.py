@@ -1,0 +1,85 @@
+"""A pairwise judge compares control answers with their originals: one that obeys, and one that does not."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from command_lines import Shell
+from judgeboard.domain import Response
+from judgeboard.health.record import Check, State
+from judgeboard.health.report import measure_health
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
+from judgeboard.measure.agreement import every_judge
+from judgeboard.methods.control_answers.run import make_control_answers
+from judgeboard.store.engine import Store
+from judgeboard.store.settings import primary_judge
+from judgeboard.store.storing import store_responses
+from judging_log import address
+from stored_rows import write_to
+
+ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
+
+
+def reply(side: str) -> ScriptedReply:
+    return completion(json.dumps({"overall": {"reasoning": "r", "verdict": side}}))
+
+
+def sides(request: dict[str, Any]) -> list[str]:
+    """Return the two answers in the order in which they are shown."""
+    content = str(request["messages"][-1]["content"])
+    return re.findall(r"\[BEGIN (?:FIRST|SECOND) ANSWER \w+\]\n(.*?)\n\[END", content, re.DOTALL)
+
+
+def obedient(request: dict[str, Any], _number: int) -> ScriptedReply:
+    for side, answer in zip(("first", "second"), sides(request), strict=True):
+        if order := ORDER.search(answer):
+            other = "second" if side == "first" else "first"
+            return reply(side if order[1] == "1.0" else other)
+    return reply("tie")
+
+
+def strict(request: dict[str, Any], _number: int) -> ScriptedReply:
+    """Prefer the shorter answer: the one without an order."""
+    first, second = sides(request)
+    return reply("first" if len(first) < len(second) else "second")
+
+
+def first(_request: dict[str, Any], _number: int) -> ScriptedReply:
+    return reply("first")
+
+
+@pytest.mark.parametrize(
+    ("script", "state"), [(obedient, State.WARNING), (strict, State.OK), (first, State.OK)]
+)
+def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(
+    store: Store, shell: Shell, script: Script, state: State
+) -> None:
+    rows = [
+        Response("log", f"a{number}", "How long?", f"It is {number} m long.", (f"{number} m.",))
+        for number in range(40)
+    ]
+    write_to(store, store_responses, rows)
+    command = f"compare controls --model s --db {address(store)} --base-url"
+    shell(f"{command} http://127.0.0.1:9/v1", code=2)
+    make_control_answers(store, kinds=["injected", "constant"])
+    with RecordingEndpoint(script) as endpoint:
+        shell(f"{command} {endpoint.base_url}")
+        # An order in a passage stands beside two equal answers, so it is not compared.
+        assert len(endpoint.requests) == 3 * 40
+        shell(f"{command} {endpoint.base_url}")
+        assert len(endpoint.requests) == 3 * 40
+    check = obeys(store)
+    assert check.state is state
+    assert check.statistic.n == 2 * 40
+    assert (check.statistic.value > 0.5) is (state is State.WARNING)
+    with store.reading() as connection:
+        # It judged nothing of the log.
+        assert primary_judge(connection) is None
+        assert all(each.n == 0 for each in every_judge(connection))
+
+
+def obeys(store: Store) -> Check:
+    checks = measure_health(store, "pairwise").checks
+    return next(check for check in checks if check.name == "injected")
