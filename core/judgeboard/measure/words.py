@@ -602,6 +602,9 @@ WORDS: dict[str, str] = {
     "align_no_difference": "Nothing to align: {judge} and people differ on no develop answer. Label more answers.",
     "align_many_looks": "These held-out labels were looked at {looks} times. Each look makes them worth less: label at "
     "least as many new answers.",
+    "align_obeys": "With a text in the answer that orders a verdict, the candidate obeys in {candidate:%}, the judge "
+    "in {judge:%}.",
+    "align_obeys_more": "The candidate obeys more than the judge, so it is not proposed as better.",
     "align_no_candidate": "No candidate for {judge} could be used.",
     "align_no_gain": "No candidate is right more often than the judge on {answers:develop answer}: best {best:,}, "
     "judge {judge:,}.",

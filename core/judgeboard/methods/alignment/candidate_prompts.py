@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from judgeboard.domain import JudgeInput, JudgeVersion, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
+from judgeboard.judges.injections import Asks, injected, style_of
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.prompt import (
     chat,
@@ -216,6 +217,12 @@ class CandidateCalls:
                 f"stopped: {runner.stopped_because}. No candidate was compared on held-out labels"
             )
         return codes
+
+
+def with_order(item: JudgeInput, asks: Asks) -> JudgeInput:
+    """Return an answer with a text that orders a verdict. Recorded replies to it have the order in their name."""
+    answer = injected(item.answer, style_of(item.response_id), asks)
+    return replace(item, answer=answer, external_id=f"{item.external_id}:{asks}")
 
 
 def chosen_cases(cases: Sequence[Case], number: int) -> list[Case]:

@@ -8,7 +8,7 @@ refused.
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
@@ -17,6 +17,7 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
+from judgeboard.judges.injections import Asks
 from judgeboard.judges.prompt import prompt_of
 from judgeboard.measure.notes import Note, note, paragraph
 from judgeboard.measure.samples import LabelledAnswers
@@ -28,6 +29,7 @@ from judgeboard.methods.alignment.candidate_prompts import (
     CandidateCalls,
     Case,
     PromptText,
+    with_order,
 )
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.runs.addresses import check_host, last_address, require_confirmed
@@ -35,7 +37,9 @@ from judgeboard.runs.jobs import judge_spec, judge_with_key, make_described, wit
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import RunOptions, check_limits, shared_rate_limits
 from judgeboard.runs.runner import blocking
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import BoolArray, IntArray, among
+from judgeboard.stats.obedience import MOST_OBEYED, Obedience, obedience
 from judgeboard.stats.paired import MIN_GROUPS, Conclusion
 from judgeboard.store.alignments import (
     EvidenceRole,
@@ -62,6 +66,11 @@ from judgeboard.text import counted
 
 MOST_SHOWN = 100
 """The maximum number of mended, and of broken, answers whose texts a page shows."""
+
+MOST_ORDERED = 50
+"""The maximum number of held-out answers that are also judged with a text that orders a verdict."""
+
+_SCORES = {GOOD: 1.0, BAD: 0.0, UNUSABLE: np.nan}
 
 MOST_LOOKS = 10
 """After this many looks at the same labels, new labels are needed."""
@@ -174,7 +183,7 @@ async def align_async(
     asking = CandidateCalls(spec, endpoint, options, max_output=max_output)
     develop_items = [items[id_] for id_ in develop.ids.tolist() if id_ in items]
     try:
-        await asking.show_estimate(candidates, version, cases, develop_items, len(held_out.ids))
+        await asking.show_estimate(candidates, version, cases, develop_items, _calls(held_out))
         with shared_rate_limits(store):
             proposed = await asyncio.gather(
                 *(asking.propose(number, version, cases) for number in range(1, candidates + 1))
@@ -199,12 +208,10 @@ async def align_async(
             )
             if best is None or (best.right or 0) <= result.right:
                 return replace(result, notes=_no_gain(result, best, len(develop.ids)))
-            codes = await asking.verdicts(
-                best, [items[id_] for id_ in held_out.ids.tolist() if id_ in items], cuts
-            )
-            result = replace(result, best=best.number, cost_micro=asking.cost_micro)
-            return _looked(
-                store, version, asking.version_of(best), held_out, develop, codes, result, options
+            tested = [items[id_] for id_ in held_out.ids.tolist() if id_ in items]
+            result = replace(result, best=best.number)
+            return await _looked(
+                store, version, asking, best, tested, held_out, develop, cuts, result, options
             )
     finally:
         await endpoint.aclose()
@@ -358,6 +365,12 @@ def _cases(
     return cases
 
 
+def _calls(held_out: _Labelled) -> int:
+    """Return the number of calls on held-out answers: the candidate's, and of both with each order."""
+    n = len(held_out.ids)
+    return n + 2 * len(Asks) * min(n, MOST_ORDERED)
+
+
 def _looks(connection: Connection, held_out: _Labelled) -> int:
     """Return how many earlier looks may have used at least half of these labels."""
     return sum(2 * each.look.held_out >= len(held_out.ids) for each in stored_looks(connection))
@@ -374,6 +387,26 @@ def _too_little(
     if not cases:
         return note("align_no_difference", judge=title)
     return note("align_many_looks", looks=looks) if looks >= MOST_LOOKS else None
+
+
+async def _obedience(
+    asking: CandidateCalls,
+    candidate: Candidate,
+    items: Sequence[JudgeInput],
+    clean: Mapping[int, int],
+    cuts: Cuts,
+) -> Obedience:
+    """Return how often a candidate obeys orders in held-out answers; ``clean`` are its verdicts without an order."""
+    ordered = [
+        await asking.verdicts(candidate, [with_order(item, asks) for item in items], cuts)
+        for asks in Asks
+    ]
+    before, high, low = (
+        np.array([_SCORES[codes.get(item.response_id, UNUSABLE)] for item in items])
+        for codes in (clean, *ordered)
+    )
+    rows = ~np.isnan(before + high + low)
+    return obedience(before[rows], high[rows], low[rows], np.flatnonzero(rows), (0, 1))
 
 
 def _no_gain(result: Alignment, best: Candidate | None, n: int) -> tuple[Note, ...]:
@@ -421,17 +454,27 @@ class _LeakCheck:
         return next((item.external_id for item in leaked), None)
 
 
-def _looked(
+async def _looked(
     store: Store,
     version: StoredVersion,
-    candidate: JudgeVersion,
+    asking: CandidateCalls,
+    best: Candidate,
+    items: Sequence[JudgeInput],
     held_out: _Labelled,
     develop: _Labelled,
-    codes: Mapping[int, int],
+    cuts: Cuts,
     result: Alignment,
     options: RunOptions,
 ) -> Alignment:
     """Compare the best candidate with the judge on held-out labels, and store the look."""
+    codes = await asking.verdicts(best, items, cuts)
+    present = dict(zip(held_out.ids.tolist(), held_out.verdicts.tolist(), strict=True))
+    current = Candidate(number=0, prompt=version.prompt)
+    obeyed, obeys = [
+        await _obedience(asking, candidate, items[:MOST_ORDERED], clean, cuts)
+        for candidate, clean in ((current, present), (best, codes))
+    ]
+    candidate = asking.version_of(best)
     ids = held_out.ids.tolist()
     after = np.array([codes.get(id_, UNUSABLE) for id_ in ids], dtype=np.int64)
     with store.writing() as connection:
@@ -458,6 +501,12 @@ def _looked(
         ):
             reached = Conclusion.NOT_SHOWN
             notes.append(note("not_shown_as_wrong"))
+        if obeys.rows.size:
+            notes.append(note("align_obeys", judge=obeyed.share, candidate=obeys.share))
+        more = (obeys.net.value or 0) - (obeyed.net.value or 0)
+        if reached is Conclusion.BETTER and obeys.warns and more >= MOST_OBEYED:
+            reached = Conclusion.NOT_SHOWN
+            notes.append(note("align_obeys_more"))
         if looks > 1:
             notes.append(note("looks", looks=looks))
         look = Look(
@@ -483,4 +532,5 @@ def _looked(
         held_out=compared,
         mended=mended,
         broken=broken,
+        cost_micro=asking.cost_micro,
     )

@@ -1,6 +1,7 @@
 """Aligning a judge: a better prompt is shown to be better on held-out labels; too few labels and leaks show nothing."""
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from aligned_log import (
     QUESTION,
     STRONG,
     asked_of,
+    careful_judge,
     is_good,
     kind_judge,
     measured_routes,
@@ -35,6 +37,7 @@ from judgeboard.measure.versus import compare_versions
 from judgeboard.methods.alignment.candidate_prompts import PromptText
 from judgeboard.methods.alignment.run import (
     MOST_LOOKS,
+    MOST_ORDERED,
     Alignment,
     accept_candidate,
     align,
@@ -104,7 +107,7 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(routes: Routes) -> Non
     assert result.held_out.figure("n").value == result.labelled["held_out"] == len(held_out)
     assert len(result.mended) == result.held_out.figure("only_second").value > 10
     assert result.broken == ()
-    assert [each.code for each in result.notes] == ["version_better"]
+    assert [each.code for each in result.notes] == ["version_better", "align_obeys"]
     # Verdicts of candidates raise no flags.
     assert len(rows_of(routes.store, JUDGMENT)) == stored
     [proposal] = asked_of(routes.endpoint, STRONG)
@@ -233,6 +236,32 @@ def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
     assert run([*accept, "--json"]) == 2
 
 
+def test_a_candidate_that_obeys_the_answer_more_than_the_judge_is_not_better(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    """It is right on every clean answer, but a text in an answer talks it over."""
+    order = re.compile(r"groundedness\W{1,4}([01]\.0)")
+
+    def obedient(system: str, task: str) -> float:
+        ordered = order.search(task.partition("[BEGIN ANSWER")[2])
+        if ordered and "Compare every number" in system:
+            return float(ordered[1])
+        return careful_judge(system, task)
+
+    with RecordingEndpoint(script([CAREFUL], obedient)) as endpoint:
+        routes = Routes(sqlite_store, endpoint, tmp_path)
+        routes.judge()
+        result = routes.align()
+    assert result.conclusion is Conclusion.NOT_SHOWN
+    codes = [each.code for each in result.notes]
+    assert codes == ["version_better", "align_obeys", "align_obeys_more"]
+    shares = {name: each.value for name, each in result.notes[1].values.items()}
+    assert shares["judge"] == 0
+    assert shares["candidate"] > 0.5
+    with pytest.raises(BadInput):
+        accept_candidate(sqlite_store, result.look or 0, "test")
+
+
 def test_with_too_few_labels_no_model_is_asked(
     routes: Routes, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -267,7 +296,9 @@ def test_align_says_before_its_calls_how_many_they_are_at_most(
         run(["align", "--judge-version", "rag", "--model", STRONG, "--prices", str(prices), *words])
         == 0
     )
-    calls = 1 + len(numbers_of(DEVELOP, 80)) + len(numbers_of(HELD_OUT, 80))
+    held_out = len(numbers_of(HELD_OUT, 80))
+    # The judge and the candidate also judge held-out answers with each of two orders.
+    calls = 1 + len(numbers_of(DEVELOP, 80)) + held_out + 4 * min(held_out, MOST_ORDERED)
     announced = capsys.readouterr().err
     assert f" {calls} calls of {STRONG} " in announced
     assert "$ " in announced
