@@ -565,6 +565,9 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
     shown["figures"] = {
         name: figure for name, figure in shown["figures"].items() if name in FIGURES
     }
+    checks = {check["name"] for check in shown["figures"]["health"]["checks"]}
+    health = now["figures"]["health"]
+    health["checks"] = [check for check in health["checks"] if check["name"] in checks]
     assert unexplained(differences(shown, now), *OF_CHOSEN_LABELS) == []
 
 
