@@ -14,6 +14,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
+from judgeboard.errors import BadInput
 from judgeboard.registry.methods import ENTRY_POINTS
 from judgeboard.registry.plugins import has_plugins
 from judgeboard.reports.terminal import progress
@@ -24,6 +25,7 @@ from judgeboard.text import counted
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from judgeboard.store.engine import Store
     from judgeboard.store.tables import Event, Run
 
 
@@ -361,13 +363,56 @@ def db_forget(
         elif response is not None:
             ids = forget_response(connection, response, source=source, actor=by)
             outcome = response + (f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else "")
-    emptied = store.checkpoint()  # the write-ahead log still has the texts
     click.echo(f"forgotten: {outcome}")
-    if not emptied:
+    _empty_log(store)
+
+
+def _empty_log(store: "Store") -> None:
+    """Empty the write-ahead log, which still has the texts."""
+    if not store.checkpoint():
         click.echo(
             "another program reads the database; until it stops, the file keeps the old texts",
             err=True,
         )
+
+
+@options.command(
+    "judgeboard db expire --dry-run",
+    "judgeboard db expire --source shop --yes",
+    group=db_command,
+    json=False,
+)
+@click.option("--source", help="Source of the answers (default: all).")
+@click.option("--dry-run", is_flag=True, help="Only count what is deleted and what stays.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
+def db_expire(source: str | None, *, dry_run: bool, yes: bool) -> None:
+    """Delete the texts that are kept no longer, as workers do each night. Scores and decisions are kept.
+
+    `keep_texts` of judgeboard.toml says for how long texts are kept after they were stored. Texts
+    stay of answers that are reviewed, under review in an open queue, anchors or in a suite, and of
+    pairs with a gold preference.
+    """
+    from judgeboard.store.retention import forget_expired
+
+    store, now = options.open_store(), utc_now()
+    expired = forget_expired(store, now, source=source, dry_run=True)
+    if not expired:
+        raise BadInput('all texts are kept: write keep_texts = "90 days" into judgeboard.toml')
+    for each in expired:
+        reasons = [f"{count:,} {reason}" for reason, count in each.kept.most_common()]
+        stay = f"; {each.kept.total():,} stay: {', '.join(reasons)}" if reasons else ""
+        derived = f" and {each.derived:,} derived from them" if each.derived else ""
+        click.echo(
+            f"{each.source}, older than {counted(each.days, 'day')}: the texts of {counted(each.answers, 'answer')}"
+            f"{derived} go{stay}"
+        )
+    if dry_run:
+        return
+    if not yes:
+        click.confirm(f"Delete these texts in {store.shown_url}? This cannot be undone", abort=True)
+    forgotten = forget_expired(store, now, actor=options.actor(), source=source)
+    click.echo(f"forgotten: {counted(sum(each.answers for each in forgotten), 'answer')}")
+    _empty_log(store)
 
 
 @options.command(

@@ -20,7 +20,7 @@ Place = str | tuple[str, Mapping[str, "Place"]]
 
 The place of a command of a method is ``module:object``.
 """
-DELETING = frozenset({"forget"})
+DELETING = frozenset({"forget", "expire"})
 """Commands that delete. No message suggests them or one of their options: a person must name what is deleted."""
 
 

@@ -695,6 +695,7 @@ WORDS: dict[str, str] = {
     "unset_webhooks": "Not set here: {variables:list}. No message is sent unless the worker has them.",
     # Counts of a log
     "log": "{responses:response}, {reviews:review}.",
+    "forgotten_texts": "The texts of {n:response} are forgotten. Their scores and decisions still count.",
     "open_graded": "{n:,} of {flags:open flag} are on graded answers. A grade closes no flag.",
     "no_sample": "Graded answers that people chose are no random sample: such rows do not hold for all answers.",
     "compare_versions": "Rows of different answers cannot be compared. To compare two versions: `{command}`",

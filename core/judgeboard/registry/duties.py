@@ -8,6 +8,7 @@ from judgeboard.registry.methods import load_object
 DUTIES = (
     "judgeboard.tools.push:PUSHES",
     "judgeboard.alerts.events:ALERTS",
+    "judgeboard.runs.retention:RETENTION",
 )
 """The place of each `Duty`. They are loaded by name, because what they use is above the workers."""
 

@@ -26,6 +26,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import (
     Grader,
     count_flags,
+    count_forgotten,
     count_graders,
     count_judgments,
     count_labels,
@@ -96,8 +97,8 @@ class Stats:
     """What a database contains, and how far each judge version agrees with people.
 
     ``reviews`` is the number of current reviews, including imported ones. ``judgments`` counts
-    every request, by status. ``masks`` counts masked values of answers. Lists are sorted, so that
-    they do not depend on the database engine.
+    every request, by status. ``masks`` counts masked values of answers, ``forgotten`` answers whose
+    texts are gone. Lists are sorted, so that they do not depend on the database engine.
     """
 
     responses: int
@@ -109,6 +110,7 @@ class Stats:
     graders: tuple[Grader, ...]
     agreement: tuple[VersionAgreement, ...]
     masks: tuple[MaskTotal, ...] = ()
+    forgotten: int = 0
 
 
 def measure_log(store: Readable) -> Stats:
@@ -159,6 +161,7 @@ def stats(connection: Connection) -> Stats:
             for row in _agreement(result, versions)
         ),
         masks=tuple(mask_totals(connection)),
+        forgotten=count_forgotten(connection),
     )
 
 
@@ -237,6 +240,8 @@ def agreement_tables(stats: Stats) -> Iterator[Table]:
 def stats_notes(stats: Stats) -> Iterator[Note]:
     """Yield what the figures do not show, and how to compare judge versions."""
     rows = [*_in_all(stats)]
+    if stats.forgotten:
+        yield note("forgotten_texts", n=stats.forgotten)
     if graded := stats.flags.open_graded:
         yield note("open_graded", n=graded, flags=stats.flags.by_state[FlagState.OPEN])
     if any(row.answers is None for _, row in rows):

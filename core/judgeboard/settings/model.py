@@ -40,10 +40,12 @@ from judgeboard.settings.masking import masked, register_environment, register_s
 from judgeboard.settings.option_words import UNKNOWN, reason_of
 from judgeboard.settings.project_file import FILES, SECTION_FILES, ProjectFile, project_file
 from judgeboard.settings.sections import (
+    ALWAYS,
     SECTIONS,
     AlertSettings,
     JudgeSettings,
     JudgingRuleSettings,
+    KeepTexts,
     MaskSettings,
     Price,
     QueueSettings,
@@ -418,6 +420,10 @@ class Settings(Thresholds, BaseSettings):
     feedback_days: Number = Field(
         7, ge=0.001, le=36_500, description="Days for which feedback waits for its answer."
     )
+    keep_texts: KeepTexts | None = Field(
+        None,
+        description='How long texts of a source are kept after they were stored, such as "90 days" (default: always).',
+    )
     smtp: str | None = Field(
         None,
         repr=False,
@@ -483,6 +489,18 @@ class Settings(Thresholds, BaseSettings):
             *(getattr(self, name) or ()),
             *(f"{model}={limit:g}" for model, limit in own if model and limit),
         )
+
+    @property
+    def any_text_expires(self) -> bool:
+        """Whether texts of any source are forgotten after some days."""
+        kept = (self.keep_texts, *(source.keep_texts for source in self.sources.values()))
+        return any(each not in {None, ALWAYS} for each in kept)
+
+    def days_kept(self, source: str) -> int | None:
+        """Return for how many days the texts of a source are kept; None for always."""
+        own = self.sources.get(source)
+        kept = (own and own.keep_texts) or self.keep_texts
+        return None if kept in {None, ALWAYS} else int(str(kept).split()[0])
 
     def price_of(self, model: str) -> Price | None:
         """Return the price that a judge by name gives for its model."""

@@ -238,8 +238,20 @@ class JudgeSettings(JudgeFields, StoredJudgeFields):
     ] = None
 
 
+ALWAYS = "always"
+
+
+def _kept(value: str) -> str:
+    if value != ALWAYS and re.fullmatch(r"[1-9]\d{0,4} days?", value) is None:
+        raise ValueError(f'must be a number of days such as "90 days", or "{ALWAYS}"')
+    return value
+
+
+KeepTexts = Annotated[str, AfterValidator(_kept)]
+
+
 class SourceSettings(BaseModel):
-    """How the files of a log are read."""
+    """How the files of a log are read, and how long its texts are kept."""
 
     model_config = _FORBID
 
@@ -250,6 +262,13 @@ class SourceSettings(BaseModel):
     dates: Annotated[
         Literal["day-first", "month-first"] | None,
         Field(description="Order of day and month in dates."),
+    ] = None
+    keep_texts: Annotated[
+        KeepTexts | None,
+        Field(
+            description='How long texts are kept after they were stored: "90 days" or "always" (default: keep_texts of '
+            "the project)."
+        ),
     ] = None
 
 

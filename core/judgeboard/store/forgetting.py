@@ -88,7 +88,7 @@ def forget_response(
         return []
     if not matches:
         raise NotFound(f"no response {named!r}" + (f" in source {source!r}" if source else ""))
-    return _forget(connection, {matches[0].id: (named, matches[0].source)}, actor)
+    return forget_answers(connection, {matches[0].id: (named, matches[0].source)}, actor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def forget_matching(connection: Connection, where: RowFilter, *, actor: str) -> 
     """
     answers, derived = 0, 0
     while roots := _to_forget(connection, where, limit=_AT_ONCE):
-        ids = _forget(connection, roots, actor)
+        ids = forget_answers(connection, roots, actor)
         answers, derived = answers + len(roots), derived + len(ids) - len(roots)
     if not answers:
         raise NotFound(f"no answer with a text matches: {describe(where)}")
@@ -146,10 +146,12 @@ def _with_texts(connection: Connection, where: RowFilter) -> list[ColumnElement[
     return [*response_conditions(connection, where), ~forgotten]
 
 
-def _forget(connection: Connection, roots: Mapping[int, tuple[str, str]], actor: str) -> list[int]:
+def forget_answers(
+    connection: Connection, roots: Mapping[int, tuple[str, str]], actor: str
+) -> list[int]:
     """Blank every text of these answers (by id: external id and source) and of what was derived from them."""
     _overwrite_deleted(connection)
-    ids = _with_derived(connection, roots)
+    ids = with_derived(connection, roots)
     now = utc_now()
     for response_id in ids:
         record_event(connection, "forget", actor, response_id=response_id, now=now)
@@ -237,7 +239,8 @@ def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
     return named | exists(_attempts_at_a_prompt(ids, columns.run_id, columns.subject))
 
 
-def _with_derived(connection: Connection, roots: Iterable[int]) -> list[int]:
+def with_derived(connection: Connection, roots: Iterable[int]) -> list[int]:
+    """Return these answers, and all that are forgotten together with them."""
     ids = dict.fromkeys(roots)
     new = [*ids]
     while new:

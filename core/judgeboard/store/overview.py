@@ -306,6 +306,11 @@ def count_log(connection: Connection, where: RowFilter | None = None) -> int:
     return count_rows(connection, RESPONSE, *response_conditions(connection, where or RowFilter()))
 
 
+def count_forgotten(connection: Connection) -> int:
+    """Return how many logged answers have no texts any more."""
+    return count_rows(connection, RESPONSE, LOGGED, RESPONSE.c.answer.is_(None))
+
+
 def count_labels(connection: Connection) -> dict[str, int]:
     """Return the number of current reviews by label; both labels are always included."""
     query = select(REVIEW.c.label, func.count()).join(

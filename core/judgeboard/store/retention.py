@@ -1,0 +1,171 @@
+"""Forgets texts that are kept no longer: `keep_texts` of the project file says for how long, by source."""
+
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+
+from judgeboard.domain import QueueState, ResponseKind
+from judgeboard.settings.model import load_settings
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.forgetting import forget_answers, forget_unused, with_derived
+from judgeboard.store.queue_items import UNFINISHED
+from judgeboard.store.tables import (
+    COMMENT,
+    DRAFT,
+    METADATA,
+    PAIR,
+    QUEUE,
+    QUEUE_ITEM,
+    RESPONSE,
+    REVIEW,
+)
+
+ENDED = "forget_expired"  # the kind of the event at the end
+ACTOR = "retention"
+AT_ONCE = 200  # answers of one transaction
+_OF_METHODS = {"suite_case": "in a suite", "anchor": "anchor", "machine_draft": "under review"}
+
+
+@dataclass(slots=True)
+class Expired:
+    """The answers of a source whose texts are older than ``days``: those that go, and those that stay, by reason.
+
+    ``derived`` are the answers that go with them, ``traces`` the traces without an answer.
+    """
+
+    source: str
+    days: int
+    answers: int = 0
+    derived: int = 0
+    traces: int = 0
+    kept: Counter[str] = field(default_factory=Counter)
+
+
+def forget_expired(
+    store: Store,
+    now: datetime,
+    *,
+    actor: str = ACTOR,
+    source: str | None = None,
+    dry_run: bool = False,
+    closing: threading.Event | None = None,
+) -> list[Expired]:
+    """Forget the texts of each source, or of one, that are kept no longer; return what went, and what stays.
+
+    Small transactions follow each other, so a killed process continues where it stopped. An event
+    is stored at the end, unless ``closing`` was set before. A ``dry_run`` changes nothing.
+    """
+    settings = load_settings()
+    with store.reading() as connection:
+        names = sorted(connection.scalars(select(RESPONSE.c.source).distinct()))
+    results = []
+    for name in names if source is None else [source]:
+        days = settings.days_kept(name)
+        if days is None:
+            continue
+        result = Expired(name, days)
+        results.append(result)
+        before, after = now - timedelta(days=days), 0
+        while True:
+            with store.reading() if dry_run else store.writing() as connection:
+                roots = _next_expired(connection, name, before, after, lock=not dry_run)
+                if not roots:
+                    break
+                after = max(roots)
+                kept = _kept_roots(connection, roots)
+                gone = {id_: (roots[id_], name) for id_ in roots if id_ not in kept}
+                ids = (
+                    with_derived(connection, gone)
+                    if dry_run
+                    else forget_answers(connection, gone, actor)
+                )
+            result.answers += len(gone)
+            result.derived += len(ids) - len(gone)
+            result.kept.update(kept.values())
+            if closing is not None and closing.is_set():
+                return results
+        if not dry_run:
+            with store.writing() as connection:
+                result.traces = forget_unused(connection, source=name, before=before, actor=actor)
+    if not dry_run:
+        with store.writing() as connection:
+            sources = {each.source: [each.answers, each.derived, each.traces] for each in results}
+            record_event(connection, ENDED, actor, details={"sources": sources}, now=now)
+    return results
+
+
+def _next_expired(
+    connection: Connection, source: str, before: datetime, after: int, *, lock: bool
+) -> dict[int, str]:
+    """Return the next answers that were stored before a time and have texts, with their external ids."""
+    query = select(RESPONSE.c.id, RESPONSE.c.external_id).where(
+        RESPONSE.c.source == source,
+        RESPONSE.c.id > after,
+        RESPONSE.c.imported_at < before,
+        RESPONSE.c.answer.is_not(None),
+        RESPONSE.c.derived_from.is_(None),  # others go with the answer from which they are made
+        RESPONSE.c.kind
+        != ResponseKind.CANDIDATE,  # the answers of suite runs are compared with later ones
+    )
+    query = query.order_by(RESPONSE.c.id).limit(AT_ONCE)
+    if lock:  # no review of them is stored at the same time
+        query = query.with_for_update()
+    return {row.id: row.external_id for row in connection.execute(query)}
+
+
+def _kept_roots(connection: Connection, roots: Collection[int]) -> dict[int, str]:
+    """Return which of these answers keep their texts, with the first reason: its own, or of one derived from it."""
+    reasons = _reasons(connection, with_derived(connection, roots))
+    if not reasons:
+        return {}
+    families = {root: with_derived(connection, [root]) for root in roots}
+    kept = (
+        (root, next((reasons[id_] for id_ in ids if id_ in reasons), None))
+        for root, ids in families.items()
+    )
+    return {root: reason for root, reason in kept if reason is not None}
+
+
+def _reasons(connection: Connection, ids: Collection[int]) -> dict[int, str]:
+    """Return, by id, the first reason why the texts of an answer stay."""
+    reasons: dict[int, str] = {}
+    for reason, query in _keeping():
+        column = query.selected_columns[0]
+        for id_ in connection.scalars(query.where(column.in_(ids))):
+            reasons.setdefault(id_, reason)
+    return reasons
+
+
+def _keeping() -> Iterator[tuple[str, Select[Any]]]:
+    """Yield the queries for answers that keep their texts, each with its reason."""
+    in_queue = (
+        QUEUE_ITEM.c.state.in_(UNFINISHED),
+        QUEUE_ITEM.c.queue_id.in_(select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN)),
+    )
+    sides = PAIR.c.response_a_id, PAIR.c.response_b_id
+    for reason, table, conditions in (
+        ("reviewed", REVIEW, ()),
+        ("reviewed", COMMENT, ()),
+        ("under review", QUEUE_ITEM, in_queue),
+        ("under review", DRAFT, ()),
+    ):
+        yield reason, select(table.c.response_id).where(*conditions)
+        if "pair_id" in table.c:
+            for side in sides:
+                yield (
+                    reason,
+                    select(side).join(table, table.c.pair_id == PAIR.c.id).where(*conditions),
+                )
+    for side in sides:
+        yield "gold", select(side).where(PAIR.c.gold.is_not(None))
+    for name, reason in _OF_METHODS.items():
+        if name in METADATA.tables:
+            columns = METADATA.tables[name].c
+            open_ = (columns.state == "open",) if "state" in columns else ()
+            yield reason, select(columns.response_id).where(*open_)

@@ -1,0 +1,266 @@
+"""Texts go when they are kept no longer, and figures stay."""
+
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select
+
+from command_lines import Shell
+from graded_log import GradedLog
+from judgeboard.domain import Pair, Response, ResponseKind
+from judgeboard.errors import BadInput
+from judgeboard.methods.anchors.queries import insert_anchor_set
+from judgeboard.methods.suites.tables import SUITE_CASE, SUITE_RUN
+from judgeboard.reports.stats import measure_log
+from judgeboard.reviews.changes import comment
+from judgeboard.reviews.queues import close_queue, create_queue
+from judgeboard.runs.retention import RETENTION
+from judgeboard.store import retention
+from judgeboard.store.clock import utc_now
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.items import load_item
+from judgeboard.store.own_reviews import save_draft
+from judgeboard.store.pairs import store_pairs
+from judgeboard.store.queues import new_queue
+from judgeboard.store.retention import ENDED, Expired, forget_expired
+from judgeboard.store.reviewers import reviewer_by_id
+from judgeboard.store.runs import start_import_run
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import RESPONSE
+from judging_log import address
+
+STORED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+LATER = STORED + timedelta(days=91)
+
+
+@pytest.fixture(autouse=True)
+def kept_for_90_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGEBOARD_KEEP_TEXTS", "90 days")
+
+
+def stored(log: GradedLog, *names: str, source: str = "shop", **fields: Any) -> list[int]:
+    responses = [
+        Response(source, name, f"Who is {name}?", f"It is {name}.", **fields) for name in names
+    ]
+    with log.store.writing() as connection:
+        return store_responses(connection, responses, now=STORED).new
+
+
+def with_texts(log: GradedLog) -> set[str]:
+    with log.store.reading() as connection:
+        query = select(RESPONSE.c.external_id).where(RESPONSE.c.answer.is_not(None))
+        return set(connection.scalars(query))
+
+
+def kept(results: list[Expired]) -> dict[str, int]:
+    [result] = results
+    return dict(result.kept)
+
+
+def person(log: GradedLog, name: str = "mara") -> Any:
+    with log.store.writing() as connection:
+        return reviewer_by_id(connection, log._reviewer(connection, name))
+
+
+@pytest.mark.parametrize(
+    ("now", "goes"),
+    [
+        (STORED + timedelta(days=90), False),
+        (STORED + timedelta(days=90, microseconds=1), True),
+        ((STORED + timedelta(days=90)).astimezone(timezone(timedelta(hours=14))), False),
+        ((STORED + timedelta(days=90, seconds=1)).astimezone(timezone(-timedelta(hours=11))), True),
+    ],
+)
+def test_a_text_is_kept_for_its_days_to_the_moment_in_any_time_zone(
+    log: GradedLog, now: datetime, goes: bool
+) -> None:
+    stored(log, "a")
+    [result] = forget_expired(log.store, now)
+    assert (result.answers, with_texts(log)) == ((1, set()) if goes else (0, {"a"}))
+
+
+def test_each_source_has_its_own_time(log: GradedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("short", "long", "other"):
+        stored(log, name, source=name)
+    sources = '{"short": {"keep_texts": "1 day"}, "long": {"keep_texts": "always"}}'
+    monkeypatch.setenv("JUDGEBOARD_SOURCES", sources)
+    forget_expired(log.store, STORED + timedelta(days=2))
+    assert with_texts(log) == {"long", "other"}
+    assert [each.source for each in forget_expired(log.store, LATER)] == ["other", "short"]
+    assert with_texts(log) == {"long"}
+    monkeypatch.setenv("JUDGEBOARD_KEEP_TEXTS", "")
+    stored(log, "new", source="other")
+    assert [each.source for each in forget_expired(log.store, LATER)] == ["short"]
+
+
+@pytest.mark.parametrize("wrong", ["90", "0 days", "-1 days", "90 hours", "never", "1.5 days"])
+def test_a_wrong_time_is_refused(
+    log: GradedLog, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_KEEP_TEXTS", wrong)
+    with pytest.raises(BadInput, match="KEEP_TEXTS"):
+        forget_expired(log.store, LATER)
+
+
+def test_what_people_work_with_stays_with_the_reason(log: GradedLog) -> None:
+    names = "reviewed", "commented", "drafted", "anchored", "made", "free", "other"
+    reviewed, commented, drafted, anchored, made, *_ = stored(log, *names)
+    log.review(reviewed, groundedness=0.5)
+    mara = person(log)
+    comment(log.store, reviewer=mara, text="Look.", request_key="c", response_id=commented)
+    with log.store.writing() as connection:
+        save_draft(connection, mara.id, drafted, {"note": "?"}, utc_now())
+        insert_anchor_set(connection, [anchored], "seed", "mara", STORED)
+        # A reviewed answer that was made from another keeps the texts of both.
+        answer = Response(
+            "shop", "second", "q", "a", kind=ResponseKind.REGENERATED, derived_from=made
+        )
+        [second] = store_responses(connection, [answer], now=STORED).new
+    log.review(second, groundedness=0.5)
+    dry = forget_expired(log.store, LATER, dry_run=True)
+    assert len(with_texts(log)) == 8
+    results = forget_expired(log.store, LATER)
+    assert results[0].kept == dry[0].kept
+    assert (dry[0].answers, results[0].answers) == (2, 2)
+    assert kept(results) == {"reviewed": 3, "under review": 1, "anchor": 1}
+    assert with_texts(log) == {"reviewed", "commented", "drafted", "anchored", "made", "second"}
+
+
+def test_an_item_of_an_open_queue_stays_until_the_queue_is_closed(log: GradedLog) -> None:
+    stored(log, "queued")
+    create_queue(log.store, new_queue("all", flagged_only=False, max_items=9), by="library")
+    assert kept(forget_expired(log.store, LATER)) == {"under review": 1}
+    close_queue(log.store, "all", by="library")
+    assert kept(forget_expired(log.store, LATER)) == {}
+    assert with_texts(log) == set()
+
+
+def test_answers_of_suites_and_pairs_with_a_gold_preference_stay(log: GradedLog) -> None:
+    [case] = stored(log, "case")
+    stored(log, "candidate", kind=ResponseKind.CANDIDATE)
+    version = log.version()
+    with log.store.writing() as connection:
+        run = start_import_run(connection, version, actor="test", now=STORED)
+        suite = {"run_id": run.id, "judge_version_id": version.id, "name": "s", "spec_hash": "h"}
+        suite |= {"candidate": "c", "spec": {}, "created_at": STORED}
+        suite_id = connection.scalar(insert(SUITE_RUN).returning(SUITE_RUN.c.id), suite)
+        row = {"suite_run_id": suite_id, "position": 0, "case_key": "k", "response_id": case}
+        connection.execute(insert(SUITE_CASE), row | {"created_at": STORED})
+        for name, gold in (("gold", "a"), ("plain", None)):
+            store_pairs(
+                connection,
+                [Pair("shop", name, "q?", f"{name} 1", f"{name} 2", gold=gold)],
+                None,
+                STORED,
+            )
+    assert kept(forget_expired(log.store, LATER)) == {"in a suite": 1, "gold": 2}
+    assert len(with_texts(log)) == 4
+
+
+def test_figures_stay_and_say_how_many_texts_are_gone(log: GradedLog) -> None:
+    ids = stored(log, *map(str, range(12)))
+    version = log.version()
+    log.say(version, {id_: {"groundedness": number / 12} for number, id_ in enumerate(ids)})
+    log.reviews({id_: {"groundedness": 0.5, "label": "grounded"} for id_ in ids[:6]})
+    before = measure_log(log.store)
+    forget_expired(log.store, LATER)
+    after = measure_log(log.store)
+    assert (before.forgotten, after.forgotten) == (0, 6)
+    assert (after.responses, after.judgments, after.agreement) == (
+        before.responses,
+        before.judgments,
+        before.agreement,
+    )
+    with log.store.reading() as connection:
+        assert load_item(connection, ids[-1]).forgotten_at is not None
+
+
+def test_a_forgotten_answer_does_not_come_back_by_the_same_import(
+    log: GradedLog, tmp_path: Path
+) -> None:
+    from judgeboard.imports.importing import import_file
+
+    file = tmp_path / "log.jsonl"
+    file.write_text(
+        '{"id": "1", "query": "q?", "answer": "a", "feedback": {"stars": 1, "comment": "c"}}\n'
+    )
+    assert import_file(log.store, file, source="shop").new == 1
+    forget_expired(log.store, utc_now() + timedelta(days=91))
+    again = import_file(log.store, file, source="shop")
+    assert (again.new, again.unchanged, with_texts(log)) == (0, 1, set())
+
+
+def test_a_killed_process_continues_where_it_stopped(
+    log: GradedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "AT_ONCE", 2)
+    stored(log, *"abcde")
+    original, calls = retention.forget_answers, iter(range(9))
+
+    def dies(*arguments: Any) -> Any:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    monkeypatch.setattr(retention, "forget_answers", dies)
+    with pytest.raises(KeyboardInterrupt):
+        forget_expired(log.store, LATER)
+    assert with_texts(log) == set("cde")
+    with log.store.reading() as connection:
+        assert not latest_events(connection, EventFilter(kind=ENDED), limit=1)
+        assert len(latest_events(connection, EventFilter(kind="forget"), limit=9)) == 2
+    [result] = forget_expired(log.store, LATER)
+    assert (result.answers, with_texts(log)) == (3, set())
+
+
+@pytest.fixture
+def night(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[datetime]]:
+    """The time of the duty, which a test sets."""
+    clock = [LATER]
+    monkeypatch.setattr("judgeboard.runs.retention.utc_now", lambda: clock[0])
+    return clock
+
+
+def due(log: GradedLog) -> list[str] | None:
+    with log.store.reading() as connection:
+        return RETENTION.due(connection)
+
+
+def test_workers_forget_once_a_night_and_leave_an_event(
+    log: GradedLog, night: list[datetime]
+) -> None:
+    stored(log, "a")
+    [key] = due(log) or []
+    closing = threading.Event()
+    closing.set()
+    RETENTION.do(log.store, key, "worker", closing)  # it is stopped: the next one goes on
+    assert due(log) == [key]
+    RETENTION.do(log.store, key, "worker", threading.Event())
+    assert (due(log), with_texts(log)) == ([], set())
+    with log.store.reading() as connection:
+        [event] = latest_events(connection, EventFilter(kind=ENDED), limit=9)
+    assert event.details == {"sources": {"shop": [0, 0, 0]}}
+    night[0] += timedelta(days=1)
+    assert due(log) != []
+
+
+def test_nothing_is_due_while_all_texts_are_kept(
+    log: GradedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_KEEP_TEXTS", "always")
+    assert due(log) is None
+
+
+def test_the_command_counts_before_it_deletes(log: GradedLog, shell: Shell) -> None:
+    reviewed, _ = stored(log, "a", "b")
+    log.review(reviewed, groundedness=0.5)
+    said = shell(f"db expire --dry-run --db {address(log.store)}")
+    assert "shop" in said
+    assert "1 reviewed" in said
+    assert with_texts(log) == {"a", "b"}
+    shell(f"db expire --yes --db {address(log.store)}")
+    assert with_texts(log) == {"a"}
