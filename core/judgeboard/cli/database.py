@@ -386,7 +386,9 @@ def _empty_log(store: "Store") -> None:
 @click.option("--dry-run", is_flag=True, help="Only count what is deleted and what stays.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 def db_expire(source: str | None, *, dry_run: bool, yes: bool) -> None:
-    """Delete the texts that are kept no longer, as workers do each night. Scores and decisions are kept.
+    """Delete the texts that are kept no longer.
+
+    Workers do this each night. Scores and decisions are kept.
 
     `keep_texts` of judgeboard.toml says for how long texts are kept after they were stored. Texts
     stay of answers that are reviewed, under review in an open queue, anchors or in a suite, and of

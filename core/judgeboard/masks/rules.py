@@ -89,11 +89,11 @@ def _iban_end(candidate: str) -> int:
     return end if int(number) % 97 == 1 and not candidate[end : end + 1].isalnum() else 0
 
 
-def _card_end(candidate: str) -> int:
+def _is_card(candidate: str) -> bool:
     digits = [int(digit) for digit in reversed(_plain(candidate))]
     doubled = sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     is_right = (sum(digits[::2]) + doubled) % 10 == 0  # Luhn's check digit
-    return len(candidate) if is_right and 13 <= len(digits) <= 19 else 0
+    return is_right and 13 <= len(digits) <= 19
 
 
 def _ip_end(candidate: str) -> int:
@@ -107,8 +107,19 @@ def _ip_end(candidate: str) -> int:
     return len(address)
 
 
-def _phone_end(candidate: str) -> int:
-    return len(candidate) if 8 <= len(_plain(candidate)) <= 15 else 0
+def _is_phone(candidate: str) -> bool:
+    return 8 <= len(_plain(candidate)) <= 15
+
+
+def _without_last(is_value: Callable[[str], bool]) -> Callable[[str], int]:
+    """Return the function for the length of a value: groups of digits that stand behind the value are left out."""
+
+    def end(candidate: str) -> int:
+        while candidate and not is_value(candidate):
+            candidate = candidate[: max(candidate.rfind(" "), candidate.rfind("-"), 0)]
+        return len(candidate)
+
+    return end
 
 
 def _plain(text: str) -> str:
@@ -148,9 +159,9 @@ def _own_kind(pattern: str) -> Kind:
 _OURS: dict[str, Kind] = {
     "email": _kind(_EMAIL, len),
     "iban": _kind(_IBAN, _iban_end),
-    "card": _kind(_CARD, _card_end),
+    "card": _kind(_CARD, _without_last(_is_card)),
     "ip": _kind(_IP, _ip_end),
-    "phone": _kind(_PHONE, _phone_end),
+    "phone": _kind(_PHONE, _without_last(_is_phone)),
 }
 
 

@@ -59,6 +59,14 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
     assert masks().masked(text) == text
 
 
+@pytest.mark.parametrize(("kind", "value"), ALL)
+def test_a_value_is_masked_between_other_numbers(kind: str, value: str) -> None:
+    for text in ("{} 0", "{} 123456 123456", "12 {} 34", "2026-10-12 {}", "7: {}, 4.5"):
+        masked = masks().masked(text.format(value))
+        assert value not in masked
+        assert any(mask.startswith(f"<{kind} ") for mask in masks().masks_in(masked)), masked
+
+
 def test_the_same_value_has_the_same_mask_however_it_is_written() -> None:
     for first, second in (
         ("Jane@Example.org", "jane@example.ORG"),
