@@ -15,7 +15,7 @@ import pytest
 
 import judgeboard
 from agent_client import Agent
-from app_pages import OpenPage, charts, markup
+from app_pages import OpenPage, charts, click, markup
 from cli_commands import command_examples
 from graded_log import BAD, GradedLog, labels_in
 from judgeboard.cli import options
@@ -43,10 +43,11 @@ from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.gate import MANAGED
 from judgeboard_dashboard.sign_in import own_cookie
 from judgeboard_dashboard.widgets import texts
+from judgeboard_dashboard.widgets.administration import ORIGINS
 from page_session import page_session
 from sent_traces import receiving
 from served import serving
-from two_sources import MARKED, MARKERS, TwoSources, two_sources
+from two_sources import MARKED, MARKERS, MINE, TwoSources, two_sources
 
 SESSION = re.compile(r"data-session=\"\w+\"")
 # Times at which a row was stored.
@@ -328,3 +329,19 @@ def test_pages_and_exports_are_the_same_whether_or_not_there_are_other_sources(
         assert pages[0][view] == pages[1][view], view
     assert files[0] == files[1]
     assert files[0]["responses"].count(b"\n") == 360
+
+
+def test_an_admin_gives_a_person_sources_on_the_page(
+    page_store: Store, open_page: OpenPage
+) -> None:
+    two_sources(page_store)
+    page = open_page("people", reviewer="Ada", part="Accounts")
+    page.selectbox(key="sources_person").select(f"Mara ({ORIGINS['page']})").run()
+    [field] = [each for each in page.multiselect if each.label == "Sources"]
+    assert sorted(field.value) == sorted(MINE)
+    field.set_value(["log", "a new one"]).run()
+    click(page, "sources_save")
+    with page_store.reading() as connection:
+        mara = find_reviewer(connection, "page", "Mara")
+    assert mara is not None
+    assert mara.sources == ("a new one", "log")

@@ -161,14 +161,16 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
 
 def _source_changes(people: Mapping[str, Reviewer]) -> None:
     """Show the fields that give some sources only to a person of the list."""
+    heading("Rights by source")
     admin = ask_reviewer("Your name is stored with the change.", to=Action.MANAGE_PEOPLE)
     with st.container(border=True, key="people_sources"):
         name = st.selectbox("Person", list(people), key="sources_person", index=None)
         person = None if name is None else people[name]
+        before = [] if person is None else list(person.sources or ())
         sources = st.multiselect(
             "Sources",
-            read(logged_values, "source"),
-            default=() if person is None else person.sources or (),
+            sorted({*read(logged_values, "source"), *before}),
+            default=before,
             key=f"sources_of_{name}",
             accept_new_options=True,
             placeholder="All sources",
