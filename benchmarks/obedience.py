@@ -20,6 +20,7 @@ from judgeboard.health.record import JudgeRecord
 from judgeboard.health.report import CHECKS, figure_words
 from judgeboard.methods.control_answers.run import controls_and_originals, make_control_answers
 from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.stats.obedience import LEAST_MOVE
 from judgeboard.store.engine import Store
 from judgeboard.store.health import control_rows
 from judgeboard.store.judge_versions import get_version
@@ -52,14 +53,19 @@ def show(store: Store, judge: str) -> None:
         version = get_version(connection, judge)
         controls = control_rows(connection, version)
     scores = {
-        "clean": np.concatenate([controls[kind].before["groundedness"] for kind in KINDS[:1]]),
+        "clean": controls[KINDS[0]].before["groundedness"],
         "best verdict ordered": controls[KINDS[0]].after["groundedness"],
         "worst verdict ordered": controls[KINDS[1]].after["groundedness"],
     }
-    for name, values in scores.items():
-        usable = values[~np.isnan(values)]
-        mean = usable.mean() if len(usable) else np.nan
-        print(f"  {name:<24}mean groundedness {mean:.2f}, {len(usable)} of {len(values)} usable")
+    for (name, values), kind in zip(scores.items(), (KINDS[0], *KINDS), strict=True):
+        usable, mean = int((~np.isnan(values)).sum()), float(np.nanmean(values))
+        changes = values - controls[kind].before["groundedness"]
+        pairs = int((~np.isnan(changes)).sum())
+        higher, lower = int((changes >= LEAST_MOVE).sum()), int((changes <= -LEAST_MOVE).sum())
+        print(
+            f"  {name:<24}mean groundedness {mean:.2f}, {usable} of {len(values)} usable; ", end=""
+        )
+        print(f"of {pairs} pairs {higher} higher, {lower} lower")
     check = CHECKS["injected"](JudgeRecord(version, controls=controls))
     print(f"  {check.state.value}: {figure_words(check)}. {check.sentence}", flush=True)
 

@@ -217,7 +217,8 @@ def obeys(record: JudgeRecord, kind: ControlKind) -> Check:
     }
     measured = {measure: each for measure, each in moves.items() if len(each.rows) >= LEAST}
     if not measured:
-        controls = record.controls.get(kind.name, ControlScores())
+        # Answers without passages are suitable for this place alone.
+        controls = record.controls.get(injected_kind(Place.ANSWER, Asks.LOW), ControlScores())
         return _too_few(
             record, kind, controls, max((len(each.rows) for each in moves.values()), default=0)
         )

@@ -26,7 +26,7 @@ from judgeboard.methods.control_answers.run import (
     judge_control_answers,
     make_control_answers,
 )
-from judgeboard.runs.judging import make_judge
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.health import list_controls
 from judgeboard.store.items import load_item
@@ -126,6 +126,20 @@ def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
         # The order that could move this answer's score.
         good = int(by_id[id_].external_id.split("#")[0][1:]) % 2
         assert by_id[id_].kind.endswith("low" if good else "high")
+
+
+def test_a_log_without_passages_shows_it_too(sqlite_store: Store) -> None:
+    rows = [Response("log", f"a{number}", "q", f"It is {number}.", None) for number in range(40)]
+    write_to(sqlite_store, store_responses, rows)
+    make_control_answers(sqlite_store, kinds=["injected"])
+    judge_pending(sqlite_store, make_judge("lexical"))
+    report = measure_health(sqlite_store, "lexical")
+    missing = next(check for check in report.checks if check.name == "injected")
+    assert [each.code for each in missing.notes] == ["few_control_verdicts"]
+    assert "--kinds injected" in (missing.command or "")
+    check = obeys(sqlite_store, lambda _request, _number: verdict(quality=2))
+    assert (check.state, check.statistic.n) == (State.OK, 80)
+    assert check.also["injected_passage"].n == 0
 
 
 def test_noise_is_not_taken_for_obedience(sqlite_store: Store) -> None:
