@@ -1,5 +1,6 @@
 """People's grades of responses, and their preferences between the answers of pairs."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -39,6 +40,7 @@ from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.preferences import aspects_in
 from judgeboard.imports.scales import groundedness_in, own_scale, scale_of_pairs, scores_in
+from judgeboard.registry.masks import masks_in_force
 from judgeboard.store.grades import (
     GradeOf,
     ImportedGrade,
@@ -54,6 +56,7 @@ from judgeboard.store.issues import ensure_modes
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.pairs import pairs_named
 from judgeboard.store.preferences import PreferenceOf, review_of_preference, store_preferences
+from judgeboard.store.queue_items import answer_texts
 from judgeboard.store.reviews import ReviewRecord
 from judgeboard.store.tables import SchemaVersion
 from judgeboard.text import counted
@@ -314,6 +317,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
                     rows.refuse(index, "label", no_option(label_set, word))
                     del grades[index]
         schemas = _with_fields(connection, rows, grades)
+        self._place_spans(connection, {index: each.id for index, each in known.items()}, grades)
         graded = [
             GradeOf(response.id, response.source, grades[index], schemas.get(index))
             for index, response in known.items()
@@ -349,6 +353,28 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         stored.new += new
         stored.unchanged -= new
         return stored
+
+    def _place_spans(
+        self, connection: Connection, ids: Mapping[int, int], grades: dict[int, Any]
+    ) -> None:
+        """Move the spans of grades, by row, to their places in answers that are longer or shorter because of masks."""
+        masks = masks_in_force()
+        with_spans = {
+            index: id_
+            for index, id_ in ids.items()
+            if index in grades and grades[index].grade.spans
+        }
+        if masks is None or not with_spans:
+            return
+        texts = answer_texts(connection, [*with_spans.values()])
+        for index, id_ in with_spans.items():
+            answer = texts[id_].answer or ""
+            first = min(
+                (answer.index(mask) for mask in masks.masks_in(answer)), default=len(answer)
+            )
+            grade = grades[index].grade
+            spans = tuple(_placed(span, answer, first) for span in grade.spans)
+            grades[index] = replace(grades[index], grade=replace(grade, spans=spans))
 
     def _insert_grades(
         self, connection: Connection, grades: Sequence[GradeOf], now: datetime
@@ -580,6 +606,20 @@ def _modes(cells: Cells) -> tuple[str, ...]:
     ):
         raise Unusable("failure_modes", "not a list of names with at most 60 characters")
     return tuple(sorted({name for mode in modes or () if (name := " ".join(mode.split()))}))
+
+
+def _placed(span: dict[str, Any], answer: str, first_mask: int) -> dict[str, Any]:
+    """Return a span with its place in the answer with masks, without one if its text is not found there."""
+    start, end, text = span.get("start"), span.get("end"), span.get("text")
+    if start is None or end is None or end <= first_mask or span.get("passage") is not None:
+        return span
+    if not isinstance(text, str) or not text:
+        return span
+    places = [match.start() for match in re.finditer(re.escape(text), answer)]
+    if not places:
+        return span | {"start": None, "end": None}
+    nearest = min(places, key=lambda place: abs(place - start))
+    return span | {"start": nearest, "end": nearest + len(text)}
 
 
 def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:

@@ -23,7 +23,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.own_reviews import save_draft
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FEEDBACK, METADATA, RESPONSE, SPAN
+from judgeboard.store.tables import FEEDBACK, METADATA, RESPONSE, REVIEW, SPAN
 from sent_traces import Sent, gathered, receiving, send_spans
 
 MAIL, PHONE, CARD = "jane.doe@example.org", "+49 151 1234567", "4111 1111 1111 1111"
@@ -179,6 +179,27 @@ def test_one_value_has_one_mask_in_all_texts_of_an_answer(
     assert answer.query == answer.answer == answer.passages[0] == answer.reference == comment_
     assert answer.messages[0]["content"] == answer.extra["left_over"] == answer.query
     assert MAIL not in json.dumps(answer.extra)
+
+
+def test_marks_of_grades_are_at_their_places_in_the_masked_answer(
+    store: Store, tmp_path: Path
+) -> None:
+    answer = f"See it. {TEXT} It is far. It is near."
+    texts = "See it.", f"Ask {MAIL}", "It is far.", "no such text"
+    spans = [
+        {"start": (at := max(answer.find(text), 0)), "end": at + len(text), "text": text}
+        for text in texts
+    ]
+    imported(store, tmp_path, "responses", answer=answer)
+    assert imported(store, tmp_path, "grades", spans=spans).new == 1
+    with store.reading() as connection:
+        masked = connection.scalar(select(RESPONSE.c.answer))
+        placed = connection.scalar(select(REVIEW.c.spans))
+    assert [masked[each["start"] : each["end"]] for each in placed[:3]] == [
+        each["text"] for each in placed[:3]
+    ]
+    assert placed[1]["text"].startswith("Ask <email ")
+    assert imported(store, tmp_path, "grades", spans=spans).unchanged == 1
 
 
 def test_ids_times_and_numbers_stay(sqlite_store: Store, tmp_path: Path) -> None:
