@@ -233,6 +233,7 @@ IN_THE_FOLDER = {  # these name no address, no command and no file outside of th
     *(name for name in Thresholds.model_fields if name not in {"checks", "flag_rules"}),
     *("primary_judge", "provider", "model", "requests_per_minute", "tokens_per_minute", "reply_mb"),
     *("trace_quiet", "trace_longest", "feedback_days", "sources.map", "sources.dates"),
+    "sources.keep_texts",
     *(
         f"judges.{name}"
         for name in fields_of(JudgeSettings).keys() - {"prompt", "rubric", "judge_file", "base_url"}
