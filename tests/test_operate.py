@@ -90,6 +90,7 @@ class Machine:
     def here(self, text: str) -> str:
         """The text with the folders and ports of the test."""
         text = text.replace("/var/run/postgresql", str(self.sockets))
+        text = text.replace("/usr/bin/python3", "python3")
         for place in SYSTEM:
             text = re.sub(rf"(?<![\w/.]){place}(?![\w-])", f"{self.folder}{place}", text)
         text = re.sub(r"listen \[::\]:.*", "", text)  # not every machine has IPv6
@@ -111,7 +112,7 @@ class Machine:
                 "exec /usr/bin/install $args"
             ),
             "curl": (
-                f"exec /usr/bin/curl --silent --show-error --cacert {self.folder}/ca.pem "
+                f"exec /usr/bin/curl --cacert {self.folder}/ca.pem "
                 f'--connect-to {HOST}:443:127.0.0.1:{self.https} "$@"'
             ),
             "nginx": f'exec {shutil.which("nginx")} -p {self.folder} -c {self.folder}/nginx.conf "$@"',
@@ -245,7 +246,7 @@ def test_an_operator_who_follows_the_page_has_an_installation(machine: Machine, 
     commands = sections()
     assert set(commands) == {*FOLLOWED, "In containers"}, "a new section is followed, too"
     for title in FOLLOWED[:4]:
-        printed = machine.run(commands[title])
+        machine.run(commands[title])
     assert f"{HOST}/judgeboard" in machine.run("judgeboard people invite bob@example.org")
     machine.run(commands["TLS with nginx"])
     page = machine.fetch("/judgeboard/", "Connection: close")
@@ -279,7 +280,6 @@ def test_an_operator_who_follows_the_page_has_an_installation(machine: Machine, 
     machine.run(
         "curl --fail --retry 30 --retry-delay 1 --retry-all-errors http://127.0.0.1:8501/readyz"
     )
-    del printed
 
     not_run = set((machine.folder / "not-run").read_text().split())
     for name in sorted(not_run):
