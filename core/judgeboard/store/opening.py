@@ -177,7 +177,7 @@ def _place(store: Store) -> str:
 def _mismatch(store: Store, revision: str) -> str:
     place = _place(store)
     if revision.startswith(UNFINISHED):
-        return f"{place} is an unfinished copy of another database: repeat `judgeboard db copy`, which goes on"
+        return f"{place} is an unfinished copy of another database: repeat the `db copy` that made it, which goes on"
     if not _REVISION.fullmatch(revision):
         return f"{place} belongs to another program (its schema revision is {revision!r}): use another database"
     if revision > HEAD:
