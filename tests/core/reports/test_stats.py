@@ -30,6 +30,8 @@ KEYS = [
     "flags",
     "graders",
     "agreement",
+    "masks",
+    "forgotten",
 ]
 
 
