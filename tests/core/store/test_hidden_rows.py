@@ -243,6 +243,7 @@ def arguments(queues: QueueCase, marked_source: str = "log") -> dict[Any, Any]:
         "rule": "plain-flag-rule",
         ("rule", JudgingRule): judging_rule,
         ("rules", type): JudgingRule,
+        "roots": (one,),
         "rule_id": judging_rule.id,
         "rules": ("plain-flag-rule",),
         "run": run,
@@ -293,6 +294,7 @@ def arguments(queues: QueueCase, marked_source: str = "log") -> dict[Any, Any]:
         "last": 20_001,
         "notice": RESPONSE.c.extra[("served", "notice")].as_string(),
         ("kinds", Sequence): ("caution", "doubt"),
+        "kinds": ("injected",),
     }
 
 
