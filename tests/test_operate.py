@@ -187,7 +187,7 @@ class Machine:
 
 SYSTEMCTL = '''
 """Starts and stops what units name."""
-import os, re, shlex, signal, subprocess, sys, time
+import contextlib, os, re, shlex, signal, subprocess, sys, time
 from pathlib import Path
 
 here = Path(__file__).parent
@@ -203,7 +203,8 @@ for unit in units:
             subprocess.run(["nginx", "-s", "quit"], check=True)
     elif sys.argv[1] == "stop" and pid_file.exists():
         pid = int(pid_file.read_text())
-        os.killpg(pid, signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):  # it has ended itself
+            os.killpg(pid, signal.SIGTERM)
         deadline = time.monotonic() + 15
         while Path(f"/proc/{pid}").exists() and "State:\\tZ" not in Path(f"/proc/{pid}/status").read_text():
             assert time.monotonic() < deadline, f"{unit} does not end"
