@@ -404,9 +404,10 @@ def db_expire(source: str | None, *, dry_run: bool, yes: bool) -> None:
         reasons = [f"{count:,} {reason}" for reason, count in each.kept.most_common()]
         stay = f"; {each.kept.total():,} stay: {', '.join(reasons)}" if reasons else ""
         derived = f" and {each.derived:,} derived from them" if each.derived else ""
+        traces = f" and {counted(each.traces, 'trace')} without an answer" if each.traces else ""
         click.echo(
             f"{each.source}, older than {counted(each.days, 'day')}: the texts of {counted(each.answers, 'answer')}"
-            f"{derived} go{stay}"
+            f"{derived}{traces} go{stay}"
         )
     if dry_run:
         return

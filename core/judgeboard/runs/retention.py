@@ -10,7 +10,7 @@ from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.retention import ENDED, forget_expired
+from judgeboard.store.retention import ACTOR, ENDED, forget_expired
 
 AFTER_MIDNIGHT = timedelta(hours=1)  # in UTC
 
@@ -20,7 +20,8 @@ def _due(connection: Connection) -> list[str] | None:
     if not load_settings().any_text_expires:
         return None
     night = (utc_now() - AFTER_MIDNIGHT).date()
-    ended = latest_events(connection, EventFilter(kind=ENDED), limit=1)
+    # Not those of a person, who may have chosen one source.
+    ended = latest_events(connection, EventFilter(kind=ENDED, actor=ACTOR), limit=1)
     return [] if ended and (ended[0].at - AFTER_MIDNIGHT).date() >= night else [night.isoformat()]
 
 

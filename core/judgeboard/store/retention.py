@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, select, union
 
 from judgeboard.domain import QueueState, ResponseKind
 from judgeboard.settings.model import load_settings
@@ -24,7 +24,9 @@ from judgeboard.store.tables import (
     QUEUE_ITEM,
     RESPONSE,
     REVIEW,
+    TRACE,
 )
+from judgeboard.store.traces import count_unused_traces
 
 ENDED = "forget_expired"  # the kind of the event at the end
 ACTOR = "retention"
@@ -63,7 +65,8 @@ def forget_expired(
     """
     settings = load_settings()
     with store.reading() as connection:
-        names = sorted(connection.scalars(select(RESPONSE.c.source).distinct()))
+        # A source may have traces without an answer, and no answers.
+        names = sorted(connection.scalars(union(select(RESPONSE.c.source), select(TRACE.c.source))))
     results = []
     for name in names if source is None else [source]:
         days = settings.days_kept(name)
@@ -90,9 +93,12 @@ def forget_expired(
             result.kept.update(kept.values())
             if closing is not None and closing.is_set():
                 return results
-        if not dry_run:
-            with store.writing() as connection:
-                result.traces = forget_unused(connection, source=name, before=before, actor=actor)
+        with store.reading() if dry_run else store.writing() as connection:
+            result.traces = (
+                count_unused_traces(connection, source=name, before=before)
+                if dry_run
+                else forget_unused(connection, source=name, before=before, actor=actor)
+            )
     if not dry_run:
         with store.writing() as connection:
             sources = {each.source: [each.answers, each.derived, each.traces] for each in results}

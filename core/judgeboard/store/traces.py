@@ -355,6 +355,17 @@ def forget_unused_traces(
     span ``before`` a time (default: any time). Spans of these traces that come later are not
     stored.
     """
+    return _forget(connection, *_unused(trace_id, source, before))
+
+
+def count_unused_traces(connection: Connection, *, source: str, before: datetime) -> int:
+    """Return how many traces of a source `forget_unused_traces` would delete."""
+    return count_rows(connection, TRACE, *_unused(None, source, before))
+
+
+def _unused(
+    trace_id: str | None, source: str | None, before: datetime | None
+) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = [TRACE.c.response_id.is_(None)]
     if trace_id is None:
         conditions.append(TRACE.c.state == NONE)
@@ -362,7 +373,7 @@ def forget_unused_traces(
         conditions += [TRACE.c.external_id == trace_id, TRACE.c.state != FORGOTTEN]
     conditions += [] if source is None else [TRACE.c.source == source]
     conditions += [] if before is None else [TRACE.c.last_at < before]
-    return _forget(connection, *conditions)
+    return conditions
 
 
 def _forget(connection: Connection, *conditions: ColumnElement[bool]) -> int:

@@ -30,7 +30,8 @@ from judgeboard.store.retention import ENDED, Expired, forget_expired
 from judgeboard.store.reviewers import reviewer_by_id
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.tables import RESPONSE, SPAN, TRACE
+from judgeboard.store.traces import NONE
 from judging_log import address
 
 STORED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -246,6 +247,34 @@ def test_workers_forget_once_a_night_and_leave_an_event(
     assert event.details == {"sources": {"shop": [0, 0, 0]}}
     night[0] += timedelta(days=1)
     assert due(log) != []
+
+
+def test_the_night_is_due_although_a_person_has_chosen_one_source(
+    log: GradedLog, night: list[datetime]
+) -> None:
+    for name in ("shop", "other"):
+        stored(log, name, source=name)
+    forget_expired(log.store, night[0], actor="cli:mara", source="shop")
+    [key] = due(log) or []
+    RETENTION.do(log.store, key, "worker", threading.Event())
+    assert (due(log), with_texts(log)) == ([], set())
+
+
+def test_traces_without_an_answer_go_also_of_a_source_without_answers(log: GradedLog) -> None:
+    stored(log, "a")
+    with log.store.writing() as connection:
+        for source, at in (("traces", STORED), ("new", LATER)):
+            row = {"external_id": source, "owner": "", "source": source, "state": NONE, "spans": 1}
+            row |= {"first_at": at, "last_at": at, "root_ended": True}
+            trace_id = connection.scalar(insert(TRACE).returning(TRACE.c.id), row)
+            span = {"trace_id": trace_id, "external_id": source, "kind": "span", "body": b"text"}
+            connection.execute(insert(SPAN), span)
+    for dry_run in (True, False):
+        results = forget_expired(log.store, LATER, dry_run=dry_run)
+        counts = {each.source: (each.answers, each.traces) for each in results}
+        assert counts == {"new": (0, 0), "shop": (1, 0), "traces": (0, 1)}
+    with log.store.reading() as connection:
+        assert [*connection.scalars(select(SPAN.c.external_id))] == ["new"]
 
 
 def test_nothing_is_due_while_all_texts_are_kept(
