@@ -125,7 +125,7 @@ def add_draft(
     draft = MachineDraft(
         kind=kind,
         response_id=response_id,
-        content=content.model_dump(mode="json", exclude_defaults=True),
+        content=masked(content.model_dump(mode="json", exclude_defaults=True)),
         by=by,
         at=now,
     )
@@ -135,7 +135,7 @@ def add_draft(
                 f"{MOST_OPEN:,} drafts of {by} are open: a person must decide some of them first"
             )
         id_ = connection.scalar(
-            insert(MACHINE_DRAFT).returning(MACHINE_DRAFT.c.id), masked(draft.new_values())
+            insert(MACHINE_DRAFT).returning(MACHINE_DRAFT.c.id), draft.new_values()
         )
         details = {"draft": id_, "kind": kind.value}
         record_event(connection, "draft", by, response_id=response_id, details=details, now=now)

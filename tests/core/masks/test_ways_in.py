@@ -15,6 +15,8 @@ from judgeboard.domain import Grade, Response
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS
 from judgeboard.masks.tables import MASK_COUNT
+from judgeboard.mcp.drafts import DraftedReview, add_draft, list_drafts
+from judgeboard.mcp.tables import DraftKind
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reports.stats import measure_log
 from judgeboard.reviews.changes import comment
@@ -308,6 +310,15 @@ def test_what_people_type_is_masked(store: Store) -> None:
         ),
     )
     assert_masked(store, least=3)
+
+
+def test_what_an_agent_drafts_is_masked_and_its_name_is_not(store: Store) -> None:
+    draft, by = DraftedReview(quality=1, note=TEXT), f"key:{MAIL}"
+    add_draft(store, DraftKind.REVIEW, draft, by=by)
+    with store.reading() as connection:
+        [stored] = list_drafts(connection, by=by)
+    assert (stored.content or {})["quality"] == 1
+    assert not any(value in str(stored.content) for value in VALUES)
 
 
 def test_masked_values_are_counted_by_kind_with_the_version(
