@@ -248,8 +248,11 @@ def test_an_operator_who_follows_the_page_has_an_installation(machine: Machine, 
     assert set(commands) == {*FOLLOWED, "In containers"}, "a new section is followed, too"
     for title in FOLLOWED[:4]:
         machine.run(commands[title])
-    assert f"{HOST}/judgeboard" in machine.run("judgeboard people invite bob@example.org")
+    invited = machine.run("judgeboard people invite bob@example.org")
+    link = re.search(rf"{HOST}(/judgeboard/account/link/\S+)", invited)
+    assert link is not None, invited
     machine.run(commands["TLS with nginx"])
+    assert b" 200 " in machine.fetch(link[1], "Connection: close").splitlines()[0]
     page = machine.fetch("/judgeboard/", "Connection: close")
     assert b" 200 " in page.splitlines()[0]
     assert b"Strict-Transport-Security" in page
