@@ -264,6 +264,7 @@ class ResponseImport(ImportKind[Response]):
         log_fields: dict[str, Any] = {
             name: cells.optional(name, cells.name, None) for name in LOG_FIELDS
         }
+        kind = cells.choice("kind", ResponseKind) or ResponseKind.LOG
         query = cells.text("query") or ""
         # Without a question, an answer is of use beside passages, a verdict or a grade. Only
         # exports name a kind.
@@ -274,14 +275,17 @@ class ResponseImport(ImportKind[Response]):
             external_id=cells.optional("external_id", lambda field: cells.name(field, MAX_ID), None)
             or "",
             query=query if query.strip() else "",
-            answer=cells.required_text("answer"),
+            # A control answer may be empty.
+            answer=(cells.text("answer") or "")
+            if kind is ResponseKind.CONTROL
+            else cells.required_text("answer"),
             passages=passages,
             query_type=cells.optional("query_type", cells.name, None) or "unspecified",
             generator_cost=cells.optional("generator_cost", lambda _field: _cost(cells), None),
             messages=cells.optional("messages", lambda _field: _messages(cells), None),
             reference=cells.optional("reference", lambda _field: _reference(cells), None),
             asked_at=cells.optional("asked_at", cells.time, None),
-            kind=cells.choice("kind", ResponseKind) or ResponseKind.LOG,
+            kind=kind,
             feedback=feedback_in(cells),
             **log_fields,
             metadata=metadata_in(cells, {"context_details": details}),

@@ -70,11 +70,12 @@ def allowed(
     sources only, the answers of others do not exist in the transaction.
     """
     with _storing_refusals(store, response_id), store.writing() as connection:
-        if action is not None:
-            require(connection, actor, action)
-        sources = None if isinstance(actor, str) else as_stored(connection, actor).sources
-        if sources is not None:
-            change_as(connection, sources)
+        if not isinstance(actor, str):
+            person = as_stored(connection, actor)
+            if action is not None:
+                _require(person, action)
+            if person.sources is not None:
+                change_as(connection, person.sources)
         yield connection
 
 
@@ -86,11 +87,13 @@ def check_allowed(store: Store, actor: Actor, action: Action) -> None:
 
 def require(connection: Connection, actor: Actor, action: Action) -> None:
     """Refuse an action that the actor's stored role does not allow; called within `allowed`, which stores the event."""
-    if isinstance(actor, str):
-        return
-    person = as_stored(connection, actor)
+    if not isinstance(actor, str):
+        _require(as_stored(connection, actor), action)
+
+
+def _require(person: Reviewer, action: Action) -> None:
     if not may(person, action):
-        raise _Refused(why_not(action, person), actor_name(actor), action, role_of(person))
+        raise _Refused(why_not(action, person), actor_name(person), action, role_of(person))
 
 
 @contextmanager

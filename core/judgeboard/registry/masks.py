@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from judgeboard.registry.methods import KNOWN_ROOMS, load_object
 from judgeboard.registry.plugins import Registry
-from judgeboard.settings.model import load_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,6 +35,8 @@ class MaskTotal:
 
 def masks_in_force() -> Any:
     """Return the `Masks` that the settings ask for, None if they ask for none."""
+    from judgeboard.settings.model import load_settings  # pydantic is slow to load
+
     settings = load_settings()
     return None if settings.masks is None else load_object(_RULES)(settings)
 

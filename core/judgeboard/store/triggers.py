@@ -155,10 +155,8 @@ def _allowed_update(table: Table, dialect: str) -> str:
         table is tables.WITHDRAWN_ROW
     ):  # only forgetting blanks a copy; no event can name an answer that is withdrawn
         return f"{same} AND {_blank('content', dialect)}"
-    if changeable:
-        return same
     if not forgettable:
-        return "1 = 0"
+        return same if changeable else "1 = 0"
     blanked = " AND ".join(
         f"({_same(name, dialect)} OR {_blank(name, dialect)})" for name in forgettable
     )
@@ -172,6 +170,9 @@ def _allowed_update(table: Table, dialect: str) -> str:
     of_forgotten = f"event.kind = 'forget' AND event.response_id IN ({about})"
     forgotten = f"EXISTS (SELECT 1 FROM event WHERE {of_forgotten})"  # noqa: S608 - fixed names only
     allowed = f"{forgotten} AND {same} AND {blanked}"
+    if changeable:
+        keeps_texts = " AND ".join(_same(name, dialect) for name in forgettable)
+        allowed = f"{same} AND (({keeps_texts}) OR ({forgotten} AND {blanked}))"
     if table is not tables.RESPONSE:
         return allowed
     completed = columns_that("completed", table)

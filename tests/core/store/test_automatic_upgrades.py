@@ -1,6 +1,5 @@
 """Whoever opens an older SQLite file upgrades it, after a copy beside it that holds the earlier state."""
 
-import logging
 import os
 import shutil
 import sqlite3
@@ -20,7 +19,7 @@ from judgeboard.store.engine import Store, connect, database_url
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.opening import open_store
 from judgeboard.store.revisions import current_revision
-from killed_at import count_moments, kill_at
+from killed_at import count_moments, kill_at, open_and_close
 from released_database import columns_of_tables, load, rows_of_tables
 from served import fork_server
 
@@ -71,11 +70,6 @@ def answers_and_reviews(path: Path) -> list[Any]:
             "SELECT id, response_id, groundedness, raw FROM judgment ORDER BY id",
         )
         return [connection.execute(each).fetchall() for each in queries]
-
-
-def open_and_close(path: str) -> None:
-    logging.disable()
-    open_store(path).close()
 
 
 def test_a_command_upgrades_after_a_copy_and_says_so_in_a_line(older: Path) -> None:

@@ -25,7 +25,7 @@ from judgeboard.store.opening import current_revision, open_store, upgrade
 from judgeboard.store.reviewers import reviewers_of
 from judgeboard.store.tables import CHANGE, METADATA, QUEUE, RESPONSE, REVIEWER, RUN, WORKER
 from judging_log import address
-from killed_at import count_moments, kill_at
+from killed_at import copy, copy_in_small_batches, count_moments, kill_at
 from released_database import FIGURES, command, load
 from stored_rows import NOW, made_row, read
 
@@ -90,20 +90,6 @@ def other_engine(source: Store, tmp_path: Path, request: pytest.FixtureRequest) 
         if source.is_sqlite
         else str(tmp_path / "target.db")
     )
-
-
-def copy(source: str, target: str) -> dict[str, int]:
-    """Copy as the command does."""
-    with (
-        closing(open_store(source)) as original,
-        closing(Store(connect(database_url(target), create=True))) as copied,
-    ):
-        return copy_database(original, copied)
-
-
-def copy_in_small_batches(source: str, target: str) -> None:
-    copying.AT_ONCE = 100
-    copy(source, target)
 
 
 def stored(store: Store) -> dict[str, list[Any]]:
