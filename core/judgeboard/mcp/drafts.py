@@ -202,8 +202,8 @@ def confirm(store: Store, draft_id: int, person: Reviewer) -> str:
         case DraftedReview() as review:
             submission = Submission(
                 reviewer=person,
-                # The same confirmation again stores nothing.
-                request_key=f"draft:{draft.id}:{person.id}",
+                # The same confirmation again stores nothing; of two people at once, the second is refused.
+                request_key=f"draft:{draft.id}",
                 flag_id=review.flag,
                 response_id=None if review.flag else draft.response_id,
                 decision=None if review.decision is None else Decision(review.decision),

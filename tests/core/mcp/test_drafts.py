@@ -8,7 +8,7 @@ from agent_client import Agent
 from engines import on_sqlite
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, DecisionRefused, JudgeboardError, NotAllowed
-from judgeboard.mcp import tools
+from judgeboard.mcp import drafts, tools
 from judgeboard.mcp.drafts import confirm, dismiss, list_drafts
 from judgeboard.mcp.tables import MACHINE_DRAFT, DraftState
 from judgeboard.people.permissions import ENTERED, SIGNED_IN
@@ -78,6 +78,25 @@ def test_a_drafted_review_counts_nowhere_until_a_person_confirms_it(case: QueueC
         confirm(store, number, case.jon)
     with pytest.raises(BadInput, match="confirmed already"):
         dismiss(store, number, case.jon)
+
+
+def test_a_confirmation_that_was_interrupted_is_completed_by_the_same_person(
+    case: QueueCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = draft_of(Agent(case.store), label="grounded")
+    with monkeypatch.context() as patched:
+        patched.setattr(drafts, "_decide", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            confirm(case.store, number, case.mara)
+    with pytest.raises(BadInput):
+        confirm(case.store, number, case.jon)
+    confirm(case.store, number, case.mara)
+    assert row_count(case.store, REVIEW) == 1
+    assert read(case.store, list_drafts) == []
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_dismissed_draft_stores_nothing(case: QueueCase) -> None:
