@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
 
+import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -273,7 +274,8 @@ PASSWORDS = Passwords()
 
 async def _fields_of(request: Request) -> dict[str, str]:
     """Return the fields of a form. Raises HTTPException if another server's page sent it, or it is too long or slow."""
-    if not from_own_page(request.headers, request.url.scheme):
+    hosts = st.get_option("server.allowedHosts")
+    if not from_own_page(request.headers, request.url.scheme) or request.url.hostname not in hosts:
         raise HTTPException(HTTPStatus.FORBIDDEN, "A page of another server may not send this form")
     body = bytearray()
     try:

@@ -4,21 +4,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import ClaimStatus, Decision, Label, QueueOrder
-from judgeboard.errors import DecisionRefused
+from judgeboard.errors import DecisionRefused, NotFound
+from judgeboard.people.roster import set_sources
 from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.leases import release, take_item
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.tables import SKIP
-from judgeboard_dashboard.review import actions, claims
+from judgeboard_dashboard.review import actions, claims, leases
 from judgeboard_dashboard.review.actions import QueueActions
 from judgeboard_dashboard.review.drafts import ReviewSession
-from judgeboard_dashboard.review.leases import ACTIVE, READ_AHEAD, QueueSession, begin
+from judgeboard_dashboard.review.leases import (
+    ACTIVE,
+    READ_AHEAD,
+    QueueSession,
+    begin,
+    queue_session,
+)
 from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.screen import problem_question
 from judgeboard_dashboard.review.signals import primary_verdict
@@ -446,3 +455,18 @@ def test_a_queue_that_is_closed_meanwhile_ends_with_a_sentence(case) -> None:
     assert session.refused
     assert work.current is None  # what lay ahead is not shown as if it could be decided
     assert "'q'" in work.closed
+
+
+@on_sqlite
+def test_work_in_a_queue_begins_anew_when_the_sources_of_a_person_change(case, monkeypatch) -> None:
+    case.flagged(0.1, 0.2)
+    case.queue(where=RowFilter(sources=("log",)))
+    monkeypatch.setattr(leases, "st", SimpleNamespace(session_state={}))
+    work = queue_session(case.store, "q", case.mara)
+    assert queue_session(case.store, "q", case.mara) is work
+    limited = set_sources(case.store, "Mara", ["log"], "cli:test", origin="page")
+    anew = queue_session(case.store, "q", limited)
+    assert anew is not work
+    limited = set_sources(case.store, "Mara", ["other"], "cli:test", origin="page")
+    with pytest.raises(NotFound):
+        queue_session(case.store, "q", limited)

@@ -63,6 +63,7 @@ from judgeboard.store.reviewers import reviewers_by_id
 from judgeboard.store.reviews import lock_flag
 from judgeboard.store.strata import Candidate, DrawPlan, draw_by_stratum
 from judgeboard.store.tables import Queue, Reviewer, SchemaVersion
+from judgeboard.store.visible_sources import visible_queues
 from judgeboard.text import some_of
 
 
@@ -212,7 +213,13 @@ def assign_people(connection: Connection, queue_id: int, people: Collection[Revi
     """Assign a queue to people. Raises BadInput, with the names of those who may review, if one of them may not."""
     before = {person.id for person in assignees(connection, queue_id)}
     for person in people:
-        role = role_of(as_stored(connection, person))
+        current = as_stored(connection, person)
+        role, sources = role_of(current), current.sources
+        if sources is not None and queue_id not in visible_queues(connection, sources):
+            raise BadInput(
+                f"{person.name} sees only {some_of(sources)}: a queue for this person needs a filter that names "
+                "these sources alone"
+            )
         if person.id not in before and Action.REVIEW not in role.actions:
             may_review = (
                 line.person.name

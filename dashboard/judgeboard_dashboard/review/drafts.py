@@ -336,6 +336,7 @@ class ReviewSession:
     answer again, by response. ``names_reviewer``: the next decision says the reviewer's name, which
     was only suggested. ``drafter`` is the id of the person whose drafts these are. ``screen`` is
     the visit of the page and the subject of the screen that was drawn last, None after a list.
+    ``sources`` are the only sources that the person may see, None for all.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -359,6 +360,7 @@ class ReviewSession:
     names_reviewer: bool = False
     drafter: int | None = None
     screen: tuple[int, int] | None = None
+    sources: tuple[str, ...] | None = None
     _first_flags: tuple[int, frozenset[int]] | None = None
     used_keys: set[str] = field(default_factory=set)
     _request_keys: dict[str, str] = field(default_factory=dict)
@@ -427,8 +429,12 @@ class ReviewSession:
 
 
 def review_session() -> ReviewSession:
-    """Return the state of this browser session."""
-    kept: ReviewSession = st.session_state.setdefault("review_session", ReviewSession())
+    """Return the state of this browser session. It begins anew when an admin changes the sources of the person."""
+    person = current_reviewer()
+    sources = None if person is None else person.sources
+    kept: ReviewSession | None = st.session_state.get("review_session")
+    if kept is None or kept.sources != sources:
+        kept = st.session_state["review_session"] = ReviewSession(sources=sources)
     return kept
 
 

@@ -252,6 +252,7 @@ def queue_session(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
         work is None
         or work.queue.name != name
         or work.reviewer.id != reviewer.id
+        or work.reviewer.sources != reviewer.sources  # an admin has changed them
         or work.store is not store
     ):
         release_leases()

@@ -82,7 +82,9 @@ def rejudge() -> None:
                 else job_progress(seen(), address.job)
             )
         except NotFound:
-            problem("This job does not exist.")
+            problem(
+                "This job does not exist, or it may have answers of sources that you do not see."
+            )
             job = None
         if job is not None:
             _job_panel(job)

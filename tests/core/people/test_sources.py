@@ -110,6 +110,16 @@ def test_a_lead_of_some_sources_can_start_nothing_that_reaches_all(case: TwoSour
     assert {each.actor for each in refused} == {ANN}
 
 
+def test_a_queue_of_other_sources_is_not_assigned_to_a_person_who_cannot_see_it(
+    case: TwoSources,
+) -> None:
+    for where in (RowFilter(), RowFilter(sources=(*MINE, MARKED))):
+        with pytest.raises(BadInput, match="Mara"):
+            create_queue(case.store, new_queue("new", where), by="cli:test", assigned=(case.mara,))
+    own = new_queue("new", RowFilter(sources=MINE))
+    create_queue(case.store, own, by="cli:test", assigned=(case.mara,))
+
+
 def test_sources_are_given_by_admins_and_apply_to_terminals_that_are_linked(
     case: TwoSources,
 ) -> None:

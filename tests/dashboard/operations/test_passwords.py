@@ -6,6 +6,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
+from streamlit import config
 
 from judgeboard.accounts.accounts import (
     invite,
@@ -44,8 +45,10 @@ def way() -> Passwords:
 
 
 @pytest.fixture
-def browse(page_store: Store, way: Passwords) -> Browse:
+def browse(page_store: Store, way: Passwords) -> Iterator[Browse]:
     """Returns a browser at an address, with an empty jar of cookies."""
+    hosts = config.get_option("server.allowedHosts")
+    config.set_option("server.allowedHosts", ["judge.test"])
     set_password(page_store, invite(page_store, "ann", Role.LEAD, ROOT), PASSWORD)
     app = Starlette(
         routes=way.routes(), middleware=[Middleware(SafeHeaders), Middleware(OwnCookies)]
@@ -54,7 +57,8 @@ def browse(page_store: Store, way: Passwords) -> Browse:
     def opened(address: str = "203.0.113.9", url: str = "http://judge.test:8501") -> TestClient:
         return TestClient(app, url, follow_redirects=False, client=(address, 4711))
 
-    return opened
+    yield opened
+    config.set_option("server.allowedHosts", hosts)
 
 
 def tries(browser: TestClient, name: str, password: str = "wrong", **options: str) -> int:
@@ -169,6 +173,8 @@ def test_pages_of_other_servers_sign_nobody_in_and_set_no_password(
     assert not browser.cookies
     assert read(page_store, person_of_link, token) is not None
     assert tries(browser, "ann", PASSWORD, origin="http://judge.test:8501") == 303
+    # A name that a page of another server has made point to this server.
+    assert tries(browse(url="http://evil.test"), "ann", PASSWORD, origin="http://evil.test") == 403
 
 
 def test_a_prepared_token_is_never_the_token_of_a_session(
