@@ -115,7 +115,7 @@ def rows_by_key(
 
 def rounded_sum(total: float | None) -> float:
     """Return a sum of scores without its last digits, which differ with the order in which an engine adds the rows."""
-    return round(float(total or 0), 9)
+    return round(float(total or 0), 12)
 
 
 def listed(connection: Connection, ids: Iterable[int]) -> Select[tuple[int]]:
