@@ -12,7 +12,6 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
 
-import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -20,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request, cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from judgeboard.accounts.accounts import (
     KNOWN_DAYS,
@@ -274,8 +274,8 @@ PASSWORDS = Passwords()
 
 async def _fields_of(request: Request) -> dict[str, str]:
     """Return the fields of a form. Raises HTTPException if another server's page sent it, or it is too long or slow."""
-    hosts = st.get_option("server.allowedHosts")
-    if not from_own_page(request.headers, request.url.scheme) or request.url.hostname not in hosts:
+    is_own = is_host_allowed(request.headers.get("host"))  # as for the pages
+    if not is_own or not from_own_page(request.headers, request.url.scheme):
         raise HTTPException(HTTPStatus.FORBIDDEN, "A page of another server may not send this form")
     body = bytearray()
     try:

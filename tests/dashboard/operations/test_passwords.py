@@ -48,7 +48,7 @@ def way() -> Passwords:
 def browse(page_store: Store, way: Passwords) -> Iterator[Browse]:
     """Returns a browser at an address, with an empty jar of cookies."""
     hosts = config.get_option("server.allowedHosts")
-    config.set_option("server.allowedHosts", ["judge.test"])
+    config.set_option("server.allowedHosts", ["Judge.test"])
     set_password(page_store, invite(page_store, "ann", Role.LEAD, ROOT), PASSWORD)
     app = Starlette(
         routes=way.routes(), middleware=[Middleware(SafeHeaders), Middleware(OwnCookies)]
