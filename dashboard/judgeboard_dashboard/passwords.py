@@ -324,7 +324,7 @@ def _sign_in_form(name: str = "", problem: str | None = None) -> Html:
 def _password_form(name: str, problem: str | None = None) -> Html:
     new = {"type_": "password", "autocomplete": "new-password", "minlength": str(SHORTEST_PASSWORD)}
     return _page(
-        tag("p", "Choose the password of ", tag("b", name), "."),
+        tag("p", "Choose a password for ", tag("b", name), "."),
         problem and tag("p", problem, role="alert"),
         tag(
             "form",
