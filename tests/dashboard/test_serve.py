@@ -131,6 +131,7 @@ def test_a_server_that_other_machines_reach_does_not_start_without_a_sign_in(
     assert "people invite" in told
     assert "--open" in told
     assert not started
+    assert not list(tmp_path.iterdir())  # no database is created
     assert run([*command, "--open"]) in {0, None}
     assert len(started) == 1
     assert run(["people", "invite", "ann", "--db", database]) == 0

@@ -128,10 +128,12 @@ def cancel(job: str | None) -> None:
 def serve_command(host: str, port: int, allow_host: tuple[str, ...], is_open: bool) -> None:
     """Serve the pages until Ctrl-C. Creates the database if it is missing."""
     from judgeboard.settings.masking import log_with_time
-    from judgeboard_dashboard.server import check_free, serve
+    from judgeboard_dashboard.server import check_closed, check_free, serve
 
     log_with_time()
-    check_free(host, port)  # before the database is created
+    # Before the database is created.
+    check_free(host, port)
+    check_closed(options.chosen_database(), host, allow_host, is_open=is_open)
     options.open_store(create=True).close()
     serve(
         options.chosen_database(), host=host, port=port, allowed_hosts=allow_host, is_open=is_open
