@@ -113,7 +113,7 @@ def received() -> None:
     if not listed:
         caption(
             f"No assistant has sent a trace yet. Set this variable in the assistant: `{VARIABLE}={own_address()}`.",
-            "To send from other machines, create a key: `judgeboard sources keys create NAME`",
+            "To send from other machines, create a key under Keys.",
         )
         return
     name = st.query_params.get("source", "")
