@@ -3,8 +3,6 @@
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from forked_commands import ReadCommand
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput, SchemaMismatch
 from judgeboard.store import backups, opening
@@ -76,15 +75,17 @@ def test_a_command_upgrades_after_a_copy_and_says_so_in_a_line(older: Path) -> N
     with closing(opened(older)) as store:
         columns = columns_of_tables(store)
         before = rows_of_tables(store, columns)
-    command = [Path(sys.executable).with_name("judgeboard"), "versions", "list", "--db", str(older)]
-    first, second = (
-        subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)
-    )
+    printed = []
+    for _ in range(2):
+        with ReadCommand("versions", "list", "--db", str(older)) as command:
+            printed.append((command.stdout.read(), command.stderr.read()))
+        assert command.returncode == 0
+    (first, message), (second, nothing) = printed
     (copy,) = copies(older)
-    (line,) = first.stderr.splitlines()
+    (line,) = message.splitlines()
     assert all(part in line for part in (str(older), RELEASED, HEAD, str(copy)))
-    assert second.stderr == ""
-    assert first.stdout == second.stdout
+    assert nothing == ""
+    assert first == second
     with closing(opened(copy)) as store:
         assert current_revision(store) == RELEASED
         assert rows_of_tables(store, columns) == before

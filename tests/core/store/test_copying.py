@@ -1,6 +1,6 @@
 """A copy has every row, figure and export of its source on both engines; killed ones go on where they stopped."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from killed_at import copy, copy_in_small_batches, count_moments, kill_at
 from released_database import FIGURES, command, load
 from stored_rows import NOW, made_row, read
 
+FillOnce = Callable[[str, Store, Callable[[Store], None]], None]
 COPIED = [table for table in METADATA.sorted_tables if not row_of(table).of_process]
 PERSON = {
     "origin": "import",
@@ -65,11 +66,10 @@ def fill_every_table(store: Store, folder: Path) -> None:
         connection.execute(
             update(REVIEWER).where(REVIEWER.c.id == first[0]).values(same_as=later[0])
         )
-    store.close()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def source(request: pytest.FixtureRequest, tmp_path: Path, fill_once: FillOnce) -> Iterator[Store]:
     """A database of each engine with rows in every table."""
     place = (
         str(tmp_path / "source.db")
@@ -77,7 +77,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         else request.getfixturevalue("empty_postgres")
     )
     store = Store(connect(database_url(place), create=True))
-    fill_every_table(store, tmp_path / "released")
+    fill_once("every table", store, lambda each: fill_every_table(each, tmp_path / "released"))
     yield store
     store.close()
 
@@ -137,9 +137,13 @@ def test_a_copy_has_every_row_and_shows_the_same_figures_and_exports(
 
 
 @pytest.mark.postgres
-def test_a_database_comes_back_as_it_was(tmp_path: Path, empty_postgres: str) -> None:
+def test_a_database_comes_back_as_it_was(
+    tmp_path: Path, empty_postgres: str, fill_once: FillOnce
+) -> None:
     first, second, third = (str(tmp_path / f"{name}.db") for name in ("first", "second", "third"))
-    fill_every_table(Store(connect(database_url(first), create=True)), tmp_path / "released")
+    store = Store(connect(database_url(first), create=True))
+    fill_once("every table", store, lambda each: fill_every_table(each, tmp_path / "released"))
+    store.close()
     for source, target in ((first, empty_postgres), (empty_postgres, second), (second, third)):
         copy(source, target)
     assert texts_of(first) == texts_of(second) == texts_of(third)
