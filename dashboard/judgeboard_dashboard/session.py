@@ -28,7 +28,7 @@ from judgeboard.store.hidden_rows import Reading, Reads, Seen, count_hidden
 from judgeboard.store.opening import open_store
 from judgeboard.store.outages import outage_words
 from judgeboard.store.reviewers import reviewer_by_id
-from judgeboard.store.sql_compiler import hides_rows
+from judgeboard.store.sql_compiler import hides_blind_rows, row_limits
 from judgeboard.store.tables import Reviewer
 from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show_div
@@ -169,20 +169,20 @@ def kept_until_new_rows(
 ) -> Figures:
     """Return what ``load`` returns for a connection, kept for all sessions as long as ``mark`` returns the same.
 
-    ``key`` tells the figures from all others. Connections that hide rows keep nothing.
+    ``key`` tells the figures from all others. A person with something to review blind gets figures
+    that are not kept.
     """
     with reading() as connection:
-        if hides_rows(connection):
+        if hides_blind_rows(connection):
             return load(connection)
-        upto = mark(connection)
-    figures: Figures = _kept((str(store().engine.url), *key, upto), load)
+        rows = str(store().engine.url), row_limits(connection), mark(connection)
+        figures: Figures = _kept((*rows, *key), load, connection)
     return figures
 
 
 @st.cache_resource(max_entries=40, show_spinner=False)
-def _kept(key: tuple[Hashable, ...], _load: Callable[..., Any]) -> Any:  # noqa: ARG001 - the cache's key
-    with store().reading() as connection:
-        return _load(connection)
+def _kept(key: tuple[Hashable, ...], _load: Callable[..., Any], _connection: Reads) -> Any:  # noqa: ARG001 - the cache's key
+    return _load(_connection)
 
 
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:

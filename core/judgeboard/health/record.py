@@ -3,7 +3,7 @@
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from threading import Lock
@@ -30,7 +30,7 @@ from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import count_log
 from judgeboard.store.preferences import is_one_order, order_verdicts
-from judgeboard.store.sql_compiler import hides_rows
+from judgeboard.store.sql_compiler import hides_blind_rows, row_limits
 from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import repeated_answers
 
@@ -393,18 +393,21 @@ class KeptRecords:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Start empty; ``clock`` counts seconds."""
         self._clock = clock
-        self._kept: OrderedDict[int, tuple[health.RecordMark, float, JudgeRecord]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[health.RecordMark, float, JudgeRecord]] = (
+            OrderedDict()
+        )
         self._lock = Lock()
 
     def read(
         self, connection: Connection, version: StoredVersion, models: ModelTable
     ) -> JudgeRecord:
-        """Return the record of a version; from the cache if it is still valid and the connection hides no rows."""
-        if hides_rows(connection):
+        """Return the record of a version; from the cache if valid, unless the reader has something to review blind."""
+        if hides_blind_rows(connection):
             return read_record(connection, version, models)
         mark, now, record = health.record_mark(connection), self._clock(), None
+        key = version.id, row_limits(connection)
         with self._lock:
-            kept = self._kept.get(version.id)
+            kept = self._kept.get(key)
         if kept is not None:
             read_at, since, known = kept
             if now - since < SECONDS and known.models == models:
@@ -415,8 +418,8 @@ class KeptRecords:
         if record is None:
             record = read_record(connection, version, models)
         with self._lock:
-            self._kept[version.id] = (mark, now, record)
-            self._kept.move_to_end(version.id)
+            self._kept[key] = (mark, now, record)
+            self._kept.move_to_end(key)
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
         return record

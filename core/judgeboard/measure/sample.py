@@ -1,11 +1,12 @@
 """The answers that a judge version was asked about, loaded once for all figures and brought up to date by changes.
 
-Tables of columns are kept per database, for readers from whom nothing is hidden. Whoever may not
-see some answers, or changes them, gets a table of their own, which is not kept.
+Tables of columns are kept per database, and per set of sources that a reader may see. Whoever has
+to review some answers blind, or changes answers, gets a table of their own, which is not kept.
 """
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from itertools import count
 from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -22,7 +23,7 @@ from judgeboard.store.flags import ReviewedForFlags, read_reviewed_for_flags
 from judgeboard.store.grades import GradedReviews, graded_reviews
 from judgeboard.store.overview import count_log
 from judgeboard.store.settings import thresholds
-from judgeboard.store.sql_compiler import hides_rows
+from judgeboard.store.sql_compiler import hides_blind_rows, row_limits
 from judgeboard.store.statements import NO_DAY
 from judgeboard.store.strata import JudgedAnswers, judged_answers
 from judgeboard.store.tables import RESPONSE
@@ -73,7 +74,7 @@ def count_logged(connection: Connection, where: RowFilter | None = None) -> int:
 
 def log_revision(connection: Connection) -> tuple[int, ...]:
     """Return a mark; as long as it is unchanged, the figures of answers are unchanged."""
-    kept = _kept_of(connection.engine)
+    kept = _kept_of(connection)
     with kept.lock:
         kept.follow(connection)
         return (kept.revision,)
@@ -132,9 +133,9 @@ def kept_until_changed(
     connection: Connection, key: tuple[Hashable, ...], read: Callable[[], Part]
 ) -> Part:
     """Return a part of figures, kept as long as no figure of answers changes; ``key`` tells it from all others."""
-    if hides_rows(connection) or not is_reading(connection):
+    if hides_blind_rows(connection) or not is_reading(connection):
         return read()
-    kept = _kept_of(connection.engine)
+    kept = _kept_of(connection)
     with kept.lock:
         is_newest, revision = kept.follow(connection), kept.revision
         if is_newest and key in kept.parts:
@@ -152,9 +153,9 @@ def _table(
     key: tuple[Hashable, ...],
     read: Callable[[Connection, IntArray | None], Table],
 ) -> Table:
-    if hides_rows(connection) or not is_reading(connection):
+    if hides_blind_rows(connection) or not is_reading(connection):
         return read(connection, None)
-    kept = _kept_of(connection.engine)
+    kept = _kept_of(connection)
     with kept.lock:
         return kept.table(connection, key, read)
 
@@ -172,14 +173,15 @@ def _matches(connection: Connection, answers: JudgedAnswers, where: RowFilter) -
 
 
 class _KeptTables:
-    """The kept tables of a database, for whoever has the ``lock``; ``revision`` counts the looks that found changes.
+    """The kept tables of a database, for whoever has the ``lock``.
 
-    ``parts`` of figures are kept until the next revision.
+    Each look that finds changes has its own ``revision``. ``parts`` of figures are kept until the
+    next revision.
     """
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.revision = 0
+        self.revision = next(_REVISIONS)
         self.parts: dict[tuple[Hashable, ...], Any] = {}
         self._changes = Changes()
         self._tables: dict[tuple[Hashable, ...], tuple[Callable[..., Any], Any]] = {}
@@ -189,7 +191,7 @@ class _KeptTables:
         changed = self._changes.new(connection)
         if not changed:
             return changed is not None
-        self.revision += 1
+        self.revision = next(_REVISIONS)
         self.parts.clear()
         tables, self._tables = self._tables, {}  # an error leaves no table that is out of date
         if None in changed or len(changed) > MOST_REPLACED:
@@ -241,10 +243,16 @@ def _replaced(table: Table, ids: IntArray, new: Table) -> Table:
     return replace(rows, query_types=rows.query_types.without_unused())
 
 
-_KEPT: WeakKeyDictionary[Engine, _KeptTables] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[Engine, dict[tuple[Hashable, ...], _KeptTables]] = WeakKeyDictionary()
 _KEPT_LOCK = Lock()
+_REVISIONS = count()  # never the same twice, also if tables are no longer kept and read again
 
 
-def _kept_of(engine: Engine) -> _KeptTables:
+def _kept_of(connection: Connection) -> _KeptTables:
+    """Return the kept tables of all who may see the same rows as a connection."""
+    key = "limits", row_limits(connection)
     with _KEPT_LOCK:
-        return _KEPT.setdefault(engine, _KeptTables())
+        of_database = _KEPT.setdefault(connection.engine, {})
+        tables = of_database.get(key) or _KeptTables()
+        _keep(of_database, key, tables)
+        return tables

@@ -41,7 +41,12 @@ from sqlalchemy import cast as sql_cast
 from judgeboard.domain import MODEL_CHANGED, AlertCondition, ItemState, QueueState
 from judgeboard.store.columns import BigId, row_of
 from judgeboard.store.engine import Store, forget_kept, kept_while_reading
-from judgeboard.store.sql_compiler import filter_rows, hides_rows, limit_changes, with_hidden_rows
+from judgeboard.store.sql_compiler import (
+    filter_rows,
+    hides_blind_rows,
+    limit_changes,
+    with_hidden_rows,
+)
 from judgeboard.store.statements import LOGGED
 from judgeboard.store.tables import (
     ALERT_RULE,
@@ -220,7 +225,7 @@ def viewer_of(connection: Connection) -> int | None:
 @kept_while_reading
 def count_hidden(connection: Connection) -> int:
     """Return the number of logged answers that are hidden from a connection."""
-    if not hides_rows(connection):
+    if not hides_blind_rows(connection):
         return 0
     # Only logged ones: how many attempts a hidden answer has would tell what the judge found.
     hidden = select(func.count()).where(

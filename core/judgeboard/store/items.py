@@ -26,7 +26,7 @@ from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.responses import response_of
 from judgeboard.store.reviews import Review, find_reviews
 from judgeboard.store.settings import primary_judge
-from judgeboard.store.sql_compiler import hides_rows, with_hidden_rows
+from judgeboard.store.sql_compiler import hides_blind_rows, with_hidden_rows
 from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import (
     CURRENT,
@@ -182,7 +182,7 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
     hidden = hidden_of(
         connection, viewer_of(connection), response_id=response_id, own_first=own_first
     )
-    if row is None and hides_rows(connection):
+    if row is None and hides_blind_rows(connection):
         row = connection.execute(with_hidden_rows(query)).one_or_none()
         # Not queued: the logged side of a queued pair, or made from a queued answer.
         if row is not None and not hidden.queues:

@@ -14,7 +14,7 @@ SQLite has no statistics here and assumes that every equality selects few rows. 
 the rows of a page in the order of an index. PostgreSQL keeps statistics and takes no index hints.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -184,10 +184,18 @@ def limit_changes(connection: Connection, row_filter: HiddenRowsFilter) -> None:
     event.listen(connection, "before_execute", limited, retval=True)
 
 
-def hides_rows(connection: Connection) -> bool:
-    """Return whether a connection leaves out hidden rows."""
-    options = connection.get_execution_options()
-    return _FILTER in options or _ALWAYS in options
+def hides_blind_rows(connection: Connection) -> bool:
+    """Return whether a connection leaves out rows for its viewer alone, not only other sources."""
+    return _FILTER in connection.get_execution_options()
+
+
+def row_limits(connection: Connection) -> tuple[Hashable, ...]:
+    """Return the values that limit the rows of a connection, () without a limit.
+
+    Readers with equal values, who have nothing to review blind, read the same rows.
+    """
+    always: _Filter | None = connection.get_execution_options().get(_ALWAYS)
+    return () if always is None else tuple(always.parameters.items())
 
 
 def with_hidden_rows(query: Query) -> Query:

@@ -985,7 +985,9 @@ class Setting(Stored, table=True, has_hidden_rows=False, is_shared=True):
 SETTING = table_of(Setting)
 
 
-class Change(Stored, table=True, is_free=True, has_hidden_rows=False, of_process=True):
+class Change(
+    Stored, table=True, is_free=True, has_hidden_rows=False, is_shared=True, of_process=True
+):
     """An answer of which figures may change; triggers write the row in the transaction of the change."""
 
     response_id: int | None = column(

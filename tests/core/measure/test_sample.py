@@ -4,6 +4,7 @@ import json
 import random
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,14 @@ from judgeboard.measure.agreement import agreement_of
 from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.rates import Rate, RateChoice, rate_of
-from judgeboard.measure.sample import answers_of, log_revision, reviews_of, verdicts_of_reviewed
-from judgeboard.people.roster import ensure_reviewer
+from judgeboard.measure.sample import (
+    MOST_KEPT,
+    answers_of,
+    log_revision,
+    reviews_of,
+    verdicts_of_reviewed,
+)
+from judgeboard.people.roster import ensure_reviewer, set_sources
 from judgeboard.reviews.queues import close_queue, create_queue
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, connect
@@ -57,10 +64,10 @@ def columns(table: JudgedAnswers | GradedReviews | CurrentVerdicts) -> dict[str,
 
 
 def figures(
-    store: Store, version: StoredVersion
+    store: Store, version: StoredVersion, viewer: int | None
 ) -> tuple[list[dict[str, list[Any]]], Rate, AgreementResult | None]:
     """The tables of a version and of people, the share of bad answers by query type, and the agreement."""
-    with store.reading() as connection:
+    with Seen(store, viewer).reading() as connection:
         rate = rate_of(connection, version, RateChoice(by="query_type"))
         tables = (
             *(
@@ -76,6 +83,13 @@ def figures(
                 connection, AgreementChoice("judge", (version.id,), grade="label")
             )
         return [columns(each) for each in tables], rate, agreement
+
+
+def limited(store: Store, name: str, source: str) -> int:
+    """The id of a person who may see one source only."""
+    person = ensure_reviewer(store, "page", name)
+    set_sources(store, name, [source], "lead", origin="page")
+    return person.id
 
 
 @dataclass
@@ -112,7 +126,8 @@ class ChangingLog:
         ]
         file = self.folder / "log.jsonl"
         file.write_text("".join(json.dumps(each) + "\n" for each in rows))
-        import_file(self.store, file, kind="responses")
+        source = self.rng.choice(["log", "other"])
+        import_file(self.store, file, kind="responses", source=source)
 
     def undo_import(self) -> None:
         try:
@@ -214,13 +229,15 @@ def test_after_every_change_what_is_kept_equals_what_is_read_anew(
     log.answers(12, query_type="A")
     for _ in range(3):
         changing.judge()
+    mara = limited(store, "Mara", "log")
     # The tables are read by the same statements on both engines.
     for _ in range(STEPS if store.is_sqlite else STEPS // 3):
         change = rng.choice(CHANGES)
         change(changing)
         with closing(anew(store)) as fresh:
-            for version in changing.versions:
-                assert figures(store, version) == figures(fresh, version), change.__name__
+            for version, viewer in product(changing.versions, (None, mara)):
+                kept, read_anew = (figures(each, version, viewer) for each in (store, fresh))
+                assert kept == read_anew, change.__name__
 
 
 def test_an_answer_that_is_committed_late_is_not_missed(postgres_store: Store) -> None:
@@ -249,6 +266,43 @@ def test_figures_are_kept_until_something_changes(store: Store) -> None:
     assert revision() == first
     log.review(1, label=GOOD)
     assert revision() > first
+
+
+def test_figures_of_people_with_limited_sources_are_kept_for_each_set_of_sources(
+    store: Store,
+) -> None:
+    log = GradedLog(store)
+    log.answers(2)
+    with store.writing() as connection:
+        store_responses(connection, [Response("other", "b1", "q", "a", ("p",))])
+    mara, ben, ann = (
+        limited(store, name, source)
+        for name, source in (("Mara", "log"), ("Ben", "log"), ("Ann", "other"))
+    )
+
+    def kept(viewer: int | None) -> JudgedAnswers:
+        with Seen(store, viewer).reading() as connection:
+            return answers_of(connection, None)
+
+    assert kept(mara) is kept(ben)
+    assert [len(kept(viewer).response_ids) for viewer in (None, mara, ann)] == [3, 2, 1]
+    set_sources(store, "Ben", ["other"], "lead", origin="page")
+    assert kept(ben) is kept(ann)
+
+
+def test_figures_that_are_no_longer_kept_never_have_an_earlier_mark(store: Store) -> None:
+    log = GradedLog(store)
+    log.answers(1)
+    viewers = [
+        limited(store, f"person {number}", f"source {number}") for number in range(MOST_KEPT)
+    ]
+    marks = []
+    for _ in range(3):
+        log.answers(1)
+        for viewer in (None, *viewers):
+            with Seen(store, viewer).reading() as connection:
+                marks.append(log_revision(connection))
+    assert len(set(marks)) == len(marks)
 
 
 def test_whoever_reads_an_older_state_does_not_take_a_change_away(sqlite_store: Store) -> None:
