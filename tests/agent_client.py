@@ -83,7 +83,7 @@ class Agent:
 
 
 @asynccontextmanager
-async def over_stdio(database: str, folder: Path, mode: str = "auto") -> AsyncIterator[Client]:
+async def over_stdio(database: str, folder: Path) -> AsyncIterator[Client]:
     """A client of `judgeboard mcp` in a process of its own."""
     path = os.pathsep.join(filter(None, sys.path))
     command = StdioServerParameters(
@@ -92,7 +92,7 @@ async def over_stdio(database: str, folder: Path, mode: str = "auto") -> AsyncIt
         cwd=folder,
         env={"PYTHONPATH": path},
     )
-    async with Client(stdio_client(command), mode=mode) as client:
+    async with Client(stdio_client(command)) as client:
         yield client
 
 

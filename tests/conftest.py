@@ -1,5 +1,6 @@
 """Fixtures that every suite may ask for."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -268,12 +270,27 @@ def new_store(
 
 
 @pytest.fixture(scope="session")
-def demo(new_store: Callable[[], Store]) -> Path:
-    """The database of `judgeboard quickstart`: tests read it, or copy it."""
-    store = new_store()
-    fill(store)
-    store.close()
-    return Path(str(store.engine.url.database))
+def folder_of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of all processes of a run."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def demo(folder_of_run: Path, new_store: Callable[[], Store]) -> Path:
+    """The database of `judgeboard quickstart`, filled once for all processes: tests read it, or copy it."""
+    path = folder_of_run / "demo.db"
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            store = new_store()
+            with (
+                ThreadPoolExecutor() as pool
+            ):  # tests of a browser have an event loop in this thread
+                pool.submit(fill, store).result()
+            store.close()
+            Path(str(store.engine.url.database)).rename(path)
+    return path
 
 
 @pytest.fixture(scope="session")

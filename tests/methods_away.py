@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 
 from judgeboard.registry.methods import KNOWN_METHODS, KNOWN_ROOMS
+from package_copy import DASHBOARD, PACKAGE, SHARED, copy_package
 
 ROOT = Path(__file__).parents[1]
 OLD_DATABASE = Path(__file__).parent / "data" / "demo_0007_sqlite.tar.xz"
@@ -76,23 +77,10 @@ WHOLE: Mapping[str, str] = {
 
 def copy_without(folder: Path, methods: Collection[str]) -> None:
     """Copy the packages and the sample log to a folder, and remove these methods from the copy."""
-    listed = [
-        "git",
-        "ls-files",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "core",
-        "dashboard",
-        "data/sample",
-    ]
-    for file in subprocess.run(
-        listed, capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout.splitlines():
-        if (ROOT / file).is_file():
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / file, folder / file)
     package = folder / "core" / "judgeboard"
+    copy_package(PACKAGE, package)
+    copy_package(DASHBOARD, folder / "dashboard" / "judgeboard_dashboard")
+    shutil.copytree(ROOT / "data" / "sample", folder / "data" / "sample")
     for method in methods:
         module = method if method in KNOWN_ROOMS else f"methods.{method}"
         registration = import_module(f"judgeboard.{module}").REGISTRATION
@@ -131,7 +119,7 @@ def _remove(file: Path, lines: str, *, at_least: int = 1) -> None:
 def attempt(folder: Path, code: str) -> str | None:
     """Run code in a copy; return None if it works, otherwise the last line of its error."""
     path = f"{folder / 'core'}:{folder / 'dashboard'}"
-    environment = {"PYTHONPATH": path, "PATH": ""}
+    environment = {"PYTHONPATH": path, "PATH": "", **SHARED}
     command = [sys.executable, "-c", code]
     ran = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=folder, env=environment

@@ -4,10 +4,11 @@ A cell of a table that cuts its text shows the whole on hover.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import shutil
+from collections.abc import Iterator
 from functools import partial
 from importlib.resources import files
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,8 +16,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from browser_windows import Reviewers, Windows
-from judgeboard.cli.demo import fill
-from judgeboard.store.engine import Store
 from judgeboard_dashboard.theme import DARK, LIGHT
 from page_fit import looks, overflowing
 from page_state import VIEWS, idle, in_the_end, turn_to, visit
@@ -26,14 +25,12 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]:
+def site(
+    demo: Path, tmp_path_factory: pytest.TempPathFactory, port: int
+) -> Iterator[SimpleNamespace]:
     """A server on the database of `judgeboard quickstart`."""
-    store = new_store()
-    with (
-        ThreadPoolExecutor() as pool
-    ):  # the driver of the browser keeps an event loop in this thread
-        pool.submit(fill, store).result()
-    with serving(str(store.engine.url.database), port) as url:
+    database = shutil.copy(demo, tmp_path_factory.mktemp("demo"))
+    with serving(database, port) as url:
         yield SimpleNamespace(url=url)
 
 

@@ -3,7 +3,6 @@
 import fcntl
 import io
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -58,19 +57,17 @@ def graded_once(
 
 @pytest.fixture(scope="session")
 def public_database(
-    shared: Path, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+    shared: Path, sqlite_template: Path, folder_of_run: Path
 ) -> Callable[..., Path]:
     """Return ``public_database((file, kind), …)``: a database of a public set, which tests only read.
 
     Each set is imported once for all processes of a run, as its own documentation says; sets that
     begin with the same files share what these bring.
     """
-    folder = tmp_path_factory.getbasetemp()
-    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
     def database(*files: tuple[str, str]) -> Path:
         *before, (name, kind) = files
-        path = folder / f"{'+'.join(each for each, _ in files)}.db"
+        path = folder_of_run / f"{'+'.join(each for each, _ in files)}.db"
         with path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.exists():

@@ -17,7 +17,7 @@ from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import PAIR
-from judging_log import address, runs, time_passes, until
+from judging_log import address, runs, until
 from pair_log import add_pairs, asked, by_pair, record, said
 from stored_rows import rows_of, write_to
 from tool_files import written as written_rows
@@ -191,37 +191,7 @@ def stored(store: Store) -> set[tuple[int, str]]:
     return {(pair_id - 1, shown.value) for pair_id, shown in asks}
 
 
-def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
-    file = str(pairs_file(tmp_path, 15))
-    with held_endpoint() as endpoint:
-        endpoint.reply = said("first")
-        endpoint.hold_after(11)
-        command = words(sqlite_store, endpoint.server, f"--pairs {file}")
-        with ReadCommand(*command) as first:
-            until(
-                lambda: (
-                    len(endpoint.server.requests) == 11 + AT_ONCE
-                    and len(stored(sqlite_store)) == 11
-                ),
-                "11 stored, 4 in flight",
-            )
-            first.send_signal(signal.SIGKILL)
-        assert first.returncode == -signal.SIGKILL
-        time_passes(sqlite_store)
-        endpoint.release()
-        assert run(command) == 0
-        assert len(endpoint.server.requests) == 30 + AT_ONCE
-    assert len(stored(sqlite_store)) == 30
-    assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)][-1] == (
-        "compare",
-        "done",
-        30,
-    )
-
-
-def test_a_second_command_with_the_same_run_says_which_process_makes_it(
+def test_a_second_command_says_which_process_makes_the_run_and_repeats_its_calls_after_a_kill(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with held_endpoint() as endpoint:
@@ -229,7 +199,10 @@ def test_a_second_command_with_the_same_run_says_which_process_makes_it(
         endpoint.hold_after(11)
         command = words(store, endpoint.server, f"--pairs {pairs_file(tmp_path, 15)}")
         with ReadCommand(*command) as first:
-            until(lambda: len(stored(store)) == 11, "11 stored")
+            until(
+                lambda: len(endpoint.server.requests) == 11 + AT_ONCE and len(stored(store)) == 11,
+                "11 stored, 4 in flight",
+            )
             assert run(command) == 2
             assert f"process {first.pid} on " in capsys.readouterr().err
             first.send_signal(signal.SIGKILL)
@@ -238,4 +211,8 @@ def test_a_second_command_with_the_same_run_says_which_process_makes_it(
         # Only the calls that were in flight are repeated.
         assert len(endpoint.server.requests) == 30 + AT_ONCE
     assert len(stored(store)) == 30
-    assert [(row["kind"], row["state"]) for row in runs(store)][-1] == ("compare", "done")
+    assert [(row["kind"], row["state"], row["selected"]) for row in runs(store)][-1] == (
+        "compare",
+        "done",
+        30,
+    )

@@ -7,8 +7,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from judgeboard.domain import Feedback, FeedbackKind, FlagState, Label, Status
 from judgeboard.flags.rule import (
@@ -293,11 +291,6 @@ def test_a_verdict_below_the_confidence_is_flagged_and_the_least_sure_comes_firs
         "uncertain_verdict"
     )
     assert (None if raised is None else round(raised.severity, 9)) == severity
-
-
-@given(st.floats(0, 1))
-def test_by_default_no_verdict_is_uncertain(groundedness: float) -> None:
-    assert "uncertain_verdict" not in reasons_by_rule(groundedness, Thresholds())
 
 
 def test_a_verdict_without_a_score_is_uncertain_and_no_verdict_is_not() -> None:

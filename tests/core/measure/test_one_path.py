@@ -90,20 +90,25 @@ def pandalm(public_database: Callable[..., Path]) -> Iterator[Store]:
     store.close()
 
 
-@pytest.mark.parametrize(("grade", "human", "by"), IN_ORDER)
-def test_every_output_of_the_demo_gives_the_same_figures(
-    demo: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("log", "version", "grade", "human", "by"),
+    [
+        *(("demo", "lexical v1", *each) for each in IN_ORDER),
+        *(("uneven", "one v1", *each) for each in SHIFTED),
+    ],
+)
+def test_every_output_gives_the_same_figures(
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+    log: str,
+    version: str,
+    grade: GradeName,
+    human: Human,
+    by: By | None,
 ) -> None:
-    result = the_command_and_the_page_agree(demo, "lexical v1", grade, human, by, capsys)
-    the_report_agrees(demo, result, human)
-
-
-@pytest.mark.parametrize(("grade", "human", "by"), SHIFTED)
-def test_every_output_of_an_uneven_log_gives_the_same_figures(
-    uneven: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    result = the_command_and_the_page_agree(uneven, "one v1", grade, human, by, capsys)
-    the_report_agrees(uneven, result, human)
+    store = request.getfixturevalue(log)
+    result = the_command_and_the_page_agree(store, version, grade, human, by, capsys)
+    the_report_agrees(store, result, human)
 
 
 def test_stats_gives_the_figures_of_every_grade(demo: Store, uneven: Store) -> None:

@@ -264,12 +264,14 @@ def test_nothing_is_copied_while_others_work_on_the_source(
 
 @pytest.mark.postgres
 def test_the_command_shows_counts_and_no_password(
-    tmp_path: Path, empty_postgres: str, capsys: pytest.CaptureFixture[str], demo: Path
+    sqlite_store: Store, empty_postgres: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with sqlite_store.writing() as connection:
+        connection.execute(insert(REVIEWER), PERSON)
     target = database_url(empty_postgres).set(password="a-long-password")
     place = target.render_as_string(hide_password=False)
     for _ in range(2):  # the second time, it is an error
-        code = run(["db", "copy", str(demo), place])
+        code = run(["db", "copy", address(sqlite_store), place])
         printed = capsys.readouterr()
         assert "a-long-password" not in printed.out + printed.err
     assert code == 2

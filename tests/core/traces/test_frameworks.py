@@ -66,17 +66,13 @@ def messages(*said: tuple[str, Any]) -> str:
     )
 
 
-def function(name: str, given: Any, returned: Any) -> dict[str, Any]:
-    """The attributes of an observed function of Langfuse."""
+def recorded(prefix: str, name: str, given: Any, returned: Any) -> dict[str, Any]:
+    """The attributes of a function of Langfuse or of a component of Haystack."""
     values = {"type": name, "input": json.dumps(given), "output": json.dumps(returned)}
-    return {f"langfuse.observation.{key}": each for key, each in values.items()}
+    return {f"{prefix}.{key}": each for key, each in values.items()}
 
 
-def component(name: str, given: Any, returned: Any) -> dict[str, Any]:
-    values = {"type": name, "input": json.dumps(given), "output": json.dumps(returned)}
-    return {f"haystack.component.{key}": each for key, each in values.items()}
-
-
+LANGFUSE, HAYSTACK = "langfuse.observation", "haystack.component"
 CALLED = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {"query": "battery"}}
 RETURNED = {"type": "tool_call_response", "id": "c1", "name": "search", "result": [FIRST]}
 REPR = "<NodeWithScore(node=TextNode(id_=a), score=0.9)>"
@@ -385,7 +381,8 @@ CASES = {
             ),
             (
                 0,
-                component(
+                recorded(
+                    HAYSTACK,
                     "InMemoryBM25Retriever",
                     {"query": Q, "top_k": None},
                     {"documents": [{"id": "a", "content": FIRST}, {"id": "b", "content": SECOND}]},
@@ -393,7 +390,8 @@ CASES = {
             ),
             (
                 0,
-                component(
+                recorded(
+                    HAYSTACK,
                     "ChatPromptBuilder",
                     {"question": Q},
                     {"prompt": [{"role": "user", "content": PROMPT}]},
@@ -401,7 +399,8 @@ CASES = {
             ),
             (
                 0,
-                component(
+                recorded(
+                    HAYSTACK,
                     "OpenAIChatGenerator",
                     {"messages": [{"role": "user", "content": [{"text": PROMPT}]}]},
                     {"replies": [REPLY]},
@@ -440,7 +439,8 @@ CASES = {
         [
             (
                 None,
-                function(
+                recorded(
+                    LANGFUSE,
                     "span",
                     {"args": ["u-7", Q], "kwargs": {}},
                     {"answer": A, "contexts": [FIRST, SECOND]},
@@ -453,13 +453,14 @@ CASES = {
         [
             (
                 None,
-                function(
+                recorded(
+                    LANGFUSE,
                     "span",
                     {"args": [Q], "kwargs": {}},
                     {"answer": A, "contexts": [f"{FIRST} {SECOND}"]},
                 ),
             ),
-            (0, function("retriever", Q, [{"id": "a", "text": FIRST}])),
+            (0, recorded(LANGFUSE, "retriever", Q, [{"id": "a", "text": FIRST}])),
         ],
         passages=(FIRST,),
         ids=["a"],
@@ -468,8 +469,11 @@ CASES = {
         [
             (
                 None,
-                function(
-                    "span", [{"role": "user", "content": Q}], {"role": "assistant", "content": A}
+                recorded(
+                    LANGFUSE,
+                    "span",
+                    [{"role": "user", "content": Q}],
+                    {"role": "assistant", "content": A},
                 )
                 | {"langfuse.observation.model.name": "m", "gen_ai.conversation.id": "s"},
             ),
