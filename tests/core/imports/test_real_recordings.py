@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judgeboard.domain import Label, Rejected
+from judgeboard.domain import Rejected
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
 from judgeboard.store.opening import open_store
@@ -65,16 +65,6 @@ def test_ragtruth_responses(shared):
     assert all(
         len(response.passages) == 1 and response.passages[0].startswith("{") for response in records
     )
-
-
-def test_ragtruth_grades_and_verdicts(shared):
-    grades = list(read_records(shared / "data" / "ragtruth.human.jsonl.gz", kind="grades"))
-    assert len(grades) == 2912
-    assert sum(graded.grade.label is Label.HALLUCINATED for graded in grades) == 1179
-    verdicts = list(read_records(shared / "data" / "ragtruth.judgements.jsonl.gz", kind="verdicts"))
-    assert len(verdicts) == 9408
-    assert len({verdict.judge for verdict in verdicts}) == 7
-    assert sum(verdict.verdict.groundedness is None for verdict in verdicts) == 9408 - 5376
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.people.roster import change_settings
-from judgeboard.stats.monitor import Window, detect, rate_error
 from judgeboard.store.engine import Store
 from recordings import records
 
@@ -86,13 +85,6 @@ def test_each_week_has_the_published_share(
     assert [[stratum.labelled for stratum in point.strata] for point in panel.points] == [
         row["n"] for row in rows
     ]
-    apart = [Window(point.strata) for point in panel.points]
-    published = detect(
-        [(each.rate.value or 0.0, rate_error(each.strata)) for each in apart], "rose"
-    )
-    assert [state.evidence for state in published] == pytest.approx(
-        expected["M"], abs=1e-3, rel=1e-3
-    )
     # Each evidence group has about three answers or more here, so two labels of a group tell less
     # than two others.
     assert panel.points[-1].rose == pytest.approx(evidence, abs=5e-3)
