@@ -19,6 +19,7 @@ import pytest
 import yaml
 from sqlalchemy import make_url
 
+from forked_commands import shell_function
 from served import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -63,7 +64,8 @@ def sections() -> dict[str, str]:
 class Machine:
     """A folder that stands for the system, with commands that stand for those that need its rights."""
 
-    def __init__(self, folder: Path, postgres: str) -> None:
+    def __init__(self, folder: Path, postgres: str, judgeboard: str) -> None:
+        """Make it; ``judgeboard`` is a function of a shell for commands that end."""
         self.folder, self.bin = folder, folder / "bin"
         self.port, self.http, self.https = free_port(), free_port(), free_port()
         self.sockets = make_url(postgres).query["host"]
@@ -81,9 +83,13 @@ class Machine:
         for name in ("var/lib/judgeboard", "srv", "run", "bin"):
             (folder / name).mkdir(parents=True)
         self._copy_deploy()
-        (folder / "opt/judgeboard/bin/judgeboard").symlink_to(
-            Path(sys.executable).with_name("judgeboard")
+        installed, program = (
+            folder / "opt/judgeboard/bin/judgeboard",
+            Path(sys.executable).with_name("judgeboard"),
         )
+        services = f'case "$1" in serve|worker) exec {program} "$@";; esac'
+        installed.write_text(f'#!/bin/sh\n{services}\n{judgeboard}judgeboard "$@"\n')
+        installed.chmod(0o755)
         self._write_commands()
         self._make_certificate()
 
@@ -233,12 +239,13 @@ def machine(tmp_path: Path, postgres_server: Any) -> Iterator[Machine]:
         pytest.skip(
             "the page for operators needs nginx and curl (apt-get install nginx-light curl)"
         )
-    made = Machine(tmp_path, str(postgres_server.url))
-    yield made
-    made.stop()
-    for role in ("judgeboard", "judgeboard_before", "judgeboard_empty"):
-        made.run(f"dropdb --if-exists --force {role}")
-    made.run("dropuser --if-exists judgeboard")
+    with shell_function() as judgeboard:
+        made = Machine(tmp_path, str(postgres_server.url), judgeboard)
+        yield made
+        made.stop()
+        for role in ("judgeboard", "judgeboard_before", "judgeboard_empty"):
+            made.run(f"dropdb --if-exists --force {role}")
+        made.run("dropuser --if-exists judgeboard")
 
 
 @pytest.mark.postgres
