@@ -248,4 +248,4 @@ CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
         ),
     }
 )
-"""The conditions. A new condition is a function, a member of `AlertCondition` and a line here."""
+"""The conditions. A new condition is a function, a member of `AlertCondition`, a revision and a line here."""
