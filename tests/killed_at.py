@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-from judgeboard.store import copying
+from judgeboard.store import copying, retention, traces
+from judgeboard.store.clock import utc_now
 from judgeboard.store.copying import copy_database
 from judgeboard.store.engine import Store, connect, database_url
 from judgeboard.store.opening import open_store
@@ -81,3 +82,10 @@ def copy_in_small_batches(source: str, target: str) -> None:
 
 def open_and_close(path: str) -> None:
     open_store(path).close()
+
+
+def expire_in_small_batches(database: str) -> None:
+    retention.AT_ONCE = traces.AT_ONCE = 2
+    os.environ["JUDGEBOARD_KEEP_TEXTS"] = "90 days"
+    with closing(open_store(database)) as store:
+        retention.forget_expired(store, utc_now())

@@ -325,9 +325,9 @@ def db_forget(
     from judgeboard.store.filters import describe
     from judgeboard.store.forgetting import (
         count_to_forget,
+        forget_all_unused,
         forget_matching,
         forget_response,
-        forget_unused,
     )
 
     chosen = where != RowFilter()
@@ -350,19 +350,19 @@ def db_forget(
     if not yes:
         click.confirm(f"Delete {what} in {store.shown_url}? This cannot be undone", abort=True)
     by = options.actor()
-    with store.writing() as connection:
-        if unused:
-            before = None if older_than is None else utc_now() - timedelta(days=older_than)
-            outcome = counted(
-                forget_unused(connection, source=source, before=before, actor=by), "trace"
-            )
-        elif chosen:
+    if unused:
+        before = None if older_than is None else utc_now() - timedelta(days=older_than)
+        traces = sum(forget_all_unused(store, source=source, before=before, actor=by))
+        outcome = counted(traces, "trace")
+    elif chosen:
+        with store.writing() as connection:
             forgotten = forget_matching(connection, where, actor=by)
-            outcome = counted(forgotten.answers, "answer")
-            outcome += f" and {forgotten.derived:,} derived from them" if forgotten.derived else ""
-        elif response is not None:
+        outcome = counted(forgotten.answers, "answer")
+        outcome += f" and {forgotten.derived:,} derived from them" if forgotten.derived else ""
+    elif response is not None:
+        with store.writing() as connection:
             ids = forget_response(connection, response, source=source, actor=by)
-            outcome = response + (f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else "")
+        outcome = response + (f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else "")
     click.echo(f"forgotten: {outcome}")
     _empty_log(store)
 
@@ -414,7 +414,9 @@ def db_expire(source: str | None, *, dry_run: bool, yes: bool) -> None:
     if not yes:
         click.confirm(f"Delete these texts in {store.shown_url}? This cannot be undone", abort=True)
     forgotten = forget_expired(store, now, actor=options.actor(), source=source)
-    click.echo(f"forgotten: {counted(sum(each.answers for each in forgotten), 'answer')}")
+    answers = counted(sum(each.answers for each in forgotten), "answer")
+    unused = counted(sum(each.traces for each in forgotten), "trace")
+    click.echo(f"forgotten: {answers}, {unused} without an answer")
     _empty_log(store)
 
 

@@ -427,8 +427,10 @@ def open_store(*, create: bool = False) -> "Store":
     from judgeboard.store.outages import WAIT_SECONDS, Patience
 
     url = database_url(chosen_database())
-    folder = Path(url.database or "").parent
-    is_new = create and url.get_backend_name() == "sqlite" and not folder.exists()
+    file = Path(url.database or "")
+    folder = file.parent
+    is_new = create and url.get_backend_name() == "sqlite" and not file.exists()
+    is_first = is_new and not folder.exists()
     patience = None
     if url.get_backend_name() == "postgresql":
         from psycopg import conninfo, pq
@@ -444,9 +446,12 @@ def open_store(*, create: bool = False) -> "Store":
         else:
             patience.end_wait(time.monotonic())
     store = replace(open_store(chosen_database(), create=create), patience=patience)
-    if is_new:
+    if is_first:
         echo(f"created the folder {folder}", err=True)
-    click.get_current_context().call_on_close(store.close)
+    context = click.get_current_context()
+    if is_new:
+        context.call_on_close(partial(_remove_if_refused, file))
+    context.call_on_close(store.close)
     end_loading()
     return store
 

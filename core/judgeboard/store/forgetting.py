@@ -21,13 +21,14 @@ from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.clock import utc_now
 from judgeboard.store.columns import columns_that
+from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, conditions_of, describe
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import UNFINISHED, close_flags, flags_of, set_item_state
 from judgeboard.store.responses import responses_named
-from judgeboard.store.statements import count_rows, rows_of
+from judgeboard.store.statements import AT_ONCE, count_rows, rows_of
 from judgeboard.store.tables import (
     BEGINNINGS,
     DRAFT,
@@ -190,7 +191,7 @@ def forget_unused(
     before: datetime | None = None,
     actor: str,
 ) -> int:
-    """Delete the spans of traces without an answer: one trace, or all of a source and before a time; return how many.
+    """Delete the spans of the traces of `forget_unused_traces`, and return the number of traces.
 
     Spans of these traces that come later are not stored.
     """
@@ -206,6 +207,20 @@ def forget_unused(
         chosen = {name: value for name, value in details.items() if value is not None}
         record_event(connection, "forget_traces", actor, details=chosen)
     return traces
+
+
+def forget_all_unused(
+    store: Store, *, source: str | None = None, before: datetime | None = None, actor: str
+) -> Iterator[int]:
+    """Delete the spans of all traces without an answer, of a source and before a time; yield how many, by transaction.
+
+    Transactions are small, so that others can write between two of them.
+    """
+    traces = AT_ONCE
+    while traces:
+        with store.writing() as connection:
+            traces = forget_unused(connection, source=source, before=before, actor=actor)
+        yield traces
 
 
 def _overwrite_deleted(connection: Connection) -> None:

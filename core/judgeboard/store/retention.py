@@ -13,7 +13,7 @@ from judgeboard.domain import QueueState, ResponseKind
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.forgetting import forget_answers, forget_unused, with_derived
+from judgeboard.store.forgetting import forget_all_unused, forget_answers, with_derived
 from judgeboard.store.queue_items import UNFINISHED
 from judgeboard.store.tables import (
     COMMENT,
@@ -93,12 +93,14 @@ def forget_expired(
             result.kept.update(kept.values())
             if closing is not None and closing.is_set():
                 return results
-        with store.reading() if dry_run else store.writing() as connection:
-            result.traces = (
-                count_unused_traces(connection, source=name, before=before)
-                if dry_run
-                else forget_unused(connection, source=name, before=before, actor=actor)
-            )
+        if dry_run:
+            with store.reading() as connection:
+                result.traces = count_unused_traces(connection, source=name, before=before)
+            continue
+        for traces in forget_all_unused(store, source=name, before=before, actor=actor):
+            result.traces += traces
+            if closing is not None and closing.is_set():
+                return results
     if not dry_run:
         with store.writing() as connection:
             sources = {each.source: [each.answers, each.derived, each.traces] for each in results}

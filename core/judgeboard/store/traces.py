@@ -31,6 +31,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.responses import Named, completed_row, judge_inputs
 from judgeboard.store.statements import (
+    AT_ONCE,
     any_row,
     batches,
     columns_of,
@@ -352,10 +353,13 @@ def forget_unused_traces(
     """Delete the spans of traces without an answer, and return the number of traces.
 
     These are the trace with this ``trace_id``, also if it still waits, or all that have their last
-    span ``before`` a time (default: any time). Spans of these traces that come later are not
-    stored.
+    span ``before`` a time (default: any time), at most `AT_ONCE`. Spans of these traces that come
+    later are not stored.
     """
-    return _forget(connection, *_unused(trace_id, source, before))
+    unused = _unused(trace_id, source, before)
+    # The conditions stand twice: a trace may become an answer before it is locked.
+    first = select(TRACE.c.id).where(*unused).limit(AT_ONCE)
+    return _forget(connection, *unused, TRACE.c.id.in_(first))
 
 
 def count_unused_traces(connection: Connection, *, source: str, before: datetime) -> int:

@@ -19,7 +19,6 @@ from judgeboard.reports.stats import measure_log
 from judgeboard.reviews.changes import comment
 from judgeboard.reviews.queues import close_queue, create_queue
 from judgeboard.runs.retention import RETENTION
-from judgeboard.store import retention
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.items import load_item
@@ -33,6 +32,7 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judgeboard.store.traces import NONE
 from judging_log import address
+from killed_at import expire_in_small_batches, kill_at
 
 STORED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 LATER = STORED + timedelta(days=91)
@@ -49,6 +49,16 @@ def stored(log: GradedLog, *names: str, source: str = "shop", **fields: Any) -> 
     ]
     with log.store.writing() as connection:
         return store_responses(connection, responses, now=STORED).new
+
+
+def store_unused_trace(log: GradedLog, name: str, at: datetime, *, source: str) -> None:
+    """Store a trace without an answer, with one span of the same name."""
+    with log.store.writing() as connection:
+        row = {"external_id": name, "owner": "", "source": source, "state": NONE, "spans": 1}
+        row |= {"first_at": at, "last_at": at, "root_ended": True}
+        trace_id = connection.scalar(insert(TRACE).returning(TRACE.c.id), row)
+        span = {"trace_id": trace_id, "external_id": name, "kind": "span", "body": b"text"}
+        connection.execute(insert(SPAN), span)
 
 
 def with_texts(log: GradedLog) -> set[str]:
@@ -195,27 +205,25 @@ def test_a_forgotten_answer_does_not_come_back_by_the_same_import(
     assert (again.new, again.unchanged, with_texts(log)) == (0, 1, set())
 
 
-def test_a_killed_process_continues_where_it_stopped(
-    log: GradedLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retention, "AT_ONCE", 2)
+def test_a_killed_process_continues_where_it_stopped(log: GradedLog) -> None:
     stored(log, *"abcde")
-    original, calls = retention.forget_answers, iter(range(9))
-
-    def dies(*arguments: Any) -> Any:
-        if next(calls) == 1:
-            raise KeyboardInterrupt
-        return original(*arguments)
-
-    monkeypatch.setattr(retention, "forget_answers", dies)
-    with pytest.raises(KeyboardInterrupt):
-        forget_expired(log.store, LATER)
-    assert with_texts(log) == set("cde")
+    for number in range(50):
+        store_unused_trace(log, f"trace {number}", STORED, source="shop")
+    place, counts, moment = address(log.store), set(), 0
+    while kill_at(moment := moment + 15, expire_in_small_batches, place):
+        left = with_texts(log)
+        with log.store.reading() as connection:
+            events = latest_events(connection, EventFilter(kind="forget"), limit=9)
+            spans = connection.scalars(select(SPAN.c.external_id)).all()
+            assert not latest_events(connection, EventFilter(kind=ENDED), limit=1)
+        assert len(events) == 5 - len(left)  # each answer as a whole, or not at all
+        counts.add((len(left), len(spans)))
+    assert any(0 < answers < 5 for answers, _ in counts)
+    assert any(0 < spans < 50 for _, spans in counts)
+    assert with_texts(log) == set()
     with log.store.reading() as connection:
-        assert not latest_events(connection, EventFilter(kind=ENDED), limit=1)
-        assert len(latest_events(connection, EventFilter(kind="forget"), limit=9)) == 2
-    [result] = forget_expired(log.store, LATER)
-    assert (result.answers, with_texts(log)) == (3, set())
+        assert not connection.scalars(select(SPAN.c.id)).all()
+        assert len(latest_events(connection, EventFilter(kind=ENDED), limit=9)) == 1
 
 
 @pytest.fixture
@@ -262,13 +270,8 @@ def test_the_night_is_due_although_a_person_has_chosen_one_source(
 
 def test_traces_without_an_answer_go_also_of_a_source_without_answers(log: GradedLog) -> None:
     stored(log, "a")
-    with log.store.writing() as connection:
-        for source, at in (("traces", STORED), ("new", LATER)):
-            row = {"external_id": source, "owner": "", "source": source, "state": NONE, "spans": 1}
-            row |= {"first_at": at, "last_at": at, "root_ended": True}
-            trace_id = connection.scalar(insert(TRACE).returning(TRACE.c.id), row)
-            span = {"trace_id": trace_id, "external_id": source, "kind": "span", "body": b"text"}
-            connection.execute(insert(SPAN), span)
+    store_unused_trace(log, "traces", STORED, source="traces")
+    store_unused_trace(log, "new", LATER, source="new")
     for dry_run in (True, False):
         results = forget_expired(log.store, LATER, dry_run=dry_run)
         counts = {each.source: (each.answers, each.traces) for each in results}
