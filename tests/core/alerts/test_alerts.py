@@ -4,7 +4,6 @@ import logging
 import re
 import shlex
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ from sqlalchemy import insert, select
 from alert_checks import check
 from engines import on_sqlite
 from graded_log import GradedLog, read
-from hook_server import Hook, hook_server
+from hook_server import Hook
 from judgeboard.alerts import events
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.delivery import send
@@ -54,14 +53,6 @@ from judging_log import address, until
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 TO_HOOK = ("webhook:env:HOOK_URL",)
-
-
-@pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hook]:
-    with hook_server() as served:
-        monkeypatch.setenv("HOOK_URL", served.url)
-        monkeypatch.setenv("JUDGEBOARD_ALERT_NETWORKS", "127.0.0.0/8")
-        yield served
 
 
 def add(

@@ -1,7 +1,6 @@
 """Alerts on a level on both engines: a mean or a share over the newest answers, above or below a threshold."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from alert_checks import check
 from engines import on_sqlite
 from graded_log import GradedLog, read
-from hook_server import Hook, hook_server
+from hook_server import Hook
 from judgeboard.alerts import levels
 from judgeboard.alerts.levels import level_figures, levels_now
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule, checked_rule, limits_words
@@ -31,14 +30,6 @@ NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 TODAY = utc_day(NOW)
 MINUTE = timedelta(minutes=1)
 SLICES = "only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE"
-
-
-@pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hook]:
-    with hook_server() as served:
-        monkeypatch.setenv("HOOK_URL", served.url)
-        monkeypatch.setenv("JUDGEBOARD_ALERT_NETWORKS", "127.0.0.0/8")
-        yield served
 
 
 def level(**fields: object) -> WrittenRule:
