@@ -4,7 +4,7 @@ from judgeboard.domain import Action
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.review.people import people
 from judgeboard_dashboard.session import page
-from judgeboard_dashboard.widgets.administration import accounts
+from judgeboard_dashboard.widgets.accounts import accounts
 from judgeboard_dashboard.widgets.filters import switch
 from judgeboard_dashboard.widgets.navigation import follow
 

@@ -9,7 +9,6 @@ from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, button, read, saving, stacking_columns, store
-from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.navigation import item
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import (
@@ -18,6 +17,7 @@ from judgeboard_dashboard.widgets.texts import (
     count,
     heading,
     sentence,
+    show_difference,
     when,
 )
 
@@ -50,7 +50,7 @@ def alignment_section(version: StoredVersion) -> None:
     left, right = stacking_columns("alignment", [1, 1])
     with left:
         heading("Prompt")
-        show_prompt_difference(page.before, page.after)
+        show_difference(page.before, page.after)
         if page.accepted is not None:
             caption(
                 f"Accepted as {page.accepted}. To judge with it, open Judge answers under Runs & alerts."

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
+from difflib import unified_diff
 
 import streamlit as st
 
@@ -205,3 +206,12 @@ def numbers(text: str, element: str = "b") -> Html:
 def command_block(command: str) -> None:
     """Show a command; of several, each has a line of its own."""
     st.code(with_database(command).replace(" && ", "\n"), language=None, wrap_lines=True)
+
+
+def show_difference(old: str | None, new: str | None) -> None:
+    """Show the lines in which two prompts differ, each with two equal lines before and after."""
+    lines = list(unified_diff((old or "").splitlines(), (new or "").splitlines(), n=2, lineterm=""))
+    if lines:
+        st.code("\n".join(lines[2:]), language="diff", wrap_lines=True)
+    else:
+        caption("Both prompts are equal." if old or new else "Neither has a prompt.")
