@@ -1,7 +1,6 @@
 """Sign-in with a name and a password: its pages, which need no JavaScript, and the sessions of browsers."""
 
 import asyncio
-import ipaddress
 import os
 import threading
 import time
@@ -22,6 +21,7 @@ from starlette.types import Scope
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from judgeboard.accounts.accounts import (
+    EXPIRED,
     KNOWN_DAYS,
     LINK_PATH,
     SHORTEST_PASSWORD,
@@ -42,9 +42,9 @@ from judgeboard.receiving.keys import from_own_page
 from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.api_keys import token_hash
 from judgeboard_dashboard.evidence import Html, tag
-from judgeboard_dashboard.proxies import client_address, is_address
+from judgeboard_dashboard.proxies import client_network
 from judgeboard_dashboard.return_page import FIRST_PAGE, PARAMETER, checked_page
-from judgeboard_dashboard.session import store
+from judgeboard_dashboard.session import read_all, store
 from judgeboard_dashboard.sign_in import SignInEnded, own_cookie
 from judgeboard_dashboard.theme import colour_variables
 
@@ -56,7 +56,6 @@ BODY_SECONDS = 10  # in which a form must come
 MOST_WAITING = 20  # requests that wait for the check of a password, which takes 64 MiB
 WRONG = "The name or the password is wrong."
 TOO_MANY = "Too many attempts. Wait a minute, then try again."
-EXPIRED = "This link was used or has expired. Ask an admin for a new one."
 SHORT = f"At least {SHORTEST_PASSWORD} characters. Several words make a good password."
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -112,8 +111,7 @@ class PasswordEntry:
 
     def check(self) -> str:
         """Return the name of the person. Raises SignInEnded."""
-        with store().reading() as connection:
-            person = person_of_session(connection, self.facts["session"])
+        person = read_all(person_of_session, self.facts["session"])
         if person is None:
             raise SignInEnded("Your sign-in has ended. Sign in again.")
         return person.name
@@ -123,22 +121,6 @@ class PasswordEntry:
         end_session(store(), self.facts["session"])
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The tries of one key."""
-
-    tries: Tries
-    key: Hashable
-
-    def take(self) -> bool:
-        """Take a try; return False if there is none."""
-        return self.tries.take(self.key)
-
-    def give_back(self) -> None:
-        """Give the try back."""
-        self.tries.give_back(self.key)
-
-
 class Passwords:
     """People sign in with a password as soon as somebody was invited. Tries are limited in each process."""
 
@@ -146,7 +128,7 @@ class Passwords:
     form = FORM
 
     def __init__(self) -> None:
-        self._is_on: dict[str, bool] = {}
+        self._in_use: set[str] = set()  # databases in which somebody has an account
         self._looked_at: dict[str, float] = {}
         self._by_address = Tries(10, 60)
         self._by_account = Tries(20, 30)
@@ -157,25 +139,25 @@ class Passwords:
 
     def is_on(self) -> bool:
         """Return whether anybody has an account or an invitation. Once on, it stays on until the server ends."""
-        database = os.environ.get(variable_of("db"), "")
-        known = self._is_on.get(database, False)
-        if known or time.monotonic() - self._looked_at.get(database, -LOOK_SECONDS) < LOOK_SECONDS:
-            return known
-        with suppress(JudgeboardError), store().reading() as connection:  # else the pages say so
-            known = self._is_on[database] = any_account(connection)
-            self._looked_at[database] = time.monotonic()
-        return known
+        database, now = os.environ.get(variable_of("db"), ""), time.monotonic()
+        is_due = now - self._looked_at.get(database, -LOOK_SECONDS) >= LOOK_SECONDS
+        if database not in self._in_use and is_due:
+            with suppress(JudgeboardError):  # the pages show the error
+                if read_all(any_account):
+                    self._in_use.add(database)
+                self._looked_at[database] = now
+        return database in self._in_use
 
-    def told(self, scope: Scope) -> str | None:
+    def credential(self, scope: Scope) -> str | None:
         """Return the hash of the token in the cookie of a request."""
         headers = Headers(scope=scope)
         cookies = cookie_parser("; ".join(headers.getlist("cookie")))
         token = cookies.get(own_cookie(COOKIE, headers.get("host", "")))
         return token_hash(token) if token else None
 
-    def entry(self, told: str) -> PasswordEntry:
+    def entry(self, credential: str) -> PasswordEntry:
         """Return the session with this hash of its token."""
-        return PasswordEntry({"session": told})
+        return PasswordEntry({"session": credential})
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages."""
@@ -189,55 +171,54 @@ class Passwords:
             return _reply(_sign_in_form())
         fields = await _fields_of(request)
         name = fields.get("name", "")
-        account = await run_in_threadpool(_account_named, name)
+        account = await run_in_threadpool(read_all, account_of, name)
         limits = await run_in_threadpool(self._limits, request, name, account)
         # Whoever has no tries left is refused before the slow check of the password.
-        if self._waiting >= MOST_WAITING or not all(limit.take() for limit in limits):
+        if self._waiting >= MOST_WAITING or not all(map(Tries.take, limits, limits.values())):
             return _reply(_sign_in_form(name, TOO_MANY), HTTPStatus.TOO_MANY_REQUESTS)
         async with self._turn():
             right = await run_in_threadpool(is_password, account, fields.get("password", ""))
         if account is None or not right:
             return _reply(_sign_in_form(name, WRONG), HTTPStatus.FORBIDDEN)
-        for limit in limits:
-            limit.give_back()
+        for tries, key in limits.items():
+            tries.give_back(key)
         page = checked_page(request.query_params.get(PARAMETER, ""))
         return await run_in_threadpool(self._begin, request, account, f"..{page}")
 
-    def _limits(self, request: Request, name: str, account: Account | None) -> list[Limit]:
-        """Return the limits of who tries to sign in under a name."""
-        known_as = self.told(request.scope)
-        if account is not None and known_as is not None:
-            with store().reading() as connection:
-                is_known = is_known_browser(connection, account, known_as)
-            # Such a browser has tries of its own, which strangers cannot use up.
-            if is_known:
-                return [Limit(self._by_browser, known_as)]
-        by_address = Limit(self._by_address, _network_of(client_address(request.scope)))
+    def _limits(
+        self, request: Request, name: str, account: Account | None
+    ) -> dict[Tries, Hashable]:
+        """Return the limits for who tries to sign in under a name, each with the key of this person or browser."""
+        session = self.credential(request.scope)
+        # A known browser has tries of its own, which strangers cannot use up.
+        if account is not None and session and read_all(is_known_browser, account, session):
+            return {self._by_browser: session}
+        network = client_network(request.scope)
         if account is None:  # in a record of its own, so that made-up names displace no account
             short = name.strip().casefold()[:LONGEST_ADDRESS]
-            return [by_address, Limit(self._by_unknown_name, short)]
-        return [by_address, Limit(self._by_account, account.reviewer_id)]
+            return {self._by_address: network, self._by_unknown_name: short}
+        return {self._by_address: network, self._by_account: account.reviewer_id}
 
     async def _use_link(self, request: Request) -> Response:
         """Let a person set a password. To open the page does not use the link up: programs open links, too."""
         token = request.path_params["token"]
-        name = await run_in_threadpool(_name_of_link, token)
-        if name is None:
-            return _reply(_page(tag("p", EXPIRED, role="alert")), HTTPStatus.NOT_FOUND)
+        person = await run_in_threadpool(read_all, person_of_link, token)
+        expired = _page(tag("p", EXPIRED, role="alert"))
+        if person is None:
+            return _reply(expired, HTTPStatus.NOT_FOUND)
         if request.method != "POST":
-            return _reply(_password_form(name))
+            return _reply(_password_form(person.name))
         fields = await _fields_of(request)
         password = fields.get("password", "")
-        if password != fields.get("again"):
-            form = _password_form(name, "The two passwords differ.")
-            return _reply(form, HTTPStatus.BAD_REQUEST)
         try:
+            if password != fields.get("again"):
+                raise BadInput("The two passwords differ.")
             async with self._turn():
                 account = await run_in_threadpool(set_password, store(), token, password)
         except BadInput as error:
-            return _reply(_password_form(name, str(error)), HTTPStatus.BAD_REQUEST)
+            return _reply(_password_form(person.name, str(error)), HTTPStatus.BAD_REQUEST)
         except NotFound:
-            return _reply(_page(tag("p", EXPIRED, role="alert")), HTTPStatus.NOT_FOUND)
+            return _reply(expired, HTTPStatus.NOT_FOUND)
         return await run_in_threadpool(self._begin, request, account, f"../..{FIRST_PAGE}")
 
     @asynccontextmanager
@@ -252,7 +233,7 @@ class Passwords:
 
     def _begin(self, request: Request, account: Account, address: str) -> Response:
         """Begin a session, always with a new token, and send the browser to a relative address."""
-        token = begin_session(store(), account, instead_of=self.told(request.scope))
+        token = begin_session(store(), account, instead_of=self.credential(request.scope))
         if token is None:
             return _reply(_sign_in_form("", WRONG), HTTPStatus.FORBIDDEN)
         host, proto = (request.headers.get(name, "") for name in ("host", "x-forwarded-proto"))
@@ -288,24 +269,6 @@ async def _fields_of(request: Request) -> dict[str, str]:
     except (TimeoutError, ClientDisconnect, ValueError):
         raise HTTPException(HTTPStatus.BAD_REQUEST) from None
     return {name: values[0] for name, values in fields.items()}
-
-
-def _network_of(address: str) -> str:
-    """Return what counts as one address: of IPv6, everybody has at least 2^64."""
-    if ":" not in address or not is_address(address):
-        return address
-    return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False))
-
-
-def _account_named(name: str) -> Account | None:
-    with store().reading() as connection:
-        return account_of(connection, name)
-
-
-def _name_of_link(token: str) -> str | None:
-    with store().reading() as connection:
-        person = person_of_link(connection, token)
-    return None if person is None else person.name
 
 
 def _sign_in_form(name: str = "", problem: str | None = None) -> Html:

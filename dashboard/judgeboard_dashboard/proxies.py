@@ -3,7 +3,6 @@
 import ipaddress
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -26,14 +25,10 @@ class TrustedProxies(NamedTuple):
     header: str | None
     networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
-    def have(self, address: str) -> bool:
-        """Return whether an address is that of a proxy."""
-        try:
-            ip = ipaddress.ip_address(address)
-        except ValueError:
-            return False
-        ip = getattr(ip, "ipv4_mapped", None) or ip
-        return any(ip in network for network in self.networks)
+    def have(self, machine: str) -> bool:
+        """Return whether a machine with this address is a proxy."""
+        address = _address(machine)
+        return address is not None and any(address in network for network in self.networks)
 
 
 @cache
@@ -47,22 +42,30 @@ def trusted_proxies() -> TrustedProxies:
     )
 
 
-def client_address(scope: Scope) -> str:
-    """Return the address from which a request comes: the last one that is no proxy, as the proxies tell it."""
-    proxies, address = trusted_proxies(), _peer(scope)
+def client_network(scope: Scope) -> str:
+    """Return from where a request comes: the last address that is no proxy, as the proxies tell it.
+
+    With IPv6, it is the network of the address, because everybody has at least 2^64 addresses.
+    """
+    proxies, client = trusted_proxies(), _peer(scope)
     hops = ",".join(Headers(scope=scope).getlist(_FORWARDED)).split(",")
     for hop in map(str.strip, reversed(hops)):
-        if not proxies.have(address) or not is_address(hop):
+        if not proxies.have(client) or _address(hop) is None:
             break
-        address = hop
-    return address
+        client = hop
+    address = _address(client)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((int(address), 64), strict=False))
+    return client if address is None else str(address)
 
 
-def is_address(text: str) -> bool:
-    """Return whether a text is an address of a machine."""
-    with suppress(ValueError):
-        return bool(ipaddress.ip_address(text))
-    return False
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address of a machine, None for any other text. An IPv4 address within an IPv6 address is IPv4."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _peer(scope: Scope) -> str:
@@ -99,7 +102,7 @@ class ProxyWay:
         """Return no routes: the proxy has the pages."""
         return []
 
-    def told(self, scope: Scope) -> str | None:
+    def credential(self, scope: Scope) -> str | None:
         """Return the person whom a request names, None if it does not come from a proxy or names several."""
         proxies = trusted_proxies()
         names = Headers(scope=scope).getlist(proxies.header) if proxies.header else []
@@ -113,9 +116,10 @@ class ProxyWay:
             return None
         return names[0].strip() or None
 
-    def entry(self, told: str) -> ProxyEntry:
+    def entry(self, credential: str) -> ProxyEntry:
         """Return the sign-in of the person whom a proxy named in the bytes of UTF-8."""
-        return ProxyEntry({"name": told.encode("latin-1", "replace").decode(errors="replace")})
+        name = credential.encode("latin-1", "replace").decode(errors="replace")
+        return ProxyEntry({"name": name})
 
 
 @cache

@@ -93,9 +93,11 @@ class SignInHeaders(Wrapper):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with these headers."""
         if scope["type"] in {"http", "websocket"}:
-            told = {way.key.encode(): way.told(scope) for way in ways()}
-            headers = [(name, value) for name, value in scope["headers"] if name not in told]
-            headers += [(name, value.encode("latin-1")) for name, value in told.items() if value]
+            credentials = {way.key.encode(): way.credential(scope) for way in ways()}
+            headers = [each for each in scope["headers"] if each[0] not in credentials]
+            for name, credential in credentials.items():
+                if credential:
+                    headers.append((name, credential.encode("latin-1")))
             scope = {**scope, "headers": headers}
         await self.app(scope, receive, send)
 

@@ -164,6 +164,16 @@ def read(
         return function(connection, *given, **options)
 
 
+def read_all(
+    function: Callable[Concatenate[Reads, Asked], Figures],
+    *given: Asked.args,
+    **options: Asked.kwargs,
+) -> Figures:
+    """Return what a function reads of all rows. It serves sign-in: what a person sees is read by `read`."""
+    with store().reading() as connection:
+        return function(connection, *given, **options)
+
+
 def kept_until_new_rows(
     mark: Callable[..., tuple[int, ...]], load: Callable[..., Figures], key: tuple[Hashable, ...]
 ) -> Figures:
@@ -188,15 +198,14 @@ def _kept(key: tuple[Hashable, ...], _load: Callable[..., Any], _connection: Rea
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
     """Return a function that reads as the current person. Downloads need it because they run outside sessions."""
     now = seen()
-    shown = entries()
+    sign_ins = entries()
 
     def made() -> bytes:
         if sign_in().asked:
-            valid_sign_in(shown)
+            valid_sign_in(sign_ins)
         # Refuse the download if the person was removed in the meantime.
         if sign_in().asked and now.viewer is not None:
-            with now.store.reading() as connection:
-                viewer = reviewer_by_id(connection, now.viewer)
+            viewer = read_all(reviewer_by_id, now.viewer)
             if viewer is None or role_of(viewer) is Role.NONE:
                 raise NotAllowed("An admin has removed you.")
         before = _SEEN.set(now)

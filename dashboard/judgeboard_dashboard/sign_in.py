@@ -73,7 +73,7 @@ class Entry(Protocol):
 
 
 class WayIn(Protocol):
-    """A way to sign in beside the identity provider. What a request tells is kept for its session, under the key."""
+    """A way to sign in beside the identity provider. A session keeps the credential of its request, under the key."""
 
     @property
     def key(self) -> str:
@@ -89,11 +89,11 @@ class WayIn(Protocol):
     def routes(self) -> list[Route]:
         """Return the routes of its pages."""
 
-    def told(self, scope: Scope) -> str | None:
-        """Return what a request tells of a sign-in; None without any."""
+    def credential(self, scope: Scope) -> str | None:
+        """Return what a request has of a sign-in, None without any."""
 
-    def entry(self, told: str) -> Entry:
-        """Return the sign-in that a request told."""
+    def entry(self, credential: str) -> Entry:
+        """Return the sign-in of a credential."""
 
 
 @cache
@@ -180,10 +180,13 @@ def claims() -> Mapping[str, Any]:
 
 def entries() -> list[Entry]:
     """Return the sign-ins that this browser shows, also those that have ended."""
-    told = [(way, st.user.get(way.key)) for way in ways() if way.is_on()]
-    shown: list[Entry] = [way.entry(str(value)) for way, value in told if value]
+    sign_ins: list[Entry] = [
+        way.entry(str(credential))
+        for way in ways()
+        if way.is_on() and (credential := st.user.get(way.key))
+    ]
     person = claims()
-    return [*shown, ProviderEntry(person)] if person else shown
+    return [*sign_ins, ProviderEntry(person)] if person else sign_ins
 
 
 class SignedIn(NamedTuple):
@@ -193,10 +196,10 @@ class SignedIn(NamedTuple):
     facts: Mapping[str, Any]
 
 
-def valid_sign_in(shown: Sequence[Entry]) -> SignedIn:
+def valid_sign_in(sign_ins: Sequence[Entry]) -> SignedIn:
     """Return the first sign-in that goes on. Raises NotAllowed without any, and the error of the first otherwise."""
     refusal: NotAllowed | BadInput | None = None
-    for entry in shown:
+    for entry in sign_ins:
         try:
             return SignedIn(entry.check(), entry.facts)
         except (SignInEnded, BadInput) as error:
@@ -244,10 +247,10 @@ _ended = SignIns()
 
 def sign_out() -> None:
     """End the sign-ins of this browser, in all its tabs."""
-    shown = entries()
-    for entry in shown:
+    sign_ins = entries()
+    for entry in sign_ins:
         entry.end()
-    leave_for(next((entry.leads_to for entry in reversed(shown) if entry.leads_to), "/"))
+    leave_for(next((entry.leads_to for entry in reversed(sign_ins) if entry.leads_to), "/"))
 
 
 def leave_for(path: str) -> None:
@@ -257,15 +260,6 @@ def leave_for(path: str) -> None:
         message = ForwardMsg()
         message.auth_redirect.url = configured_sign_in().prefix + path
         context.enqueue(message)
-
-
-def check_sign_in(person: Mapping[str, Any]) -> None:
-    """Check that the sign-in with these claims goes on. Raises SignInEnded."""
-    expires_at = _expires_at(person)
-    if expires_at is not None and time.time() >= expires_at:
-        raise SignInEnded("Your sign-in has ended. Sign in again.")
-    if person in _ended:
-        raise SignInEnded("You signed out. Sign in again.")
 
 
 def _expires_at(person: Mapping[str, Any]) -> float | None:
@@ -287,7 +281,11 @@ class ProviderEntry:
         Raises BadInput if the provider sent no verified address, and SignInEnded after sign-out or
         when the provider's token has expired.
         """
-        check_sign_in(self.facts)
+        expires_at = _expires_at(self.facts)
+        if expires_at is not None and time.time() >= expires_at:
+            raise SignInEnded("Your sign-in has ended. Sign in again.")
+        if self.facts in _ended:
+            raise SignInEnded("You signed out. Sign in again.")
         address = self.facts.get("email")
         # Some providers send email_verified as a text.
         if not isinstance(address, str) or str(self.facts.get("email_verified")).lower() != "true":

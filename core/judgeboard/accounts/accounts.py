@@ -5,12 +5,11 @@ Functions import `argon2` when they check a password: commands load this module,
 
 import secrets
 import unicodedata
-from collections.abc import Sequence
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 
 from judgeboard.accounts.tables import ACCOUNT, ACCOUNT_SESSION, Account, AccountSession
 from judgeboard.domain import Action, Role
@@ -22,9 +21,9 @@ from judgeboard.store.api_keys import token_hash
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.reviewers import find_reviewer, reviewer_by_id
+from judgeboard.store.reviewers import find_reviewer
 from judgeboard.store.statements import any_row, first_row, insert_or_skip
-from judgeboard.store.tables import Reviewer
+from judgeboard.store.tables import REVIEWER, Reviewer
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -35,6 +34,7 @@ SESSION_DAYS = 14
 KNOWN_DAYS = 90  # after the end of its last session, a browser is not known any more
 SHORTEST_PASSWORD = 12  # characters
 LONGEST_PASSWORD = 1_000
+EXPIRED = "This link was used or has expired. Ask an admin for a new one."
 
 
 def invite(store: Store, name: str, role: Role | None, actor: Actor) -> str:
@@ -58,10 +58,10 @@ def invite(store: Store, name: str, role: Role | None, actor: Actor) -> str:
         )
     token = secrets.token_urlsafe(32)
     ends_at = utc_now() + timedelta(days=LINK_DAYS)
-    account = Account(reviewer_id=person.id, link_hash=token_hash(token), link_ends_at=ends_at)
+    link = {"link_hash": token_hash(token), "link_ends_at": ends_at}
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        connection.execute(insert_or_skip(connection, ACCOUNT, "reviewer_id"), account.new_values())
-        link = {"link_hash": account.link_hash, "link_ends_at": account.link_ends_at}
+        new = Account(reviewer_id=person.id).new_values()
+        connection.execute(insert_or_skip(connection, ACCOUNT, "reviewer_id"), new)
         of_person = ACCOUNT.c.reviewer_id == person.id
         connection.execute(update(ACCOUNT).where(of_person).values(link))
         record_event(connection, "invite_person", actor_name(actor), details={"person": person.id})
@@ -71,16 +71,20 @@ def invite(store: Store, name: str, role: Role | None, actor: Actor) -> str:
 
 def person_of_link(connection: Connection, token: str) -> Reviewer | None:
     """Return the person to whom a link belongs; None if it was used or replaced, has expired, or never was."""
-    account = first_row(connection, select(Account).where(*_open_link(token)))
-    return None if account is None else _person(connection, account.reviewer_id)
+    return _person(connection, ACCOUNT, _is_open(token))
 
 
-def _open_link(token: str) -> Sequence[ColumnElement[bool]]:
-    return ACCOUNT.c.link_hash == token_hash(token), ACCOUNT.c.link_ends_at > utc_now()
+def _is_open(token: str) -> ColumnElement[bool]:
+    """Return the condition of the account whose link has this token and can be used."""
+    return (ACCOUNT.c.link_hash == token_hash(token)) & (ACCOUNT.c.link_ends_at > utc_now())
 
 
-def _person(connection: Connection, reviewer_id: int) -> Reviewer | None:
-    person = reviewer_by_id(connection, reviewer_id)
+def _person(
+    connection: Connection, table: Table, condition: ColumnElement[bool]
+) -> Reviewer | None:
+    """Return the person of the account or session that meets a condition; None if the person was removed."""
+    of_person = table.c.reviewer_id == REVIEWER.c.id
+    person = first_row(connection, select(Reviewer).join(table, of_person).where(condition))
     return None if person is None or role_of(person) is Role.NONE else person
 
 
@@ -101,10 +105,10 @@ def set_password(store: Store, token: str, password: str) -> Account:
     with store.writing() as connection:
         person = person_of_link(connection, token)
         used = {"password_hash": password_hash, "link_hash": None, "link_ends_at": None}
-        statement = update(ACCOUNT).where(*_open_link(token)).values(used)
+        statement = update(ACCOUNT).where(_is_open(token)).values(used)
         # Of two requests at a time, the second changes no row.
         if person is None or not connection.execute(statement).rowcount:
-            raise NotFound("This link was used or has expired. Ask an admin for a new one.")
+            raise NotFound(EXPIRED)
         connection.execute(
             delete(ACCOUNT_SESSION).where(ACCOUNT_SESSION.c.reviewer_id == person.id)
         )
@@ -180,17 +184,18 @@ def begin_session(store: Store, account: Account, *, instead_of: str | None = No
 
 def end_session(store: Store, hashed: str) -> None:
     """End the session whose token has this hash, in all tabs and for all copies of the token."""
-    now = utc_now()
-    goes_on = (ACCOUNT_SESSION.c.token_hash == hashed) & (ACCOUNT_SESSION.c.ends_at > now)
+    ended = update(ACCOUNT_SESSION).where(_goes_on(hashed)).values(ends_at=utc_now())
     with store.writing() as connection:
-        connection.execute(update(ACCOUNT_SESSION).where(goes_on).values(ends_at=now))
+        connection.execute(ended)
 
 
 def person_of_session(connection: Connection, hashed: str) -> Reviewer | None:
     """Return the person of the session whose token has this hash; None if the session has ended."""
-    goes_on = (ACCOUNT_SESSION.c.token_hash == hashed) & (ACCOUNT_SESSION.c.ends_at > utc_now())
-    session = first_row(connection, select(AccountSession).where(goes_on))
-    return None if session is None else _person(connection, session.reviewer_id)
+    return _person(connection, ACCOUNT_SESSION, _goes_on(hashed))
+
+
+def _goes_on(hashed: str) -> ColumnElement[bool]:
+    return (ACCOUNT_SESSION.c.token_hash == hashed) & (ACCOUNT_SESSION.c.ends_at > utc_now())
 
 
 def is_known_browser(connection: Connection, account: Account, hashed: str) -> bool:

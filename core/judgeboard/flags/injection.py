@@ -147,20 +147,9 @@ _PATTERNS: Mapping[str, Sequence[str]] = {
     ),
 }
 # The search for orders in other languages is the slowest one, so a text in ASCII must have one of these.
-_FOREIGN = (
-    *(
-        "ignor",
-        "vergiss",
-        "missacht",
-        "gib ",
-        "bewerte",
-        "vergib",
-        "oubli",
-        "donne",
-        "attribu",
-        "note",
-    ),
-    *("olvid", "dimentic", "respuesta", "risposta", "resposta", "negeer", "vergeet", "zignoruj"),
+_FOREIGN = re.compile(
+    "ignor|vergiss|missacht|gib |bewerte|vergib|oubli|donne|attribu|note|olvid|dimentic|respuesta|risposta|resposta|"
+    "negeer|vergeet|zignoruj"
 )
 
 
@@ -183,9 +172,7 @@ def marks_in(text: str) -> tuple[str, ...]:
     marks += [
         name
         for name, mark in _marks().items()
-        if name != "foreign order"
-        or not text.isascii()
-        or any(map(texts[0].__contains__, _FOREIGN))
+        if name != "foreign order" or not text.isascii() or _FOREIGN.search(texts[0])
         if any(map(mark.search, texts))
     ]
     if any(mark.search(hidden) for hidden in _decoded(text) for mark in _marks().values()):

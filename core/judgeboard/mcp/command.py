@@ -39,9 +39,9 @@ def drafts() -> None:
     from judgeboard.mcp.drafts import draft_words, list_drafts
 
     with options.seen(options.open_store()).reading() as connection:
-        listed = list_drafts(connection)
-    lines = [f"{each.id}  {each.kind}  by {each.by}: {draft_words(each)}" for each in listed]
-    options.show({"drafts": listed}, lines or ["No draft is open."], verbatim=True)
+        opened = list_drafts(connection)
+    lines = [f"{draft.id}  {draft.kind}  by {draft.by}: {draft_words(draft)}" for draft in opened]
+    options.show({"drafts": opened}, lines or ["No draft is open."], verbatim=True)
 
 
 @options.command("judgeboard mcp confirm 3", group=mcp_command, json=False)
@@ -54,8 +54,7 @@ def confirm(draft: int) -> None:
     from judgeboard.mcp.drafts import confirm as confirm_draft
 
     store = options.open_store()
-    stored = confirm_draft(store, draft, options.reviewer(store))
-    options.echo(f"Draft {draft} is confirmed: {stored}")
+    options.echo(confirm_draft(store, draft, options.reviewer(store)))
 
 
 @options.command("judgeboard mcp dismiss 3", group=mcp_command, json=False)
@@ -65,5 +64,4 @@ def dismiss(draft: int) -> None:
     from judgeboard.mcp.drafts import dismiss as dismiss_draft
 
     store = options.open_store()
-    dismiss_draft(store, draft, options.reviewer(store))
-    options.echo(f"Draft {draft} is dismissed.")
+    options.echo(dismiss_draft(store, draft, options.reviewer(store)))

@@ -155,15 +155,15 @@ def list_drafts(
     A reader gets no draft about an answer of which anything is hidden from them until they review
     it: the agent may have read it.
     """
-    wanted = {"state": state, "response_id": response_id, "by": by}
-    conditions = [MACHINE_DRAFT.c[name] == value for name, value in wanted.items() if value]
+    columns = {"state": state, "response_id": response_id, "by": by}
+    conditions = [MACHINE_DRAFT.c[name] == value for name, value in columns.items() if value]
     query = select(MachineDraft).where(*conditions).order_by(MACHINE_DRAFT.c.id.desc())
     viewer = viewer_of(connection)
     return [
-        each
-        for each in rows_of(connection, query.limit(most))
-        if each.response_id is None
-        or not hidden_of(connection, viewer, response_id=each.response_id, own_first=True)
+        draft
+        for draft in rows_of(connection, query.limit(most))
+        if draft.response_id is None
+        or not hidden_of(connection, viewer, response_id=draft.response_id, own_first=True)
     ]
 
 
@@ -178,11 +178,11 @@ def draft_words(draft: MachineDraft) -> str:
         case DraftedReview() as review:
             values = review.model_dump(exclude_defaults=True)
             return "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in values.items())
-        case DraftedSchema() as schema:
-            return schema.yaml.strip()
-        case DraftedModes() as drafted:
+        case DraftedSchema(yaml=yaml):
+            return yaml.strip()
+        case DraftedModes(modes=modes):
             return "\n".join(
-                f"{mode.name}: {mode.description or 'no description'}" for mode in drafted.modes
+                f"{mode.name}: {mode.description or 'no description'}" for mode in modes
             )
         case RunRequest() as run:
             return run.words
@@ -191,7 +191,7 @@ def draft_words(draft: MachineDraft) -> str:
 
 
 def confirm(store: Store, draft_id: int, person: Reviewer) -> str:
-    """Store a draft as a person's own review, schema, failure modes or run, and return in words what was stored.
+    """Store a draft as a person's own review, schema, failure modes or run, and return a sentence about it.
 
     Raises BadInput if the draft is decided or forgotten, NotAllowed, and the errors of what stores
     it: a blind answer must be reviewed in its queue.
@@ -210,25 +210,26 @@ def confirm(store: Store, draft_id: int, person: Reviewer) -> str:
                 grade=review.grade,
             )
             review_id = submit(store, submission).review_id
-            words = f"review {review_id}"
-        case DraftedSchema() as schema:
-            words = f"the label schema {add_schema(store, schema_in(schema.yaml), by=person).title}"
-        case DraftedModes() as drafted:
-            for mode in drafted.modes:
+            stored = f"review {review_id}"
+        case DraftedSchema(yaml=yaml):
+            stored = f"the label schema {add_schema(store, schema_in(yaml), by=person).title}"
+        case DraftedModes(modes=modes):
+            for mode in modes:
                 save_mode(store, mode.name, mode.description, by=person)
-            words = "failure modes " + ", ".join(mode.name for mode in drafted.modes)
+            stored = f"failure modes {', '.join(mode.name for mode in modes)}"
         case RunRequest() as run:
-            words = f"the job {run.start(store, person)}"
+            stored = f"the job {run.start(store, person)}"
         case _:
             raise BadInput(f"the draft {draft_id} was deleted with the texts of its answer")
     _decide(store, draft, person, DraftState.CONFIRMED, review_id)
-    return words
+    return f"Draft {draft_id} is confirmed: {stored}"
 
 
-def dismiss(store: Store, draft_id: int, person: Reviewer) -> None:
-    """Dismiss a draft. Raises BadInput if it is decided, and NotAllowed."""
+def dismiss(store: Store, draft_id: int, person: Reviewer) -> str:
+    """Dismiss a draft, and return a sentence about it. Raises BadInput if the draft is decided, and NotAllowed."""
     draft = _open_draft(store, draft_id, person)
     _decide(store, draft, person, DraftState.DISMISSED, None)
+    return f"Draft {draft_id} is dismissed"
 
 
 def _open_draft(store: Store, draft_id: int, person: Reviewer) -> MachineDraft:
@@ -246,12 +247,15 @@ def _decide(
 ) -> None:
     now = utc_now()
     with allowed(store, person, ACTIONS[draft.kind]) as connection:
-        decided = (
-            update(MACHINE_DRAFT)
-            .where(MACHINE_DRAFT.c.id == draft.id, MACHINE_DRAFT.c.state == DraftState.OPEN)
-            .values(state=state, decided_by=person.name, decided_at=now, review_id=review_id)
-        )
-        if not connection.execute(decided).rowcount:
+        is_open = (MACHINE_DRAFT.c.id == draft.id) & (MACHINE_DRAFT.c.state == DraftState.OPEN)
+        decision = update(MACHINE_DRAFT).where(is_open)
+        decided = {
+            "state": state,
+            "decided_by": person.name,
+            "decided_at": now,
+            "review_id": review_id,
+        }
+        if not connection.execute(decision, decided).rowcount:
             return  # somebody else has just decided it
         details = {"draft": draft.id, "state": state.value, "by": draft.by, "review": review_id}
         record_event(

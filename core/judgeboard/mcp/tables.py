@@ -17,6 +17,11 @@ class DraftKind(StrEnum):
     FAILURE_MODES = "failure_modes"
     RUN = "run"
 
+    @property
+    def noun(self) -> str:
+        """The word for such a draft on pages."""
+        return self.replace("_", " ")
+
 
 class DraftState(StrEnum):
     """Whether a person has decided a draft."""

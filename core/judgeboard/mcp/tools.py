@@ -43,6 +43,7 @@ from judgeboard.reviews.checks import check_modes
 from judgeboard.reviews.failure_modes import suggested_modes
 from judgeboard.reviews.queues import check_open_flags
 from judgeboard.store.filters import MeasureName, parse_where
+from judgeboard.store.hidden_rows import Reading
 from judgeboard.store.issues import list_modes, untagged_notes
 from judgeboard.store.items import find_responses, load_item, response_of_flag
 from judgeboard.store.judge_versions import get_version
@@ -209,7 +210,7 @@ def measure_trend(
     last: Annotated[int | None, Field(ge=1, le=520, description="Number of last periods.")] = 26,
 ) -> object:
     """Measure the answers over time, for all answers and each group, and tell where a figure changed."""
-    with CALLER.get().seen.reading() as connection:
+    with _reading() as connection:
         return trend(
             connection,
             measure=measure,
@@ -236,7 +237,7 @@ def search_answers(
     after: After = None,
 ) -> object:
     """Search the logged answers. A line has the start of question and answer, and the current verdict."""
-    with CALLER.get().seen.reading() as connection:
+    with _reading() as connection:
         page = response_page(connection, parse_where(where), order, after=after, limit=limit)
     return {"total": page.total, "answers": page.lines, "next": page.next_key}
 
@@ -257,7 +258,7 @@ def open_answer(
 
     What the user must still review blind is left out; `hidden` says so.
     """
-    with CALLER.get().seen.reading() as connection:
+    with _reading() as connection:
         item = load_item(connection, _response_id(connection, answer, source))
     answer_text, passages = item.response.answer, item.response.passages
     response = replace(
@@ -282,7 +283,7 @@ def list_flags(
     after: After = None,
 ) -> object:
     """List the answers with open flags, the most doubtful first, with the reason of each flag."""
-    with CALLER.get().seen.reading() as connection:
+    with _reading() as connection:
         filter_ = parse_where(where)
         check_open_flags(connection, filter_, of="this list")
         page = queue_page(connection, filter_, after=after, limit=limit)
@@ -297,7 +298,7 @@ def list_notes(
 
     Group what the notes have in common, and propose new failure modes with `draft_failure_modes`.
     """
-    with CALLER.get().seen.reading() as connection:
+    with _reading() as connection:
         notes = untagged_notes(connection)
         return {
             "failure_modes": [*list_modes(connection).values()],
@@ -323,7 +324,7 @@ def draft_review(answer: AnswerId, review: DraftedReview, source: Source = None)
         raise BadInput("review.flag: give the decision")
     if review == DraftedReview(flag=review.flag):
         raise BadInput("review: it is empty")
-    with CALLER.get().seen.reading() as connection:
+    with _reading() as connection:
         response_id = _response_id(connection, answer, source)
         if review.flag is not None and response_of_flag(connection, review.flag) != response_id:
             raise BadInput(f"review.flag: flag {review.flag} belongs to another answer")
@@ -355,7 +356,7 @@ def draft_failure_modes(
     modes: Annotated[list[DraftedMode], Field(min_length=1, max_length=20)],
 ) -> object:
     """Draft new failure modes, for example from `list_notes`. Reviewers see them only after a person confirms them."""
-    with CALLER.get().seen.reading() as connection:
+    with _reading() as connection:
         known = {name.casefold() for name in list_modes(connection)}
     for mode in modes:
         if mode.name.casefold() in known:
@@ -407,10 +408,10 @@ def estimate_run(
         if estimate.cost_micro is None:
             raise BadInput(f"{words}: give max_cost")
         max_cost = estimate.cost_micro / 1_000_000 * ABOVE_ESTIMATE or None
+    request.judge, request.max_cost, request.estimated = judge, max_cost, words
     token = secrets.token_urlsafe(16)
     while len(_ESTIMATES) >= MOST_ESTIMATES:
         _ESTIMATES.pop(next(iter(_ESTIMATES)), None)
-    request = request.model_copy(update={"judge": judge, "max_cost": max_cost, "estimated": words})
     _ESTIMATES[caller.actor, token] = request
     return {"estimate": estimate, "in_words": request.words, "max_cost": max_cost, "token": token}
 
@@ -531,6 +532,10 @@ def _own_file(file: str) -> Path:
     if not path.is_file():
         raise NotFound(f"file: there is no file {file!r} in the current folder")
     return path
+
+
+def _reading() -> Reading:
+    return CALLER.get().seen.reading()
 
 
 def _response_id(connection: Connection, name: str, source: str | None) -> int:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from judgeboard.domain import Action
-from judgeboard.mcp.drafts import confirm, dismiss, draft_words, list_drafts
+from judgeboard.mcp.drafts import ACTIONS, confirm, dismiss, draft_words, list_drafts
 from judgeboard.mcp.tables import DraftKind, MachineDraft
+from judgeboard.store.engine import Store
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import Html, show_div, tag
 from judgeboard_dashboard.gate import refusal
@@ -15,12 +15,9 @@ from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.session import button, in_row, reading, store
 from judgeboard_dashboard.widgets.texts import count, when
 
-NOUNS = {
-    DraftKind.REVIEW: "review",
-    DraftKind.LABEL_SCHEMA: "label schema",
-    DraftKind.FAILURE_MODES: "failure modes",
-    DraftKind.RUN: "run",
-}
+Decision = Callable[[Store, int, Reviewer], str]
+"""Either `confirm` or `dismiss`."""
+
 CONFIRMED = {
     DraftKind.REVIEW: "It is stored as your own review.",
     DraftKind.LABEL_SCHEMA: "It is stored for new queues.",
@@ -30,11 +27,9 @@ CONFIRMED = {
 """What a confirmation does, by kind."""
 
 
-def show_draft(
-    draft: MachineDraft, decide: Callable[[MachineDraft, bool], None], action: Action
-) -> None:
-    """Show the content of a draft; ``decide`` gets the draft, and whether it is confirmed."""
-    noun, refused = NOUNS[draft.kind], refusal(action)
+def show_draft(draft: MachineDraft, decide: Callable[[Decision, int], None]) -> None:
+    """Show the content of a draft, with the buttons that call ``decide`` with a decision and the draft's id."""
+    noun, refused = draft.kind.noun, refusal(ACTIONS[draft.kind])
     with st.container(border=True, key=f"machine_draft_{draft.id}"):
         show_div(
             "jb-cap",
@@ -43,18 +38,25 @@ def show_draft(
         )
         show_div("jb-raw", draft_words(draft))
         with in_row(f"machine_draft_row_{draft.id}"):
-            for label, is_confirmed in ((f"Confirm {noun}", True), (f"Dismiss {noun}", False)):
-                button(
-                    label,
-                    key=f"machine_draft_{label.split()[0].lower()}_{draft.id}",
-                    type="primary" if is_confirmed else "secondary",
-                    icon=":material/check:" if is_confirmed else ":material/close:",
-                    disabled=refused is not None,
-                    help=refused
-                    or (CONFIRMED[draft.kind] if is_confirmed else "Nothing is stored."),
-                    on_click=decide,
-                    args=(draft, is_confirmed),
-                )
+            button(
+                f"Confirm {noun}",
+                key=f"machine_draft_confirm_{draft.id}",
+                type="primary",
+                icon=":material/check:",
+                disabled=refused is not None,
+                help=refused or CONFIRMED[draft.kind],
+                on_click=decide,
+                args=(confirm, draft.id),
+            )
+            button(
+                f"Dismiss {noun}",
+                key=f"machine_draft_dismiss_{draft.id}",
+                icon=":material/close:",
+                disabled=refused is not None,
+                help=refused or "Nothing is stored.",
+                on_click=decide,
+                args=(dismiss, draft.id),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +73,19 @@ class DraftsSection:
 
     def link(self) -> Html | None:
         """Return the link from the answer to its drafts, None if there are none."""
-        words = f"{count(len(self.drafts), 'machine draft')}"
+        words = count(len(self.drafts), "machine draft")
         return tag("a", words, href="#machine-drafts") if self.drafts else None
 
     def show(self, actions: Actions) -> None:
         """Show the drafts, the newest first."""
 
-        def decide(draft: MachineDraft, is_confirmed: bool) -> None:
+        def decide(decision: Decision, draft_id: int) -> None:
             def act(reviewer: Reviewer) -> None:
-                if is_confirmed:
-                    words = (
-                        f"Saved: {confirm(store(), draft.id, reviewer)}, from the draft {draft.id}"
-                    )
-                else:
-                    dismiss(store(), draft.id, reviewer)
-                    words = f"Dismissed: the draft {draft.id}"
-                actions.session.say(words)
+                actions.session.say(decision(store(), draft_id, reviewer))
 
             safely(actions.session, actions.reviewer, act)
 
         if self.drafts:
             show_div("jb-label", "Machine drafts", id="machine-drafts")
         for draft in self.drafts:
-            show_draft(draft, decide, Action.REVIEW)
+            show_draft(draft, decide)

@@ -4,11 +4,11 @@ import streamlit as st
 
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.mcp.drafts import ACTIONS, confirm, dismiss, draft_words, list_drafts
+from judgeboard.mcp.drafts import ACTIONS, draft_words, list_drafts
 from judgeboard.mcp.tables import MachineDraft
 from judgeboard.store.responses import external_ids
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.machine_drafts import NOUNS, show_draft
+from judgeboard_dashboard.review.machine_drafts import Decision, show_draft
 from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, store
 from judgeboard_dashboard.widgets.confirmations import confirm as keep
 from judgeboard_dashboard.widgets.confirmations import confirmation
@@ -35,7 +35,7 @@ def drafts() -> None:
         return
     columns: Columns[MachineDraft] = {
         Column("Draft", "integer", width=70): lambda each: each.id,
-        Column("Kind", width=120): lambda each: NOUNS[each.kind],
+        Column("Kind", width=120): lambda each: each.kind.noun,
         Column("By", width=170): lambda each: each.by,
         Column("When", width=120): lambda each: when(each.at),
         Column("Answer", width=170): lambda each: answers.get(each.response_id or 0),
@@ -49,19 +49,15 @@ def drafts() -> None:
             "Open the answer", item(chosen.response_id), key="machine_draft_open", type="tertiary"
         )
 
-    def decide(draft: MachineDraft, is_confirmed: bool) -> None:
+    def decide(decision: Decision, draft_id: int) -> None:
         if person is None:
             return
         try:
-            if is_confirmed:
-                keep("machine_drafts", f"Confirmed: {confirm(store(), draft.id, person)}.")
-            else:
-                dismiss(store(), draft.id, person)
-                keep("machine_drafts", f"Dismissed: the draft {draft.id}.")
+            keep("machine_drafts", decision(store(), draft_id, person))
         except JudgeboardError as error:
             st.session_state[_PROBLEM] = f"Not saved: {error}"
 
-    show_draft(chosen, decide, ACTIONS[chosen.kind])
+    show_draft(chosen, decide)
 
 
 with page(answers=False):

@@ -243,6 +243,15 @@ def test_addresses_of_one_network_of_ipv6_are_one_address(
     assert answers.count(403) == 10
 
 
+def test_addresses_of_ipv4_that_are_written_as_ipv6_are_several_addresses(
+    browse: Browse, quick: None, frozen: list[float]
+) -> None:
+    stranger = [tries(browse("::ffff:203.0.113.66"), f"name {part}") for part in range(30)]
+    assert stranger.count(403) == 10
+    assert tries(browse("203.0.113.66"), "name") == 429
+    assert tries(browse("::ffff:203.0.113.9"), "ann", PASSWORD) == 303
+
+
 def test_an_address_that_nobody_but_a_trusted_proxy_tells_does_not_count(
     browse: Browse, frozen: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,7 +331,7 @@ def test_a_cookie_of_another_port_is_not_of_this_server(browse: Browse, way: Pas
             (b"cookie", f"{COOKIE}_8501=one; {COOKIE}=two".encode()),
         ],
     }
-    assert way.told(scope) is None
+    assert way.credential(scope) is None
     assert sign_in.own_cookie("name", "localhost:8502") == "name_8502"
     for host in ("localhost", "[::1]", "", "a:b", "a:123456"):
         assert sign_in.own_cookie("name", host) == "name"
