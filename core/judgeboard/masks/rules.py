@@ -6,7 +6,7 @@ nothing else of it. A search takes time in proportion to the text.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
@@ -196,9 +196,9 @@ MASKS: Registry[Kind] = Registry("judgeboard.masks", _OURS, _plugin_kind)
 class Masks:
     """The masks that the project file asks for."""
 
-    def __init__(self, key: str, own: Mapping[str, str], names: Iterable[str]) -> None:
+    def __init__(self, key: str, patterns: Sequence[tuple[str, str]], names: Sequence[str]) -> None:
         self._key = blake2b(key.encode()).digest()
-        self._kinds = {name: _own_kind(pattern) for name, pattern in own.items()}
+        self._kinds = {name: _own_kind(pattern) for name, pattern in patterns}
         self._kinds |= {name: MASKS[name] for name in names}
         likely = [each.likely for each in self._kinds.values()]
         # One search for all kinds tells of most texts that they have no value.
@@ -207,7 +207,7 @@ class Masks:
         )
         self._mask = re.compile(rf"<({'|'.join(self._kinds)}) [{_TAG_LETTERS}]{{3}}>")
         makers = [(name, MASKS.maker(name)) for name in names]
-        self.version = self._hash(repr((RULES, sorted(own.items()), makers)), 4).hex()
+        self.version = self._hash(repr((RULES, sorted(patterns), makers)), 4).hex()
 
     def masked(self, value: T) -> T:
         """Return a text, a JSON value or a record with its personal data masked; what is masked already stays.
@@ -258,7 +258,9 @@ class Masks:
             if self._likely is not None and self._likely.search(text) is None:
                 break
             parts = [text]
-            self._split(parts, _MASK, self._mask_places)
+            self._split(
+                parts, _MASK, lambda part: (mask.span() for mask in self._mask.finditer(part))
+            )
             for name, kind in self._kinds.items():
                 self._split(parts, name, kind.places)
             if len(parts) == 1 or (masked := "".join(parts)) == text:
@@ -276,9 +278,6 @@ class Masks:
                 last = end
             if pieces:
                 parts[index : index + 1] = [*pieces, part[last:]]
-
-    def _mask_places(self, text: str) -> Iterator[tuple[int, int]]:
-        return (mask.span() for mask in self._mask.finditer(text))
 
     def _mask_of(self, kind: str, value: str) -> str:
         number = int.from_bytes(self._hash(f"{kind} {_plain(value)}", 2))
@@ -305,10 +304,9 @@ def masks_of(settings: Settings) -> Masks:
         if len(key) < SHORTEST_KEY:
             reason = f"names a variable that has no key of at least {SHORTEST_KEY} characters"
             raise settings.fail(reason, "masks", "key")
-    return _made(key, tuple(asked.patterns.items()), (*asked.plugins, *asked.kinds))
+    # Kinds of Judgeboard come last, always in one order, because an earlier kind wins.
+    names = (*asked.plugins, *(kind for kind in _OURS if kind in asked.kinds))
+    return _made(key, tuple(asked.patterns.items()), names)
 
 
-@lru_cache(maxsize=4)
-def _made(key: str, patterns: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> Masks:
-    ours = [name for name in _OURS if name in names]
-    return Masks(key, dict(patterns), [*(name for name in names if name not in _OURS), *ours])
+_made = lru_cache(maxsize=4)(Masks)

@@ -26,30 +26,29 @@ class Caller:
     @property
     def actor(self) -> str:
         """The name in rows and events."""
-        return local_user() if self.sender is None else self.sender.actor
+        return self.sender.actor if self.sender else local_user()
 
     @property
     def scopes(self) -> frozenset[str]:
         """What the caller may do. Without a key, only a person starts a run."""
-        key = None if self.sender is None else self.sender.key
-        return frozenset((READ, DRAFT) if key is None else key.scopes)
+        key = self.sender and self.sender.key
+        return frozenset(key.scopes if key else (READ, DRAFT))
 
     @property
     def seen(self) -> Seen:
         """The database as the caller may see it."""
-        if self.sender is None:
-            return seen_by_user(self.store, local_user(), lambda _words: None)
-        return Seen(self.store, None, self.sender.owner or None)
+        if self.sender:
+            return self.sender.seen(self.store)
+        return seen_by_user(self.store, local_user(), lambda _words: None)
 
     def require(self, scope: str) -> None:
         """Raise NotAllowed if the caller's key lacks a scope."""
         if scope not in self.scopes:
-            name = "" if self.sender is None else self.sender.name
-            raise NotAllowed(f"the key {name!r} lacks the scope {scope!r}")
+            raise NotAllowed(f"{self.actor} lacks the scope {scope!r}")
 
     def limited(self, where: RowFilter) -> RowFilter:
         """Return a filter without the answers that the caller's key may not see, for work on all that it matches."""
-        owner = "" if self.sender is None else self.sender.owner
+        owner = self.sender.owner if self.sender else ""
         if owner and where.sources and set(where.sources) != {owner}:
             raise NotAllowed(f"this key is for the source {owner!r}")
         return replace(where, sources=(owner,)) if owner else where

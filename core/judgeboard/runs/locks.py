@@ -38,8 +38,7 @@ def hold_run(store: Store, run_id: int) -> Iterator[Callable[[], None]]:
     if store.is_sqlite:
         lock = FileLock.take(_run_file(store, run_id), seconds=LOOK_SECONDS)
         if lock is None:
-            refuse_held(store, run_id)
-            raise BadInput(_refusal(None))  # it has ended since
+            raise _refusal(holder_of(store, run_id))
         try:
             yield lambda: None
         finally:
@@ -70,8 +69,7 @@ class ConnectionLock:
         self._connection.execute(select(func.set_config("application_name", name, False)))
         self._connection.commit()
         if not is_taken:
-            refuse_held(self._store, self._run_id)
-            raise BadInput(_refusal(None))
+            raise _refusal(holder_of(self._store, self._run_id))
 
     def keep(self) -> None:
         """Take the lock again if its connection has ended, for example because the database was restarted."""
@@ -99,7 +97,7 @@ def refuse_held(store: Store, run_id: int) -> None:
     """Raise BadInput if a process holds a run."""
     holder = holder_of(store, run_id)
     if holder is not None:
-        raise BadInput(_refusal(holder))
+        raise _refusal(holder)
 
 
 def holder_of(store: Store, run_id: int) -> str | None:
@@ -152,8 +150,11 @@ def refuse_work(store: Store) -> None:
         refuse_held(store, run.id)
 
 
-def _refusal(holder: str | None) -> str:
-    return f"{holder or 'another process'} makes this run: wait for its end, or stop it there with Ctrl-C"
+def _refusal(holder: str | None) -> BadInput:
+    """Return the error for a run that a process holds; None: the process has ended since."""
+    return BadInput(
+        f"{holder or 'another process'} makes this run: wait for its end, or stop it there with Ctrl-C"
+    )
 
 
 def _run_file(store: Store, run_id: int) -> Path:

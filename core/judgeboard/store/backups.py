@@ -80,7 +80,8 @@ def _has_same_pages(file: Path, other: Path) -> bool:
     if file.stat().st_size != other.stat().st_size:
         return False
     with file.open("rb") as left, other.open("rb") as right:
-        left.seek(_HEADER), right.seek(_HEADER)
+        left.seek(_HEADER)
+        right.seek(_HEADER)
         while part := left.read(_PART):
             if part != right.read(_PART):
                 return False

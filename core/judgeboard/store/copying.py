@@ -94,20 +94,17 @@ def _mark(store: Store) -> str:
 
 def _as_stored(table: Table) -> Table:
     """Return a table whose values are as the database has them: texts, and JSON of whatever class."""
-    columns = (
-        Column(each.name, _stored_type(each.type), primary_key=each.primary_key)
-        for each in table.columns
-    )
-    return Table(table.name, MetaData(), *columns)
-
-
-def _stored_type(type_: TypeEngine[Any]) -> TypeEngine[Any]:
-    if isinstance(type_, Utc):
-        return type_
-    stored = type_.impl_instance if isinstance(type_, TypeDecorator) else type_
-    return (
-        JsonValue if isinstance(stored, JSON) else String() if isinstance(stored, Enum) else stored
-    )
+    stored = Table(table.name, MetaData())
+    for column in table.columns:
+        type_: TypeEngine[Any] = column.type
+        if isinstance(type_, TypeDecorator) and not isinstance(type_, Utc):
+            type_ = type_.impl_instance
+        if isinstance(type_, JSON):
+            type_ = JsonValue
+        elif isinstance(type_, Enum):
+            type_ = String()
+        stored.append_column(Column(column.name, type_, primary_key=column.primary_key))
+    return stored
 
 
 def _check_no_references(dbapi_connection: Any, _record: Any) -> None:
@@ -156,8 +153,7 @@ def _copy_rows(source: Connection, target: Store, table: Table) -> Iterator[int]
     with target.reading() as connection:
         done = count_rows(connection, table)
     yield done
-    query = _in_order(source, table).offset(done).execution_options(yield_per=AT_ONCE)
-    with source.execute(query) as rows:
+    with source.execute(_in_order(source, table).offset(done)) as rows:
         for batch in rows.mappings().partitions():
             try:
                 with target.writing() as connection:
@@ -174,32 +170,30 @@ def _copy_rows(source: Connection, target: Store, table: Table) -> Iterator[int]
 
 
 def _in_order(connection: Connection, table: Table) -> Select[Any]:
-    """Select the rows by primary key, in an order that both engines have."""
+    """Select the rows by primary key, in an order that both engines have, in batches."""
     is_postgresql = connection.dialect.name == "postgresql"
-    return select(table).order_by(
-        *(
-            each.collate("C") if is_postgresql and isinstance(each.type, String) else each
-            for each in table.primary_key
-        )
+    keys = (
+        each.collate("C") if is_postgresql and isinstance(each.type, String) else each
+        for each in table.primary_key
     )
+    return select(table).order_by(*keys).execution_options(yield_per=AT_ONCE)
 
 
 def _compare(source: Connection, target: Store, table: Table) -> int:
     """Compare each row with its copy, and return the number of rows. Raises BadInput for the first difference."""
     count = 0
-    with target.reading() as connection:
-        queries = [
-            _in_order(each, table).execution_options(yield_per=AT_ONCE)
-            for each in (source, connection)
-        ]
-        with source.execute(queries[0]) as rows, connection.execute(queries[1]) as copies:
-            for row, copied in zip_longest(rows, copies):
-                if row != copied:
-                    raise BadInput(
-                        f"{table.name}: row {count + 1:,} is not as in the source, which was changed while it was "
-                        "copied. Stop the servers and commands on it, and begin again with an empty database"
-                    )
-                count += 1
+    with (
+        target.reading() as connection,
+        source.execute(_in_order(source, table)) as rows,
+        connection.execute(_in_order(connection, table)) as copies,
+    ):
+        for row, copied in zip_longest(rows, copies):
+            if row != copied:
+                raise BadInput(
+                    f"{table.name}: row {count + 1:,} is not as in the source, which was changed while it was "
+                    "copied. Stop the servers and commands on it, and begin again with an empty database"
+                )
+            count += 1
     return count
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Float,
+    FromClause,
     Select,
     Text,
     and_,
@@ -466,24 +467,25 @@ def control_rows(connection: Connection, version: StoredVersion) -> dict[str, Co
     which is as good as itself.
     """
     original = RESPONSE.alias("original")
+    after: FromClause = CURRENT.alias("after")
+    before: FromClause = CURRENT.alias("before")
     names: tuple[str, ...] = _NAMES
-    if version.kind == AUDIT and version.params.get("approach") == 1:
+    of_before: Sequence[ColumnElement[Any]] = _measures(before)
+    of_after: Sequence[ColumnElement[Any]] = _measures(after)
+    is_after = _verdict_of(after, version.id, RESPONSE.c.id)
+    is_before = _verdict_of(before, version.id, original.c.id)
+    if version.kind == PAIRWISE:
+        names, of_before, of_after = ("preference",), [cast(0.5, Float)], of_after[3:]
+        is_before = false()
+    elif version.kind == AUDIT and version.params.get("approach") == 1:
         names, reviewed = ("label", "mark"), _reviewed_verdicts(version.id)
         after, before = reviewed.alias("after"), reviewed.alias("before")
         same = after.c.good == before.c.good
-        of_before: tuple[ColumnElement[Any], ...] = (before.c.label, case((same, before.c.mark)))
-        of_after: tuple[ColumnElement[Any], ...] = (after.c.label, case((same, after.c.mark)))
+        of_before, of_after = (
+            [each.c.label, case((same, each.c.mark))] for each in (before, after)
+        )
         is_after = after.c.response_id == RESPONSE.c.id
         is_before = before.c.response_id == original.c.id
-    elif version.kind == PAIRWISE:
-        names, after, before = ("preference",), CURRENT.alias("after"), CURRENT.alias("before")
-        of_before, of_after = (cast(0.5, Float),), _measures(after)[3:]
-        is_after, is_before = _verdict_of(after, version.id, RESPONSE.c.id), false()
-    else:
-        after, before = CURRENT.alias("after"), CURRENT.alias("before")
-        of_before, of_after = _measures(before), _measures(after)
-        is_after = _verdict_of(after, version.id, RESPONSE.c.id)
-        is_before = _verdict_of(before, version.id, original.c.id)
     query = (
         select(
             RESPONSE.c.external_id,

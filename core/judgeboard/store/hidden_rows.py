@@ -59,7 +59,13 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
 )
-from judgeboard.store.visible_sources import VisibleSources, visible_queues, visible_sources
+from judgeboard.store.visible_sources import (
+    SUBJECTS,
+    VisibleSources,
+    references,
+    visible_queues,
+    visible_sources,
+)
 
 _OF_ALL = frozenset({"response_search", "sqlite_master", "pg_indexes"})
 """Tables that contain only ids of responses, whose rows are filtered, and names of indexes."""
@@ -182,7 +188,7 @@ def hide_rows(connection: Connection, viewer: int | None, source: str | None = N
         ids[kind].append(hidden)
     forms = {kind: _Form.of(len(hidden)) for kind, hidden in ids.items()}
     parameters = {_parameter(kind, form): ids[kind] for kind, form in forms.items()}
-    rows = _VisibleRows(forms, postgresql=connection.dialect.name != "sqlite", sources=visible)
+    rows = _VisibleRows(forms, connection.dialect.name == "sqlite", visible)
     of_sources = {} if visible is None else visible.parameters
     filter_rows(connection, rows.of_table, of_viewer | parameters | of_sources)
 
@@ -199,20 +205,17 @@ def read_as(
     forget_kept(connection)
     if sources is None:
         return None
-    visible = VisibleSources(
-        sources,
-        visible_queues(connection, sources),
-        sqlite=connection.dialect.name == "sqlite",
-    )
-    rows = _VisibleRows({}, postgresql=connection.dialect.name != "sqlite", sources=visible)
+    is_sqlite = connection.dialect.name == "sqlite"
+    visible = VisibleSources(sources, visible_queues(connection, sources), is_sqlite)
+    rows = _VisibleRows({}, is_sqlite, visible)
     filter_rows(connection, rows.of_table, visible.parameters, always=True)
     return visible
 
 
 def change_as(connection: Connection, sources: tuple[str, ...]) -> None:
     """Limit a transaction that writes to changes of answers of these sources: it finds no others."""
-    visible = VisibleSources(sources, sqlite=connection.dialect.name == "sqlite", changes=True)
-    rows = _VisibleRows({}, postgresql=connection.dialect.name != "sqlite", sources=visible)
+    is_sqlite = connection.dialect.name == "sqlite"
+    rows = _VisibleRows({}, is_sqlite, VisibleSources(sources, is_sqlite=is_sqlite, changes=True))
     limit_changes(connection, lambda name: rows.of_table(name) if name in METADATA.tables else None)
 
 
@@ -312,7 +315,7 @@ class _VisibleRows:
     """The visible rows of each table; ``forms`` is by kind, "response" or "pair", and empty if none is blind."""
 
     forms: Mapping[str, _Form]
-    postgresql: bool
+    is_sqlite: bool
     sources: VisibleSources | None
 
     def of_table(self, name: str) -> Select[Any] | None:
@@ -362,7 +365,7 @@ class _VisibleRows:
     def _not_among(self, named: ColumnElement[Any], kind: str) -> ColumnElement[bool]:
         form, gone = self.forms[kind], _hidden_ids()[kind]
         if (
-            form is _Form.MANY and self.postgresql
+            form is _Form.MANY and not self.is_sqlite
         ):  # PostgreSQL would scan a long list for every row
             return ~exists().where(gone.c.id == named)
         ids: Any = select(gone.c.id)
@@ -425,23 +428,18 @@ def _hidden_ids() -> dict[str, FromClause]:
 
 def hidden_by(name: str) -> dict[str, str]:
     """Return the columns of a table that refer to an answer or a pair, each with its table ("response" or "pair")."""
-    if name in {"response", "pair"}:
+    if name in SUBJECTS:
         return {"id": name}
-    return {column: whole for column, whole in _references(name) if whole in {"response", "pair"}}
+    return {each.column: each.whole for each in references(name) if each.whole in SUBJECTS}
 
 
 def part_of(name: str) -> tuple[str, str]:
     """Return the column that refers to the judgment, review or comparison of a row, and the table of that row."""
     return next(
-        each for each in _references(name) if each[1] in {"judgment", "review", "comparison"}
+        (each.column, each.whole)
+        for each in references(name)
+        if each.whole in {"judgment", "review", "comparison"}
     )
-
-
-def _references(name: str) -> list[tuple[str, str]]:
-    stored = METADATA.tables[name]
-    return [
-        (column.name, key.column.table.name) for column in stored.c for key in column.foreign_keys
-    ]
 
 
 @cache

@@ -29,7 +29,7 @@ from judgeboard.store.tables import METADATA, QUEUE, REVIEWER
 from judgeboard.text import MAX_NAME
 
 SOURCES, QUEUES = "visible_sources", "visible_queues"  # parameters
-_SUBJECTS = frozenset({"response", "pair"})
+SUBJECTS = frozenset({"response", "pair"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class VisibleSources:
 
     sources: tuple[str, ...]
     queues: tuple[int, ...] = ()
-    sqlite: bool = True
+    is_sqlite: bool = True
     changes: bool = False
 
     @property
@@ -57,7 +57,7 @@ class VisibleSources:
             return []
         if name == "queue":
             return [] if self.changes else [self._is_among(row.c.id, QUEUES)]
-        subjects = [each for each in _references(name) if each.whole in _SUBJECTS]
+        subjects = [each for each in references(name) if each.whole in SUBJECTS]
         if "source" in row.c and stored.has_hidden_rows:
             of_source = self._is_among(row.c.source, SOURCES)
             sides = subjects if name == "pair" else ()
@@ -69,7 +69,7 @@ class VisibleSources:
             return [self._is_visible(row, each) for each in parts]
         return [] if self.changes else [false()]
 
-    def _is_visible(self, row: FromClause, reference: "_Reference") -> ColumnElement[bool]:
+    def _is_visible(self, row: FromClause, reference: "Reference") -> ColumnElement[bool]:
         """Return the condition that the row to which a row refers is visible, or that it refers to none."""
         column, whole = row.c[reference.column], _named(reference.whole)
         visible = exists().where(whole.c.id == column, *self.conditions(reference.whole, whole))
@@ -80,7 +80,7 @@ class VisibleSources:
         # SQLite would read all answers of the sources and sort them, instead of some in the order
         # of an index, which has the source too.
         in_place = (
-            column.concat(literal_column("''")) if self.sqlite and name == SOURCES else column
+            column.concat(literal_column("''")) if self.is_sqlite and name == SOURCES else column
         )
         return in_place.in_(values)
 
@@ -110,7 +110,7 @@ def visible_queues(connection: Connection, sources: Collection[str]) -> tuple[in
     )
 
 
-class _Reference(NamedTuple):
+class Reference(NamedTuple):
     """A column that refers to another table, ``whole``."""
 
     column: str
@@ -119,23 +119,24 @@ class _Reference(NamedTuple):
 
 
 @cache
-def _references(name: str) -> list[_Reference]:
+def references(name: str) -> list[Reference]:
+    """Return the columns with which rows of a table refer to rows of others."""
     return [
-        _Reference(column.name, key.column.table.name, bool(column.nullable))
+        Reference(column.name, key.column.table.name, bool(column.nullable))
         for column in METADATA.tables[name].c
         for key in column.foreign_keys
     ]
 
 
 @cache
-def _parts(name: str) -> list[_Reference]:
+def _parts(name: str) -> list[Reference]:
     """Return the columns with which each row of a table refers to a part of an answer or a pair, or to a queue."""
     return [
         each
-        for each in _references(name)
+        for each in references(name)
         if not each.is_optional
         and not row_of(METADATA.tables[each.whole]).is_shared
-        and (each.whole == "queue" or _SUBJECTS & {of.whole for of in _references(each.whole)})
+        and (each.whole == "queue" or SUBJECTS & {of.whole for of in references(each.whole)})
     ]
 
 

@@ -215,7 +215,7 @@ def plugin_kind(places: Any) -> Kind:
 
 def with_plugin(monkeypatch: pytest.MonkeyPatch, places: Any) -> Masks:
     monkeypatch.setitem(MASKS._ours, "names", plugin_kind(places))  # type: ignore[index]
-    return Masks(KEY, {}, ["names", "email"])
+    return Masks(KEY, [], ["names", "email"])
 
 
 def test_a_function_of_another_package_finds_its_own_kind(monkeypatch: pytest.MonkeyPatch) -> None:
