@@ -21,6 +21,7 @@ from judgeboard.people.permissions import (
     actor_name,
     allowed,
     is_first_admin,
+    may,
     role_of,
 )
 from judgeboard.registry.methods import load_object, registrations
@@ -215,24 +216,10 @@ def _set(
     store: Store, name: str, role: Role, actor: Actor, kind: str, origins: Sequence[str]
 ) -> Reviewer:
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        everybody = reviewers_of(
-            connection, SIGNED_IN, lock=True
-        )  # two admins cannot remove each other
         person = _added_person(connection, name, origins)
         if role is not person.role:
-            if person.origin == SIGNED_IN:
-                others = any(
-                    role_of(each) is Role.ADMIN for each in everybody if each.id != person.id
-                )
-                if (
-                    person.role is Role.ADMIN
-                    and role is not Role.ADMIN
-                    and not others
-                    and load_settings().admin is None
-                ):
-                    raise BadInput(
-                        f"{person.name} is the only admin: make another person admin first"
-                    )
+            if role is not Role.ADMIN:
+                _check_admin_left(connection, person)
             set_role(connection, person.id, role)
             _record(connection, kind, actor, person, role=role)
         if role is Role.NONE:
@@ -257,7 +244,8 @@ def set_sources(
 
     Raises:
         NotFound: No person with this name was added.
-        BadInput: A source is not valid, or ``JUDGEBOARD_ADMIN`` names the person.
+        BadInput: A source is not valid, ``JUDGEBOARD_ADMIN`` names the person, or no admin who sees
+            all sources would be left.
     """
     for source in sources or ():
         check_source(source)
@@ -266,10 +254,22 @@ def set_sources(
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         person = _added_person(connection, name.strip(), origins)
         if only != person.sources:
+            if only is not None:
+                _check_admin_left(connection, person)
             store_sources(connection, person.id, only)
             details = {"person": person.id, "name": person.name, "sources": only}
             record_event(connection, "change_sources", actor_name(actor), details=details)
     return person.changed(sources=only)
+
+
+def _check_admin_left(connection: Connection, person: Reviewer) -> None:
+    """Raise BadInput if this person is the only one who signs in and may manage people."""
+    if person.origin != SIGNED_IN or not may(person, Action.MANAGE_PEOPLE) or load_settings().admin:
+        return
+    # Locked, so that two admins cannot remove each other.
+    everybody = reviewers_of(connection, SIGNED_IN, lock=True)
+    if not any(may(each, Action.MANAGE_PEOPLE) for each in everybody if each.id != person.id):
+        raise BadInput(f"{person.name} is the only admin: make another person admin first")
 
 
 def _added_person(connection: Connection, name: str, origins: Sequence[str]) -> Reviewer:

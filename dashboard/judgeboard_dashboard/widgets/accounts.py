@@ -136,21 +136,22 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
                 if role is Role.NONE:
                     remove_person(store(), address, admin, origin=origin)
                 elif person is None or person.role is Role.NONE:
-                    add_person(store(), address, role, admin, origin=origin)
+                    # A person who was removed may have signed in with another name than an address.
+                    is_known = person is not None
+                    add_person(store(), address, role, admin, origin=origin, any_name=is_known)
                 else:
                     change_role(store(), address, role, admin)
             confirm("people", f"{', '.join(names)}: {ROLE_WORDS[role]}.")
     caption(*map(role_words, ROLES))
-    _source_changes(people)
+    _source_changes(people, admin)
     if admin is not None and sign_in().asked:
         for section in (place for each in registrations() for place in each.people_sections):
             load_object(section)(admin)
 
 
-def _source_changes(people: Mapping[str, Reviewer]) -> None:
+def _source_changes(people: Mapping[str, Reviewer], admin: Reviewer | None) -> None:
     """Show the fields that give some sources only to a person of the list."""
     heading("Rights by source")
-    admin = ask_reviewer("Your name is stored with the change.", to=Action.MANAGE_PEOPLE)
     with st.container(border=True, key="people_sources"):
         name = st.selectbox("Person", list(people), key="sources_person", index=None)
         person = None if name is None else people[name]
@@ -174,5 +175,6 @@ def _source_changes(people: Mapping[str, Reviewer]) -> None:
     if pressed and admin is not None and person is not None:
         with saving("Not changed"):
             set_sources(store(), person.name, sources or None, admin, origin=person.origin)
-            seen = ", ".join(sources) if sources else "all sources"
-            confirm("sources_of_people", f"{person.name} sees {seen}.")
+            confirm(
+                "sources_of_people", f"{person.name} sees {', '.join(sources) or 'all sources'}."
+            )

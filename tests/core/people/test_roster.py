@@ -18,6 +18,7 @@ from judgeboard.people.roster import (
     ensure_reviewer,
     list_people,
     remove_person,
+    set_sources,
 )
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
@@ -109,6 +110,21 @@ def test_the_last_admin_stays(
             attempt()
     monkeypatch.setenv("JUDGEBOARD_ADMIN", BOB)  # who may come in any time
     assert remove_person(sqlite_store, ANN, ann).role is Role.NONE
+
+
+def test_an_admin_who_sees_all_sources_stays(sqlite_store: Store, ann: Reviewer) -> None:
+    """An admin of some sources cannot manage people, so nobody could undo it on the pages."""
+    with pytest.raises(BadInput, match="only admin"):
+        set_sources(sqlite_store, ANN, ["log"], ann)
+    bob = add_person(sqlite_store, BOB, Role.ADMIN, ann)
+    assert set_sources(sqlite_store, ANN, ["log"], bob).sources == ("log",)
+    for attempt in (
+        lambda: remove_person(sqlite_store, BOB, bob),
+        lambda: set_sources(sqlite_store, BOB, ["log"], bob),
+    ):
+        with pytest.raises(BadInput, match="only admin"):
+            attempt()
+    assert set_sources(sqlite_store, ANN, None, bob).sources is None
 
 
 def test_whom_the_environment_names_is_admin_as_long_as_it_does(

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import click, enter, markup, table, text_with, texts
 from judgeboard.domain import JudgeVersion, Role
-from judgeboard.people.roster import add_person, list_people
+from judgeboard.people.roster import add_person, list_people, remove_person
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.judge_versions import ensure_version
@@ -193,6 +193,15 @@ def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
     assert roles(sqlite_store)[BOB] == "none"
     events = read(sqlite_store, latest_events, EventFilter(actor="Mara"), limit=3)
     assert [event.kind for event in events] == ["remove_person", "change_role", "add_person"]
+
+
+def test_a_person_who_signed_in_with_a_name_is_added_again(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, "bob", Role.REVIEWER, "cli:root", any_name=True)
+    remove_person(sqlite_store, "bob", "cli:root")
+    give_role(open_page("people", part="Accounts"), "bob", Role.LEAD)
+    assert roles(sqlite_store) == {"bob": "lead"}
 
 
 def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> None:
