@@ -503,7 +503,16 @@ def propose_mapping(
     with ExitStack() as stack:
         source: Any
         if file is not None:
-            source = _own_file(file)
+            # No file of a server is read for a sender, and no file elsewhere.
+            if CALLER.get().sender is not None:
+                raise NotAllowed(
+                    "file: a server reads no files for agents: send the first `rows` of the file"
+                )
+            source, folder = Path(file).resolve(), Path.cwd().resolve()
+            if not source.is_relative_to(folder):
+                raise NotAllowed(f"file: it must be below the current folder, {folder}")
+            if not source.is_file():
+                raise NotFound(f"file: there is no file {file!r} in the current folder")
         else:
             source, request["name"] = stack.enter_context(formats.frame.frame_file(rows)), "FILE"
         reading = stack.enter_context(read_records(source, **request))
@@ -518,20 +527,6 @@ def propose_mapping(
             "rejected": [each for each in records if isinstance(each, Rejected)][:10],
             "command": shlex.join(["judgeboard", "import", file or "FILE", *options]),
         }
-
-
-def _own_file(file: str) -> Path:
-    """Return a file below the current folder of a terminal; no file of a server is read for a sender."""
-    if CALLER.get().sender is not None:
-        raise NotAllowed(
-            "file: a server reads no files for agents: send the first `rows` of the file"
-        )
-    path, folder = Path(file).resolve(), Path.cwd().resolve()
-    if not path.is_relative_to(folder):
-        raise NotAllowed(f"file: it must be below the current folder, {folder}")
-    if not path.is_file():
-        raise NotFound(f"file: there is no file {file!r} in the current folder")
-    return path
 
 
 def _reading() -> Reading:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from judgeboard.domain import Response
 
 T = TypeVar("T")
-_RULES = "judgeboard.masks.rules:masks_of"
-_COUNTS, _TOTALS = "judgeboard.masks.counts:store_counts", "judgeboard.masks.counts:mask_totals"
-_KINDS = "judgeboard.masks.rules:MASKS"
 _ARE_HERE = "masks" in KNOWN_ROOMS
 
 
@@ -38,7 +35,9 @@ def masks_in_force() -> Any:
     from judgeboard.settings.model import load_settings  # pydantic is slow to load
 
     settings = load_settings()
-    return None if settings.masks is None else load_object(_RULES)(settings)
+    return (
+        None if settings.masks is None else load_object("judgeboard.masks.rules:masks_of")(settings)
+    )
 
 
 def masked(value: T) -> T:
@@ -52,15 +51,17 @@ def count_masks(connection: "Connection", answers: "Mapping[int, Response]") -> 
     """Store how many values are masked in answers that are stored now, by id."""
     masks = masks_in_force()
     if masks is not None:
-        load_object(_COUNTS)(connection, masks, answers)
+        load_object("judgeboard.masks.counts:store_counts")(connection, masks, answers)
 
 
 def mask_totals(connection: "Connection") -> list[MaskTotal]:
     """Return how many values are masked, by kind and version of the masks."""
-    totals: list[MaskTotal] = load_object(_TOTALS)(connection) if _ARE_HERE else []
+    if not _ARE_HERE:
+        return []
+    totals: list[MaskTotal] = load_object("judgeboard.masks.counts:mask_totals")(connection)
     return totals
 
 
 def mask_kinds() -> tuple[Registry[Any], ...]:
     """Return the table of the kinds of masks, with those of other packages; nothing if the masks were taken away."""
-    return (load_object(_KINDS),) if _ARE_HERE else ()
+    return (load_object("judgeboard.masks.rules:MASKS"),) if _ARE_HERE else ()

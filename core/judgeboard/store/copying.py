@@ -59,7 +59,8 @@ def copy_database(
     tables = [_as_stored(each) for each in METADATA.sorted_tables if not row_of(each).of_process]
     if target.is_sqlite:
         # A row may refer to a later one. At the end, all rows are as in the source.
-        event.listen(target.engine, "connect", _check_no_references)
+        unchecked = "PRAGMA foreign_keys = OFF"
+        event.listen(target.engine, "connect", lambda dbapi, _: dbapi.execute(unchecked))
     if current_revision(target) != mark:
         _make_bare_tables(target, mark)
     if not source.is_sqlite:  # on SQLite, a transaction reads one state
@@ -105,10 +106,6 @@ def _as_stored(table: Table) -> Table:
             type_ = String()
         stored.append_column(Column(column.name, type_, primary_key=column.primary_key))
     return stored
-
-
-def _check_no_references(dbapi_connection: Any, _record: Any) -> None:
-    dbapi_connection.execute("PRAGMA foreign_keys = OFF")
 
 
 def _whole_schema() -> MetaData:
