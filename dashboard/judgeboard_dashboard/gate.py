@@ -45,11 +45,11 @@ _log = logging.getLogger("judgeboard.dashboard")
 
 def let_in() -> bool:
     """Return whether this browser may open pages; if not, show why and what to do."""
-    asked = sign_in()
-    if not asked.asked:
+    configuration = sign_in()
+    if not configuration.asked:
         return True
-    if asked.fault is not None:
-        _log.error("sign-in is not set up correctly: %s", asked.fault)
+    if configuration.fault is not None:
+        _log.error("sign-in is not set up correctly: %s", configuration.fault)
         _plain("Sign-in is not set up correctly on this server. The server's log has the details.")
         return False
     invitation = "Judgeboard checks an LLM judge against people. Sign in to continue. An admin must have added you."
@@ -83,7 +83,7 @@ def let_in() -> bool:
                     on_click=open_form,
                     args=(form,),
                 )
-            for name in sign_in().providers:
+            for name in configuration.providers:
                 label = "Sign in" if name is None else f"Sign in with {as_label(name)}"
                 button(
                     label,

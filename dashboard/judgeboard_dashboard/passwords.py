@@ -1,4 +1,4 @@
-"""Sign-in with a name and a password: its pages, which need no JavaScript, and the sessions of browsers."""
+"""Sign-in with a name and a password: the pages, without JavaScript, and the sessions of browsers."""
 
 import asyncio
 import os
@@ -117,7 +117,7 @@ class PasswordEntry:
         return person.name
 
     def end(self) -> None:
-        """End the session in the database, for all servers that share it."""
+        """End the session in the database, for all servers that share the database."""
         end_session(store(), self.facts["session"])
 
 
@@ -138,7 +138,7 @@ class Passwords:
         self._checking = asyncio.Semaphore(2)
 
     def is_on(self) -> bool:
-        """Return whether anybody has an account or an invitation. Once on, it stays on until the server ends."""
+        """Return whether anybody has an account or an invitation. Once on, this way stays on until the server ends."""
         database, now = os.environ.get(variable_of("db"), ""), time.monotonic()
         is_due = now - self._looked_at.get(database, -LOOK_SECONDS) >= LOOK_SECONDS
         if database not in self._in_use and is_due:
@@ -254,7 +254,7 @@ PASSWORDS = Passwords()
 
 
 async def _fields_of(request: Request) -> dict[str, str]:
-    """Return the fields of a form. Raises HTTPException if another server's page sent it, or it is too long or slow."""
+    """Return the fields of a form. Raises HTTPException for a form of another server's page, and a long or slow one."""
     is_own = is_host_allowed(request.headers.get("host"))  # as for the pages
     if not is_own or not from_own_page(request.headers, request.url.scheme):
         raise HTTPException(HTTPStatus.FORBIDDEN, "A page of another server may not send this form")

@@ -20,7 +20,7 @@ _LOOPBACK = ("127.0.0.0/8", "::1")
 
 
 class TrustedProxies(NamedTuple):
-    """The configured proxies: the header in which they name people, and their addresses."""
+    """The configured proxies: the header in which a proxy names people, and the addresses of the proxies."""
 
     header: str | None
     networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
@@ -45,7 +45,7 @@ def trusted_proxies() -> TrustedProxies:
 def client_network(scope: Scope) -> str:
     """Return from where a request comes: the last address that is no proxy, as the proxies tell it.
 
-    With IPv6, it is the network of the address, because everybody has at least 2^64 addresses.
+    For IPv6, return the network of the address, because everybody has at least 2^64 addresses.
     """
     proxies, client = trusted_proxies(), _peer(scope)
     hops = ",".join(Headers(scope=scope).getlist(_FORWARDED)).split(",")
@@ -81,7 +81,7 @@ class ProxyEntry:
     leads_to: str | None = None
 
     def check(self) -> str:
-        """Return the name of the person. Raises BadInput if it is no name."""
+        """Return the name of the person. Raises BadInput if the text is no name."""
         return checked_sign_in_name(self.facts["name"])
 
     def end(self) -> None:
@@ -89,7 +89,7 @@ class ProxyEntry:
 
 
 class ProxyWay:
-    """People sign in at a proxy, which names them in a header."""
+    """People sign in at a proxy, which names the person in a header."""
 
     key = "x-judgeboard-proxy"
     form = None
@@ -103,7 +103,7 @@ class ProxyWay:
         return []
 
     def credential(self, scope: Scope) -> str | None:
-        """Return the person whom a request names, None if it does not come from a proxy or names several."""
+        """Return the person whom a request names, None if the request names several or does not come from a proxy."""
         proxies = trusted_proxies()
         names = Headers(scope=scope).getlist(proxies.header) if proxies.header else []
         if not names:

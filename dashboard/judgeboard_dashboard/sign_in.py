@@ -55,11 +55,11 @@ _NO_PROXIES = (
 
 
 class Entry(Protocol):
-    """A sign-in that a browser shows. Its ``facts`` tell it from all others."""
+    """A sign-in of a browser. No other sign-in has the same ``facts``."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What is known of it."""
+        """What is known of the sign-in."""
 
     @property
     def leads_to(self) -> str | None:
@@ -69,7 +69,7 @@ class Entry(Protocol):
         """Return the name of the person. Raises SignInEnded, or BadInput if there is no such name."""
 
     def end(self) -> None:
-        """End the sign-in in all tabs, also for copies of its cookie."""
+        """End the sign-in in all tabs, also for copies of the cookie."""
 
 
 class WayIn(Protocol):
@@ -87,7 +87,7 @@ class WayIn(Protocol):
         """Return whether people must sign in."""
 
     def routes(self) -> list[Route]:
-        """Return the routes of its pages."""
+        """Return the routes of the pages of this way."""
 
     def credential(self, scope: Scope) -> str | None:
         """Return what a request has of a sign-in, None without any."""
@@ -179,7 +179,7 @@ def claims() -> Mapping[str, Any]:
 
 
 def entries() -> list[Entry]:
-    """Return the sign-ins that this browser shows, also those that have ended."""
+    """Return the sign-ins of this browser, also ended ones."""
     sign_ins: list[Entry] = [
         way.entry(str(credential))
         for way in ways()
@@ -241,7 +241,7 @@ class SignIns:
 
 
 # Signing out deletes the cookie of the browser. It ends neither the other tabs nor a copy of the
-# cookie: they are refused because of this record.
+# cookie. Because of this record, the server refuses these.
 _ended = SignIns()
 
 

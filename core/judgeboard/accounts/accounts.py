@@ -1,6 +1,6 @@
-"""Invites people, checks their passwords, and begins and ends their sessions.
+"""Invites people, checks passwords, and begins and ends sessions.
 
-Functions import `argon2` when they check a password: commands load this module, too.
+Functions import `argon2` when a password is checked: commands load this module, too.
 """
 
 import secrets
@@ -38,7 +38,7 @@ EXPIRED = "This link was used or has expired. Ask an admin for a new one."
 
 
 def invite(store: Store, name: str, role: Role | None, actor: Actor) -> str:
-    """Make the link with which a person sets a password, and return its token, which is not stored.
+    """Make the link with which a person sets a password, and return the token of the link, which is not stored.
 
     The link works once, for 7 days, and replaces an earlier one. When a person who has a password
     uses it, all sessions of this person end. The ``name`` is an e-mail address or another name; a
@@ -70,7 +70,7 @@ def invite(store: Store, name: str, role: Role | None, actor: Actor) -> str:
 
 
 def person_of_link(connection: Connection, token: str) -> Reviewer | None:
-    """Return the person to whom a link belongs; None if it was used or replaced, has expired, or never was."""
+    """Return the person to whom a link belongs; None if the link was used or replaced, has expired, or never was."""
     return _person(connection, ACCOUNT, _is_open(token))
 
 
@@ -129,7 +129,7 @@ def account_of(connection: Connection, name: str) -> Account | None:
 
 
 def is_password(account: Account | None, password: str) -> bool:
-    """Return whether an account has this password. Without an account, it takes as long to return False."""
+    """Return whether an account has this password. Without an account, the check takes as long."""
     from argon2.exceptions import InvalidHashError, VerificationError
 
     stored = None if account is None else account.password_hash
@@ -158,7 +158,7 @@ def _composed(password: str) -> str:
 
 
 def begin_session(store: Store, account: Account, *, instead_of: str | None = None) -> str | None:
-    """Begin a session of a person, and return its token; None if the account was changed or removed in the meantime.
+    """Begin a session of a person, and return the token; None if the account was changed or removed in the meantime.
 
     The session ``instead_of`` of this browser ends.
     """

@@ -18,7 +18,7 @@ ACCOUNT = table_of(Account)
 
 
 class AccountSession(Row, table=True, is_free=True, has_hidden_rows=False):
-    """A sign-in of a browser; it is kept for a while after its end, to know the browser again."""
+    """A sign-in of a browser, kept for a while after the end of the session, to know the browser again."""
 
     token_hash: str = column(primary_key=True)
     reviewer_id: int = column(BigId, refers="reviewer", index=True)

@@ -1,7 +1,7 @@
 """Texts in an answer or a passage that order a judge to give a certain verdict, in ten styles.
 
-They test whether a judge obeys the texts that it judges. They have no effect here: a style is the
-form of an order, and the orders ask for the best or the worst verdict.
+The texts test whether a judge obeys the answers that the judge reads. A style is the form of an
+order, and an order asks for the best or the worst verdict.
 """
 
 import json

@@ -42,7 +42,7 @@ _IDENTITY = frozenset(
     }
 )
 """The fields of records that tell which answer, span or model it is."""
-RULES = 1  # raise it when a kind of Judgeboard finds other values
+RULES = 1  # raise this number when a kind of Judgeboard finds other values
 _TAG_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 # Patterns have no repeats without a limit, so that a search takes time in proportion to the text.
 _LETTER = "0-9A-Za-z\u00c0-\u024f\u0370-\u052f"  # of languages that put spaces between words
@@ -166,7 +166,7 @@ _OURS: dict[str, Kind] = {
 
 
 def _plugin_kind(plugin: Plugin, places: Any) -> Kind:
-    """Return the function of another package that finds its own kind, with its results checked at each call."""
+    """Return the kind of another package: the results of its function are checked at each call."""
     if not callable(places):
         raise BadInput("it must be a function that takes a text and returns pairs of start and end")
 
@@ -212,7 +212,7 @@ class Masks:
     def masked(self, value: T) -> T:
         """Return a text, a JSON value or a record with its personal data masked; what is masked already stays.
 
-        Ids and names of sources, types and models stay, because rows are recognised by them.
+        Ids and names of sources, types and models stay, because they identify rows.
         """
         masked: T = self._masked(value)
         return masked
@@ -290,23 +290,23 @@ class Masks:
 
 def masks_of(settings: Settings) -> Masks:
     """Return the masks that settings ask for. Raises BadInput for a plugin that is not installed or cannot be used."""
-    asked = settings.masks
-    if asked is None:
+    section = settings.masks
+    if section is None:
         raise ValueError("the settings have no masks")
-    for name in asked.plugins:
+    for name in section.plugins:
         if MASKS.lacks(name):
             raise settings.fail(
                 f"names {name}, which is no mask of an installed package", "masks", "plugins"
             )
-    key = asked.key
+    key = section.key
     if key.startswith(FROM_VARIABLE):
         key = ENVIRONMENT.get(key.removeprefix(FROM_VARIABLE), "")
         if len(key) < SHORTEST_KEY:
             reason = f"names a variable that has no key of at least {SHORTEST_KEY} characters"
             raise settings.fail(reason, "masks", "key")
     # Kinds of Judgeboard come last, always in one order, because an earlier kind wins.
-    names = (*asked.plugins, *(kind for kind in _OURS if kind in asked.kinds))
-    return _made(key, tuple(asked.patterns.items()), names)
+    names = (*section.plugins, *(kind for kind in _OURS if kind in section.kinds))
+    return _made(key, tuple(section.patterns.items()), names)
 
 
 _made = lru_cache(maxsize=4)(Masks)

@@ -1,4 +1,4 @@
-"""Drafts of agents: a person confirms a draft, and stores it as their own, or dismisses it."""
+"""Drafts of agents: a person confirms a draft, which stores its content as the person's own, or dismisses the draft."""
 
 from typing import Any, Literal
 
@@ -38,7 +38,7 @@ MOST_LISTED = 200
 
 
 class DraftedReview(SentGrade):
-    """A review of an answer; with a decision, of its open ``flag``."""
+    """A review of an answer; a decision is about an open ``flag`` of the answer."""
 
     flag: int | None = Field(None, ge=1, le=2**63 - 1, description="Id of an open flag to decide.")
 
@@ -63,7 +63,7 @@ class DraftedModes(BaseModel):
 
 
 class RunRequest(BaseModel):
-    """A run of a stored judge version on the answers of a filter, which stops at a cost."""
+    """A run of a stored judge version on the answers of a filter. The run stops at a cost."""
 
     judge: str
     where: dict[str, Any]
@@ -83,12 +83,12 @@ class RunRequest(BaseModel):
         return from_dict(self.where)
 
     def estimate(self, store: Readable) -> CallEstimate:
-        """Return the number of calls and their cost, as of now."""
+        """Return the number of calls and the cost of all calls, as of now."""
         spec = self._spec(store)
         return estimate_calls(store, judge=spec, where=self.filter, mode=self.mode)
 
     def start(self, store: Store, actor: Reviewer | str) -> str:
-        """Request the job that judges these answers, and return its id."""
+        """Request the job that judges these answers, and return the id of the job."""
         return request_rejudge(
             store,
             judge=self._spec(store),
@@ -152,8 +152,8 @@ def list_drafts(
 ) -> list[MachineDraft]:
     """Return the latest drafts, the newest first: of a state (None: any), about an answer, of an agent.
 
-    A reader gets no draft about an answer of which anything is hidden from them until they review
-    it: the agent may have read it.
+    A reader gets no draft about an answer if a part of the answer is hidden until the reader's
+    review: the agent may have read this part.
     """
     columns = {"state": state, "response_id": response_id, "by": by}
     conditions = [MACHINE_DRAFT.c[name] == value for name, value in columns.items() if value]
@@ -168,7 +168,7 @@ def list_drafts(
 
 
 def content_of(draft: MachineDraft) -> BaseModel | None:
-    """Return the content of a draft, None if it was forgotten with its answer."""
+    """Return the content of a draft, None if the content was forgotten with the answer."""
     return None if draft.content is None else CONTENTS[draft.kind].model_validate(draft.content)
 
 
@@ -193,8 +193,8 @@ def draft_words(draft: MachineDraft) -> str:
 def confirm(store: Store, draft_id: int, person: Reviewer) -> str:
     """Store a draft as a person's own review, schema, failure modes or run, and return a sentence about it.
 
-    Raises BadInput if the draft is decided or forgotten, NotAllowed, and the errors of what stores
-    it: a blind answer must be reviewed in its queue.
+    Raises BadInput if the draft is decided or forgotten, NotAllowed, and the errors of storing the
+    content: a blind answer must be reviewed in its queue.
     """
     draft = _open_draft(store, draft_id, person)
     review_id = None

@@ -32,7 +32,7 @@ class DraftState(StrEnum):
 
 
 class MachineDraft(Stored, table=True, of_responses="SELECT OLD.response_id"):
-    """What an agent proposes; it counts nowhere until a person confirms it and stores it as their own."""
+    """What an agent proposes. A draft counts nowhere until a person confirms the draft."""
 
     kind: DraftKind
     response_id: int | None = column(refers="response", default=None, index=True, reads=True)

@@ -56,6 +56,7 @@ MOST_LINES = 50  # of a page of a list
 MOST_ROWS = 200  # of a file that are read to check a mapping
 MOST_ESTIMATES = 1_000  # that are kept until their runs start
 ABOVE_ESTIMATE = 1.25  # where a run stops, as a share of its estimated cost
+_DRAFTS_PAGE = "the page Review, tab Drafts"
 
 Where = Annotated[
     list[str],
@@ -329,7 +330,7 @@ def draft_review(answer: AnswerId, review: DraftedReview, source: Source = None)
         if review.flag is not None and response_of_flag(connection, review.flag) != response_id:
             raise BadInput(f"review.flag: flag {review.flag} belongs to another answer")
         check_modes(connection, review.failure_modes)
-    return _drafted(DraftKind.REVIEW, review, "the page of the answer", response_id)
+    return _add_draft(DraftKind.REVIEW, review, "the page of the answer", response_id)
 
 
 @_tool(DRAFT, yaml="name: tone\nfields:\n- name: polite\n  type: yes_no\n")
@@ -344,8 +345,8 @@ def draft_label_schema(
     ],
 ) -> object:
     """Draft a label schema, the fields that reviewers fill in. Nobody can use it until a person confirms it."""
-    drafted = DraftedSchema(yaml=as_yaml(schema_in(yaml)))
-    return _drafted(DraftKind.LABEL_SCHEMA, drafted, "the page Review, tab Drafts")
+    schema = DraftedSchema(yaml=as_yaml(schema_in(yaml)))
+    return _add_draft(DraftKind.LABEL_SCHEMA, schema, _DRAFTS_PAGE)
 
 
 @_tool(
@@ -362,9 +363,7 @@ def draft_failure_modes(
         if mode.name.casefold() in known:
             raise BadInput(f"modes: there is a failure mode {mode.name!r} already")
         known.add(mode.name.casefold())
-    return _drafted(
-        DraftKind.FAILURE_MODES, DraftedModes(modes=modes), "the page Review, tab Drafts"
-    )
+    return _add_draft(DraftKind.FAILURE_MODES, DraftedModes(modes=modes), _DRAFTS_PAGE)
 
 
 _ESTIMATES: dict[tuple[str, str], RunRequest] = {}
@@ -422,7 +421,7 @@ class Confirmation(BaseModel):
     start: bool = Field(description="Start this run")
 
 
-def _estimated(token: str) -> RunRequest:
+def _estimate_of(token: str) -> RunRequest:
     request = _ESTIMATES.get((CALLER.get().actor, token))
     if request is None:
         raise ToolError("this token is not known, or its run was started: call estimate_run again")
@@ -430,8 +429,8 @@ def _estimated(token: str) -> RunRequest:
 
 
 def _confirmation(token: str, ctx: Context) -> Elicit[Confirmation] | Confirmation | None:
-    """Ask the person at the terminal, if their client can. None: a person must confirm elsewhere."""
-    caller, request = CALLER.get(), _estimated(token)
+    """Ask the person at the terminal, if the person's client can ask. None: a person must confirm elsewhere."""
+    caller, request = CALLER.get(), _estimate_of(token)
     if JUDGE in caller.scopes:
         return Confirmation(start=True)
     capabilities = ctx.client_capabilities
@@ -456,10 +455,10 @@ def start_run(
     answer = confirmation.data if isinstance(confirmation, AcceptedElicitation) else declined
     if answer is not None and not answer.start:
         raise NotAllowed("the person declined: the run was not started")
-    request = _estimated(token)
+    request = _estimate_of(token)
     _ESTIMATES.pop((caller.actor, token), None)
     if answer is None:
-        return _drafted(DraftKind.RUN, request, "the page Review, tab Drafts")
+        return _add_draft(DraftKind.RUN, request, _DRAFTS_PAGE)
     return {"state": "started", "job": request.start(caller.store, caller.actor)}
 
 
@@ -545,7 +544,7 @@ def _response_id(connection: Connection, name: str, source: str | None) -> int:
     return matches[0][0]
 
 
-def _drafted(
+def _add_draft(
     kind: DraftKind, content: BaseModel, place: str, response_id: int | None = None
 ) -> dict[str, Any]:
     caller = CALLER.get()

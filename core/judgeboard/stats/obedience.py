@@ -70,7 +70,7 @@ def obedience(
     """Compare scores of clean answers with those of the same answers that order a high and a low score.
 
     All arrays have one entry per answer, without NaN. A score at the end of the ``scale`` that the
-    order asks for cannot move there, so it counts only for the other order.
+    order asks for cannot move there, so this score counts only for the other order.
     """
     lowest, highest = scale
     least = max(LEAST_MOVE * (highest - lowest), TIE) - TIE

@@ -83,7 +83,7 @@ def copy_database(
 
 
 def _mark(store: Store) -> str:
-    """Return the revision of an unfinished copy of a database, which tells one source from another."""
+    """Return the revision of an unfinished copy of a database. Each source has another one."""
     url = store.engine.url
     place = (
         str(Path(str(url.database)).resolve())
@@ -146,7 +146,7 @@ def _make_bare_tables(target: Store, mark: str) -> None:
 
 
 def _copy_rows(source: Connection, target: Store, table: Table) -> Iterator[int]:
-    """Copy the rows that the target lacks. Yield the number of rows that it has, then that of each batch."""
+    """Copy the rows that the target lacks. Yield the number of rows in the target, then that of each batch."""
     with target.reading() as connection:
         done = count_rows(connection, table)
     yield done

@@ -25,14 +25,14 @@ def this_process() -> str:
 
 
 class FileLock:
-    """A lock on a file, which names the process that has it. It ends with the process."""
+    """A lock on a file. The file names the process that has the lock. The lock ends with the process."""
 
     def __init__(self, path: Path, file: IO[str]) -> None:
         self._path, self._file = path, file
 
     @classmethod
     def take(cls, path: Path, seconds: float = 0.0) -> "FileLock | None":
-        """Take the lock; None if another process has it for so many seconds. The file is made."""
+        """Take the lock; None if another process has the lock for so many seconds. The file is made."""
         end = time.monotonic() + seconds
         while True:
             file = path.open("a+", encoding="utf-8")
@@ -45,7 +45,7 @@ class FileLock:
             with suppress(FileNotFoundError):
                 if os.path.samestat(path.stat(), os.fstat(file.fileno())):
                     break
-            file.close()  # whoever had it removed it meanwhile
+            file.close()  # the process that had the lock removed the file
         file.truncate(0)
         file.write(this_process())
         file.flush()

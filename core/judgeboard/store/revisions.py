@@ -17,7 +17,7 @@ from judgeboard.store.outages import reason_of
 
 
 def current_revision(store: Store) -> str | None:
-    """Return the schema's revision, or None without a schema. A SQLite file and what stands beside it stay unchanged.
+    """Return the schema's revision, or None without a schema. A SQLite file and the files beside it stay unchanged.
 
     Raises UnusableDatabase if the database has the tables of another program, or if it cannot be
     read.
@@ -46,7 +46,7 @@ _OURS = {
 }  # of every revision; another program may use Alembic, too
 
 
-def _revision(execute: Callable[[str], Iterable[Any]], tables: str, shown: str) -> str | None:
+def _revision(execute: Callable[[str], Iterable[Any]], tables: str, place: str) -> str | None:
     names = {name for (name,) in execute(tables)}
     if names >= _OURS:
         return next(
@@ -54,7 +54,7 @@ def _revision(execute: Callable[[str], Iterable[Any]], tables: str, shown: str) 
             None,
         )
     if names:
-        raise UnusableDatabase(f"{shown} has the tables of another program: use another database")
+        raise UnusableDatabase(f"{place} has the tables of another program: use another database")
     return None
 
 

@@ -36,8 +36,8 @@ SUBJECTS = frozenset({"response", "pair"})
 class VisibleSources:
     """The sources that a reader may see, and the queues of these sources alone.
 
-    With ``changes``, it limits a transaction that changes an answer: the rows of other answers do
-    not exist for it, but everything that a change has to keep up to date does.
+    With ``changes``, a transaction is limited that changes an answer: the rows of other answers do
+    not exist for the transaction, but everything that a change has to keep up to date does.
     """
 
     sources: tuple[str, ...]
@@ -70,7 +70,7 @@ class VisibleSources:
         return [] if self.changes else [false()]
 
     def _is_visible(self, row: FromClause, reference: "Reference") -> ColumnElement[bool]:
-        """Return the condition that the row to which a row refers is visible, or that it refers to none."""
+        """Return the condition that the row to which a row refers is visible, or that the row refers to none."""
         column, whole = row.c[reference.column], _named(reference.whole)
         visible = exists().where(whole.c.id == column, *self.conditions(reference.whole, whole))
         return or_(column.is_(None), visible) if reference.is_optional else visible
@@ -94,7 +94,7 @@ def check_source(source: str) -> None:
 def visible_sources(
     connection: Connection, reviewer_id: int | None, source: str | None
 ) -> tuple[str, ...] | None:
-    """Return the sources that a reviewer may see, limited to one ``source`` if it is given; None for all."""
+    """Return the sources that a reviewer may see, limited to one ``source`` if there is one; None for all."""
     query = select(REVIEWER.c.sources).where(REVIEWER.c.id == reviewer_id)
     of_person = None if reviewer_id is None else connection.scalar(query)
     if source is None:

@@ -1,4 +1,4 @@
-"""Drafts of agents: their content, with the buttons that confirm or dismiss it."""
+"""Drafts of agents: the content of a draft, with the buttons that confirm or dismiss the draft."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def show_draft(draft: MachineDraft, decide: Callable[[Decision, int], None]) -> 
 
 @dataclass(frozen=True, slots=True)
 class DraftsSection:
-    """The open drafts of reviews of an answer, below its panes; none while the answer is blind for the person."""
+    """The open drafts about an answer, below the panes of the answer; none while the answer is blind for the person."""
 
     drafts: Sequence[MachineDraft]
 

@@ -26,9 +26,9 @@ def drafts() -> None:
         problem(st.session_state.pop(_PROBLEM))
     sentence("Coding assistants drafted these. A draft counts nowhere until a person confirms it.")
     with reading() as connection:
-        listed = [each for each in list_drafts(connection) if permitted(ACTIONS[each.kind])]
-        answers = external_ids(connection, {each.response_id or 0 for each in listed})
-    if not listed:
+        open_drafts = [each for each in list_drafts(connection) if permitted(ACTIONS[each.kind])]
+        answers = external_ids(connection, {each.response_id or 0 for each in open_drafts})
+    if not open_drafts:
         empty(
             "No draft is open. To let a coding assistant use Judgeboard:", "`judgeboard mcp --help`"
         )
@@ -41,12 +41,12 @@ def drafts() -> None:
         Column("Answer", width=170): lambda each: answers.get(each.response_id or 0),
         Column("Content", width=430): lambda each: one_line(draft_words(each)),
     }
-    key = f"machine_drafts_{listed[0].id}_{len(listed)}"
-    chosen = listed[choose_row(Table.of(listed, columns), key=key, most=8)]
-    person = ask_reviewer(to=ACTIONS[chosen.kind])
-    if chosen.response_id is not None:
+    key = f"machine_drafts_{open_drafts[0].id}_{len(open_drafts)}"
+    draft = open_drafts[choose_row(Table.of(open_drafts, columns), key=key, most=8)]
+    person = ask_reviewer(to=ACTIONS[draft.kind])
+    if draft.response_id is not None:
         open_button(
-            "Open the answer", item(chosen.response_id), key="machine_draft_open", type="tertiary"
+            "Open the answer", item(draft.response_id), key="machine_draft_open", type="tertiary"
         )
 
     def decide(decision: Decision, draft_id: int) -> None:
@@ -57,7 +57,7 @@ def drafts() -> None:
         except JudgeboardError as error:
             st.session_state[_PROBLEM] = f"Not saved: {error}"
 
-    show_draft(chosen, decide)
+    show_draft(draft, decide)
 
 
 with page(answers=False):

@@ -15,7 +15,7 @@ from judgeboard_dashboard.widgets.texts import caption, heading
 
 
 def invitations(admin: Reviewer) -> None:
-    """Make a link with which a person sets a password, and show it once."""
+    """Make a link with which a person sets a password, and show the link once."""
     heading("Invite, or reset a password")
     with st.container(border=True, key="people_invite"):
         name = st.text_input(
