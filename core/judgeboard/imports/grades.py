@@ -359,13 +359,13 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     ) -> None:
         """Move the spans of grades, by row, to their places in answers that are longer or shorter because of masks."""
         masks = masks_in_force()
+        if masks is None:
+            return
         with_spans = {
             index: id_
             for index, id_ in ids.items()
             if index in grades and grades[index].grade.spans
         }
-        if masks is None or not with_spans:
-            return
         texts = answer_texts(connection, [*with_spans.values()])
         for index, id_ in with_spans.items():
             answer = texts[id_].answer or ""
@@ -615,11 +615,9 @@ def _placed(span: dict[str, Any], answer: str, first_mask: int) -> dict[str, Any
         return span
     if not isinstance(text, str) or not text:
         return span
-    places = [match.start() for match in re.finditer(re.escape(text), answer)]
-    if not places:
-        return span | {"start": None, "end": None}
-    nearest = min(places, key=lambda place: abs(place - start))
-    return span | {"start": nearest, "end": nearest + len(text)}
+    places = (match.start() for match in re.finditer(re.escape(text), answer))
+    nearest = min(places, key=lambda place: abs(place - start), default=None)
+    return span | {"start": nearest, "end": None if nearest is None else nearest + len(text)}
 
 
 def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:

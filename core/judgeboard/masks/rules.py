@@ -239,9 +239,11 @@ class Masks:
                 type(value), "_make", tuple
             )  # a NamedTuple has names for its values
             return of_fields(inner) if isinstance(value, tuple) else inner
-        if isinstance(value, int) and abs(value) >= _LEAST_CARD:
-            masked = self._text(str(value))
-            return value if masked == str(value) else masked
+        if isinstance(value, int | float) and abs(value) >= _LEAST_CARD:
+            # A column with missing numbers has its card numbers as floats.
+            digits = str(value) if isinstance(value, int) else f"{value:.0f}"
+            masked = self._text(digits)
+            return value if masked == digits else masked
         if is_dataclass(value) and not isinstance(value, type):
             names = [each.name for each in fields(value) if each.name not in _IDENTITY]
             return replace(value, **{name: self._masked(getattr(value, name)) for name in names})

@@ -421,8 +421,10 @@ class Confirmation(BaseModel):
     start: bool = Field(description="Start this run")
 
 
-def _estimate_of(token: str) -> RunRequest:
-    request = _ESTIMATES.get((CALLER.get().actor, token))
+def _estimate_of(token: str, *, once: bool = False) -> RunRequest:
+    """Return the run that was estimated with a token; ``once``: nobody gets this run again."""
+    key = CALLER.get().actor, token
+    request = _ESTIMATES.pop(key, None) if once else _ESTIMATES.get(key)
     if request is None:
         raise ToolError("this token is not known, or its run was started: call estimate_run again")
     return request
@@ -455,8 +457,7 @@ def start_run(
     answer = confirmation.data if isinstance(confirmation, AcceptedElicitation) else declined
     if answer is not None and not answer.start:
         raise NotAllowed("the person declined: the run was not started")
-    request = _estimate_of(token)
-    _ESTIMATES.pop((caller.actor, token), None)
+    request = _estimate_of(token, once=True)
     if answer is None:
         return _add_draft(DraftKind.RUN, request, _DRAFTS_PAGE)
     return {"state": "started", "job": request.start(caller.store, caller.actor)}

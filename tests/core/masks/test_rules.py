@@ -124,6 +124,16 @@ def test_json_in_a_text_is_read_before_it_is_masked() -> None:
     assert masks().masked(untouched) == untouched
 
 
+def test_a_number_of_a_column_with_missing_numbers_is_masked() -> None:
+    """Tables have the whole numbers of such a column as floats."""
+    card, time = 4111111111111111, 1764522000123456.0
+    row = {"card": float(card), "time": time, "nothing": float("nan"), "most": float("inf")}
+    masked = masks().masked(row)
+    assert masked["card"] == masks().masked(str(card)) != str(card)
+    assert masked["time"] == time
+    assert masked["most"] == float("inf")
+
+
 def test_the_key_may_be_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASK_KEY", KEY)
     assert masks(key="env:MASK_KEY").masked("a@x.org") == masks().masked("a@x.org")

@@ -1,5 +1,7 @@
 """What agents draft counts nowhere until a person confirms it, and runs start only with somebody's consent."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -218,6 +220,23 @@ def test_a_run_starts_when_the_person_at_the_terminal_accepts(lexical: Store, mo
     # The token starts one run.
     assert "token" in agent.error("start_run", token=estimate["token"])
     assert row_count(lexical, JOB) == 1
+
+
+@on_sqlite
+def test_of_several_calls_at_once_with_a_token_one_starts_the_run(
+    store: Store, lexical: Store
+) -> None:
+    judge = sender(store, "read", "draft", "judge")
+    token = Agent(store, judge).data("estimate_run", judge="lexical")["token"]
+    start = Barrier(4)
+
+    def started(_number: int) -> bool:
+        start.wait()
+        return not Agent(store, judge).call("start_run", token=token).is_error
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(started, range(4))) == 1
+    assert row_count(store, JOB) == 1
 
 
 @on_sqlite
