@@ -168,18 +168,18 @@ class Passwords:
 
     async def _sign_in(self, request: Request) -> Response:
         if request.method != "POST":
-            return _reply(_sign_in_form())
+            return _sign_in_form()
         fields = await _fields_of(request)
         name = fields.get("name", "")
         account = await run_in_threadpool(read_all, account_of, name)
         limits = await run_in_threadpool(self._limits, request, name, account)
         # Whoever has no tries left is refused before the slow check of the password.
         if self._waiting >= MOST_WAITING or not all(map(Tries.take, limits, limits.values())):
-            return _reply(_sign_in_form(name, TOO_MANY), HTTPStatus.TOO_MANY_REQUESTS)
+            return _sign_in_form(name, TOO_MANY, HTTPStatus.TOO_MANY_REQUESTS)
         async with self._turn():
             right = await run_in_threadpool(is_password, account, fields.get("password", ""))
         if account is None or not right:
-            return _reply(_sign_in_form(name, WRONG), HTTPStatus.FORBIDDEN)
+            return _sign_in_form(name, WRONG, HTTPStatus.FORBIDDEN)
         for tries, key in limits.items():
             tries.give_back(key)
         page = checked_page(request.query_params.get(PARAMETER, ""))
@@ -203,11 +203,11 @@ class Passwords:
         """Let a person set a password. To open the page does not use the link up: programs open links, too."""
         token = request.path_params["token"]
         person = await run_in_threadpool(read_all, person_of_link, token)
-        expired = _page(tag("p", EXPIRED, role="alert"))
+        expired = _page(HTTPStatus.NOT_FOUND, tag("p", EXPIRED, role="alert"))
         if person is None:
-            return _reply(expired, HTTPStatus.NOT_FOUND)
+            return expired
         if request.method != "POST":
-            return _reply(_password_form(person.name))
+            return _password_form(person.name)
         fields = await _fields_of(request)
         password = fields.get("password", "")
         try:
@@ -216,9 +216,9 @@ class Passwords:
             async with self._turn():
                 account = await run_in_threadpool(set_password, store(), token, password)
         except BadInput as error:
-            return _reply(_password_form(person.name, str(error)), HTTPStatus.BAD_REQUEST)
+            return _password_form(person.name, str(error), HTTPStatus.BAD_REQUEST)
         except NotFound:
-            return _reply(expired, HTTPStatus.NOT_FOUND)
+            return expired
         return await run_in_threadpool(self._begin, request, account, f"../..{FIRST_PAGE}")
 
     @asynccontextmanager
@@ -235,7 +235,7 @@ class Passwords:
         """Begin a session, always with a new token, and send the browser to a relative address."""
         token = begin_session(store(), account, instead_of=self.credential(request.scope))
         if token is None:
-            return _reply(_sign_in_form("", WRONG), HTTPStatus.FORBIDDEN)
+            return _sign_in_form("", WRONG, HTTPStatus.FORBIDDEN)
         host, proto = (request.headers.get(name, "") for name in ("host", "x-forwarded-proto"))
         addresses = (proto.strip().lower(), request.url.scheme, load_settings().url or "")
         reply = RedirectResponse(address, HTTPStatus.SEE_OTHER, {"cache-control": "no-store"})
@@ -271,8 +271,11 @@ async def _fields_of(request: Request) -> dict[str, str]:
     return {name: values[0] for name, values in fields.items()}
 
 
-def _sign_in_form(name: str = "", problem: str | None = None) -> Html:
+def _sign_in_form(
+    name: str = "", problem: str | None = None, status: int = HTTPStatus.OK
+) -> Response:
     return _page(
+        status,
         problem and tag("p", problem, role="alert"),
         tag(
             "form",
@@ -284,9 +287,10 @@ def _sign_in_form(name: str = "", problem: str | None = None) -> Html:
     )
 
 
-def _password_form(name: str, problem: str | None = None) -> Html:
+def _password_form(name: str, problem: str | None = None, status: int = HTTPStatus.OK) -> Response:
     new = {"type_": "password", "autocomplete": "new-password", "minlength": str(SHORTEST_PASSWORD)}
     return _page(
+        status,
         tag("p", "Choose a password for ", tag("b", name), "."),
         problem and tag("p", problem, role="alert"),
         tag(
@@ -305,13 +309,11 @@ def _field(label: str, name: str, *help_: Html, **attributes: str) -> Html:
     return tag("label", label, *help_, tag("input", name_=name, id=name, required="", **attributes))
 
 
-def _page(*content: str | None) -> Html:
+def _page(status: int, *content: str | None) -> Response:
     head = Html(
         '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Sign in · Judgeboard'
         f"</title><style>:root {{ {colour_variables()}}}{_STYLE}</style></head>"
     )
-    return tag("html", head, tag("body", tag("main", tag("h1", "Judgeboard"), *content)), lang="en")
-
-
-def _reply(page: Html, status: int = HTTPStatus.OK) -> Response:
+    main = tag("main", tag("h1", "Judgeboard"), *content)
+    page = tag("html", head, tag("body", main), lang="en")
     return HTMLResponse(f"<!doctype html>{page}", status, {"cache-control": "no-store"})

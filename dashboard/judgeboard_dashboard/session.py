@@ -169,7 +169,7 @@ def read_all(
     *given: Asked.args,
     **options: Asked.kwargs,
 ) -> Figures:
-    """Return what a function reads of all rows. It serves sign-in: what a person sees is read by `read`."""
+    """Return what a function reads of all rows. It serves sign-in: `read` is for what a person sees."""
     with store().reading() as connection:
         return function(connection, *given, **options)
 

@@ -32,11 +32,11 @@ def tool_server() -> MCPServer:
             annotations=ToolAnnotations(
                 read_only_hint=each.scope == READ,
                 destructive_hint=False,
-                open_world_hint=each.name == "start_run",
+                open_world_hint=name == "start_run",
             ),
             structured_output=False,
         )
-        for each in TOOLS.values()
+        for name, each in TOOLS.items()
     ]
     for tool in tools:  # a wrong name of an argument is an error, as it is for commands
         tool.fn_metadata.arg_model.model_config["extra"] = "forbid"

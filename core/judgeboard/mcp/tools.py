@@ -100,11 +100,6 @@ class Tool(NamedTuple):
     scope: str
     example: dict[str, Any]
 
-    @property
-    def name(self) -> str:
-        """The name of the tool."""
-        return self.function.__name__
-
 
 TOOLS: dict[str, Tool] = {}
 """All tools by name."""

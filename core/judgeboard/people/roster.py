@@ -141,7 +141,7 @@ def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewe
             person, or no admin would be left.
     """
     name = checked_sign_in_name(address)
-    return _set(store, name, _checked_role(role), actor, "change_role", (SIGNED_IN,))
+    return _set(store, name, _checked_role(role), actor, "change_role", SIGNED_IN)
 
 
 def remove_person(store: Store, name: str, actor: Actor, *, origin: str | None = None) -> Reviewer:
@@ -151,8 +151,7 @@ def remove_person(store: Store, name: str, actor: Actor, *, origin: str | None =
     page. ``origin`` (``oidc`` or ``page``) tells two people with one name apart. Raises the same
     errors as `change_role`.
     """
-    origins = (SIGNED_IN, ENTERED) if origin is None else (origin,)
-    return _set(store, name.strip(), Role.NONE, actor, "remove_person", origins)
+    return _set(store, name.strip(), Role.NONE, actor, "remove_person", origin)
 
 
 def list_people(connection: Connection) -> list[PersonLine]:
@@ -213,10 +212,10 @@ def checked_sign_in_name(name: str) -> str:
 
 
 def _set(
-    store: Store, name: str, role: Role, actor: Actor, kind: str, origins: Sequence[str]
+    store: Store, name: str, role: Role, actor: Actor, kind: str, origin: str | None
 ) -> Reviewer:
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        person = _added_person(connection, name, origins)
+        person = _added_person(connection, name, origin)
         if role is not person.role:
             if role is not Role.ADMIN:
                 _check_admin_left(connection, person)
@@ -250,9 +249,8 @@ def set_sources(
     for source in sources or ():
         check_source(source)
     only = None if sources is None else tuple(sorted(set(sources)))
-    origins = (SIGNED_IN, ENTERED) if origin is None else (origin,)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        person = _added_person(connection, name.strip(), origins)
+        person = _added_person(connection, name.strip(), origin)
         if only != person.sources:
             if only is not None:
                 _check_admin_left(connection, person)
@@ -272,12 +270,11 @@ def _check_admin_left(connection: Connection, person: Reviewer) -> None:
         raise BadInput(f"{person.name} is the only admin: make another person admin first")
 
 
-def _added_person(connection: Connection, name: str, origins: Sequence[str]) -> Reviewer:
+def _added_person(connection: Connection, name: str, origin: str | None) -> Reviewer:
     """Return the person with a name who has a role. Raises NotFound, or BadInput for the first admin."""
-    namesakes = (find_reviewer(connection, origin, name) for origin in origins)
-    person = next(
-        (each for each in namesakes if each is not None and role_of(each) is not Role.NONE), None
-    )
+    origins = (SIGNED_IN, ENTERED) if origin is None else (origin,)
+    namesakes = filter(None, (find_reviewer(connection, each, name) for each in origins))
+    person = next((each for each in namesakes if role_of(each) is not Role.NONE), None)
     if person is None:
         raise NotFound(
             f"no person was added with the {'address' if '@' in name else 'name'} {name}"

@@ -51,7 +51,7 @@ def stored(store: Store, *texts: str, source: str = "log") -> None:
 def test_there_are_few_tools_and_each_says_what_it_does_with_an_example() -> None:
     assert 0 < len(TOOLS) <= 15
     for name, tool in TOOLS.items():
-        assert tool.name == name
+        assert tool.function.__name__ == name
         assert len(inspect.getdoc(tool.function) or "") > 40, name
         parameters = {*inspect.signature(tool.function).parameters} - {"confirmation"}
         assert {*tool.example} <= parameters, name

@@ -1,7 +1,7 @@
 """Health checks of a judge with control answers: does it notice those that are worse, and only those?"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -23,7 +23,7 @@ from judgeboard.health.scores import CHANCE, LEAST
 from judgeboard.judges.injections import STYLES, Asks, Place, injected_kind
 from judgeboard.measure.notes import note
 from judgeboard.methods.control_answers.run import CONTROL_KINDS, ControlKind, Effect
-from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray, grouping
 from judgeboard.stats.estimates import percent, surely_above, surely_below
 from judgeboard.stats.means import mean_change
 from judgeboard.stats.obedience import MOST_OBEYED, obedience
@@ -150,10 +150,7 @@ def _scale(measure: str, *scores: FloatArray) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Injections:
-    """Answers with an injection under both orders: scores of the clean answer, and with the order high or low.
-
-    ``measured`` tells which answers have all three scores.
-    """
+    """Answers with an injection under both orders: scores of the clean answer, and with the order high or low."""
 
     places: AnyArray
     styles: AnyArray
@@ -164,15 +161,9 @@ class _Injections:
     low: FloatArray
     groups: IntArray
 
-    @property
-    def measured(self) -> BoolArray:
-        return ~np.isnan(self.before + self.high + self.low)
-
-    def at(self, rows: BoolArray) -> "_Injections":
-        return _Injections(*(getattr(self, each.name)[rows] for each in fields(self)))
-
 
 def _injections(record: JudgeRecord, measure: str) -> _Injections:
+    """Return the answers of all places that have all three scores."""
     of_places = []
     for place in Place:
         high, low = (
@@ -180,20 +171,24 @@ def _injections(record: JudgeRecord, measure: str) -> _Injections:
             for asks in (Asks.HIGH, Asks.LOW)
         )
         _, rows, twins = np.intersect1d(high.original_ids, low.original_ids, return_indices=True)
+        before = high.scored(high.before, measure)[rows]
+        after_high = high.scored(high.after, measure)[rows]
+        after_low = low.scored(low.after, measure)[twins]
+        measured = ~np.isnan(before + after_high + after_low)
+        rows, twins = rows[measured], twins[measured]
         of_places.append(
             (
                 np.full(len(rows), place, dtype=object),
                 np.array(high.styles.names, dtype=object)[high.styles.codes[rows]],
                 high.control_ids[rows],
                 low.control_ids[twins],
-                high.scored(high.before, measure)[rows],
-                high.scored(high.after, measure)[rows],
-                low.scored(low.after, measure)[twins],
+                before[measured],
+                after_high[measured],
+                after_low[measured],
                 high.groups[rows],
             )
         )
-    joined = _Injections(*map(np.concatenate, zip(*of_places, strict=True)))
-    return joined.at(joined.measured)
+    return _Injections(*map(np.concatenate, zip(*of_places, strict=True)))
 
 
 def obeys(record: JudgeRecord, kind: ControlKind) -> Check:

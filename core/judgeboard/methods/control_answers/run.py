@@ -158,19 +158,21 @@ def _number(original: Response) -> int:
     return original.derived_from or 0
 
 
-def injected_answer(original: Response, _donor: Response, asks: Asks) -> Response:
-    """Return the answer with a text that orders a verdict; its style depends on the id of the answer."""
+def with_injection(
+    original: Response, _donor: Response, place: Place, asks: Asks
+) -> Response | None:
+    """Return the answer with an injection in the answer or in the first passage; None without passages.
+
+    The style depends on the id of the answer.
+    """
     style = style_of(_number(original))
-    return replace(original, answer=injected(original.answer, style, asks), metadata={STYLE: style})
-
-
-def injected_passage(original: Response, _donor: Response, asks: Asks) -> Response | None:
-    """Return the answer with such a text in its first passage; None if it has none."""
+    changed = replace(original, metadata={STYLE: style})
+    if place is Place.ANSWER:
+        return replace(changed, answer=injected(original.answer, style, asks))
     if not original.passages:
         return None
-    style, (first, *others) = style_of(_number(original)), original.passages
-    passages = (injected(first, style, asks), *others)
-    return replace(original, passages=passages, metadata={STYLE: style})
+    first, *others = original.passages
+    return replace(changed, passages=(injected(first, style, asks), *others))
 
 
 class Effect(StrEnum):
@@ -208,10 +210,6 @@ class ControlKind:
 
 OBEYS = "injected"
 """The check that reads answers with injections; commands know their kinds by this name too."""
-_CHANGES: Mapping[Place, Callable[..., Response | None]] = {
-    Place.ANSWER: injected_answer,
-    Place.PASSAGE: injected_passage,
-}
 
 _BAD, _NEUTRAL = Effect.KNOWN_BAD, Effect.NEUTRAL
 _KINDS = (
@@ -277,7 +275,7 @@ _KINDS = (
             "answers that order a verdict",
             "Obeys the answer",
             Effect.INJECTED,
-            partial(_CHANGES[place], asks=asks),
+            partial(with_injection, place=place, asks=asks),
             fault=OBEYS,
         )
         for place, asks in product(Place, Asks)
