@@ -280,7 +280,8 @@ _MASK_NAME = re.compile(r"[a-z][a-z0-9_-]{0,29}")
 def _mask_key(value: str) -> str:
     if len(value) < SHORTEST_KEY and not value.startswith(FROM_VARIABLE):
         example = secrets.token_hex(SHORTEST_KEY)
-        raise ValueError(f"must have at least {SHORTEST_KEY} characters, such as {example}")
+        # A reason that begins with "must" would be followed by the value.
+        raise ValueError(f"needs at least {SHORTEST_KEY} characters, such as {example}")
     return value
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, select, union
 
 from judgeboard.domain import QueueState, ResponseKind
+from judgeboard.errors import NotFound
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -61,14 +62,12 @@ def forget_expired(
     """Forget the texts of each source, or of one, that are kept no longer; return what went, and what stays.
 
     Small transactions follow each other, so a killed process continues where it stopped. An event
-    is stored at the end, unless ``closing`` was set before. A ``dry_run`` changes nothing.
+    is stored at the end, unless ``closing`` was set before. A ``dry_run`` changes nothing. Raises
+    NotFound if the source has neither answers nor traces.
     """
     settings = load_settings()
-    with store.reading() as connection:
-        # A source may have traces without an answer, and no answers.
-        names = sorted(connection.scalars(union(select(RESPONSE.c.source), select(TRACE.c.source))))
     results = []
-    for name in names if source is None else [source]:
+    for name in _sources(store, source):
         days = settings.days_kept(name)
         if days is None:
             continue
@@ -106,6 +105,18 @@ def forget_expired(
             sources = {each.source: [each.answers, each.derived, each.traces] for each in results}
             record_event(connection, ENDED, actor, details={"sources": sources}, now=now)
     return results
+
+
+def _sources(store: Store, source: str | None) -> list[str]:
+    """Return the names of all sources, or of one; raise NotFound if there is no such source."""
+    with store.reading() as connection:
+        # A source may have traces without an answer, and no answers.
+        names = sorted(connection.scalars(union(select(RESPONSE.c.source), select(TRACE.c.source))))
+    if source is None:
+        return names
+    if source not in names:
+        raise NotFound(f"there is no source {source!r}")
+    return [source]
 
 
 def _next_expired(

@@ -209,6 +209,7 @@ def test_a_wrong_setting_is_refused_with_its_file_and_key(
         masked("text")
     assert str(file) in str(refusal.value)
     assert key in str(refusal.value)
+    assert lines["key"] not in str(refusal.value)
 
 
 def _toml(value: Any) -> str:

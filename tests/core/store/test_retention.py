@@ -12,7 +12,7 @@ from sqlalchemy import insert, select
 from command_lines import Shell
 from graded_log import GradedLog
 from judgeboard.domain import Pair, Response, ResponseKind
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.anchors.queries import insert_anchor_set
 from judgeboard.methods.suites.tables import SUITE_CASE, SUITE_RUN
 from judgeboard.reports.stats import measure_log
@@ -106,6 +106,12 @@ def test_each_source_has_its_own_time(log: GradedLog, monkeypatch: pytest.Monkey
     monkeypatch.setenv("JUDGEBOARD_KEEP_TEXTS", "")
     stored(log, "new", source="other")
     assert [each.source for each in forget_expired(log.store, LATER)] == ["short"]
+
+
+def test_an_unknown_source_is_refused(log: GradedLog) -> None:
+    stored(log, "a")
+    with pytest.raises(NotFound, match="shpo"):
+        forget_expired(log.store, LATER, source="shpo", dry_run=True)
 
 
 @pytest.mark.parametrize("wrong", ["90", "0 days", "-1 days", "90 hours", "never", "1.5 days"])
