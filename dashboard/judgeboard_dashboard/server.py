@@ -34,6 +34,7 @@ from judgeboard.runs.ending import end_in_time
 from judgeboard.store.engine import database_url
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard import documentation
+from judgeboard_dashboard.provider_cookie import WholeCookie
 from judgeboard_dashboard.return_page import ReturnPage
 from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.session import LOOPBACK, store
@@ -243,6 +244,7 @@ app = App(
             OwnPages,
             LimitedUploads,
             ReturnPage,
+            WholeCookie,
             WindowWidth,
         )
     ],
