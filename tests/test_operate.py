@@ -298,6 +298,11 @@ def test_an_operator_who_follows_the_page_has_an_installation(machine: Machine, 
     assert not_run == NOT_RUN.keys() - {"docker"}
 
 
+def test_the_site_passes_no_header_on_in_which_a_browser_says_who_signed_in() -> None:
+    site = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    assert 'proxy_set_header X-Forwarded-User "";' in site
+
+
 @pytest.mark.parametrize("unit", ["judgeboard.service", "judgeboard-worker@.service"])
 def test_the_units_are_valid_and_hardened(unit: str, tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:

@@ -39,7 +39,7 @@ from judgeboard.accounts.tables import Account
 from judgeboard.errors import BadInput, JudgeboardError, NotFound
 from judgeboard.people.roster import LONGEST_ADDRESS
 from judgeboard.receiving.keys import from_own_page
-from judgeboard.settings.model import load_settings, variable_of
+from judgeboard.settings.model import variable_of
 from judgeboard.store.api_keys import token_hash
 from judgeboard_dashboard.evidence import Html, tag
 from judgeboard_dashboard.proxies import client_network
@@ -236,14 +236,11 @@ class Passwords:
         token = begin_session(store(), account, instead_of=self.credential(request.scope))
         if token is None:
             return _sign_in_form("", WRONG, HTTPStatus.FORBIDDEN)
-        host, proto = (request.headers.get(name, "") for name in ("host", "x-forwarded-proto"))
-        addresses = (proto.strip().lower(), request.url.scheme, load_settings().url or "")
         reply = RedirectResponse(address, HTTPStatus.SEE_OTHER, {"cache-control": "no-store"})
         reply.set_cookie(
-            own_cookie(COOKIE, host),
+            own_cookie(COOKIE, request.headers.get("host", "")),
             token,
             max_age=KNOWN_DAYS * 86_400,
-            secure=any(each.startswith("https") for each in addresses),
             httponly=True,
             samesite="lax",
         )
@@ -311,7 +308,9 @@ def _field(label: str, name: str, *help_: Html, **attributes: str) -> Html:
 
 def _page(status: int, *content: str | None) -> Response:
     head = Html(
-        '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Sign in · Judgeboard'
+        # Whoever reads the address of a link can set the password: later requests do not name it.
+        '<head><meta charset="utf-8"><meta name="referrer" content="strict-origin">'
+        '<meta name="viewport" content="width=device-width"><title>Sign in · Judgeboard'
         f"</title><style>:root {{ {colour_variables()}}}{_STYLE}</style></head>"
     )
     main = tag("main", tag("h1", "Judgeboard"), *content)

@@ -31,6 +31,7 @@ from judgeboard.receiving.keys import from_own_page, is_loopback
 from judgeboard.receiving.receiver import Receiver, asked_transports
 from judgeboard.registry.duties import DUTIES
 from judgeboard.runs.ending import end_in_time
+from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import database_url
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard import documentation
@@ -85,6 +86,16 @@ class SafeHeaders(Wrapper):
         await self.app(scope, receive, with_headers)
 
 
+class NoMetrics(Wrapper):
+    """Hides what Streamlit tells everybody of its sessions and memory."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, unless it asks for that."""
+        is_asked = scope["type"] == "http" and scope["path"].rstrip("/") == "/_stcore/metrics"
+        app = PlainTextResponse("Not Found", 404) if is_asked else self.app
+        await app(scope, receive, send)
+
+
 class SignInHeaders(Wrapper):
     """Replaces the headers by which Streamlit keeps how a session signed in: nobody else may set them.
 
@@ -104,24 +115,32 @@ class SignInHeaders(Wrapper):
 
 
 class OwnCookies(Wrapper):
-    """Limits cookies to the path below which a proxy serves the pages: other programs on the host do not get them."""
+    """Limits cookies to the path below which a proxy serves the pages, and to HTTPS: nobody else gets them."""
 
     _PATH = re.compile(r"(; *path=)/(?=;|$)", re.IGNORECASE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and change the paths of the cookies in the reply."""
+        """Pass the request on, and limit the cookies in the reply."""
         prefix = configured_sign_in().prefix
 
-        async def with_path(message: Message) -> None:
-            if message["type"] == "http.response.start" and prefix:
+        async def limited(message: Message) -> None:
+            if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 cookies = headers.getlist("set-cookie")
                 del headers["set-cookie"]
                 for cookie in cookies:
-                    headers.append("set-cookie", self._PATH.sub(rf"\g<1>{prefix}", cookie))
+                    own = self._PATH.sub(rf"\g<1>{prefix}", cookie) if prefix else cookie
+                    headers.append("set-cookie", f"{own}; Secure" if _is_https(scope) else own)
             await send(message)
 
-        await self.app(scope, receive, with_path)
+        await self.app(scope, receive, limited)
+
+
+def _is_https(scope: Scope) -> bool:
+    """Return whether browsers reach this server by HTTPS, as far as it is known."""
+    proto = Headers(scope=scope).get("x-forwarded-proto", "").strip().lower()
+    addresses = (proto, scope["scheme"], load_settings().url or "")
+    return any(each.startswith("https") for each in addresses)
 
 
 class OwnPages:
@@ -239,6 +258,7 @@ app = App(
         Middleware(each)
         for each in (
             SafeHeaders,
+            NoMetrics,
             SignInHeaders,
             OwnCookies,
             OwnPages,
@@ -256,7 +276,10 @@ _log = logging.getLogger("judgeboard.dashboard")
 MOST_REFUSALS = 100  # that are logged: everybody may send other names
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - only compared with the host option
 _ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
-MESSAGE_MB = 25  # of a websocket, in both directions: everybody who reaches the server may send one
+MESSAGE_MB = 25  # of a websocket, in both directions
+# Of a websocket, from a browser: everybody who reaches the server may send one, and Streamlit keeps
+# it for minutes.
+SENT_MB = 2
 
 
 _MOST_HEAPS = -8  # M_ARENA_MAX of mallopt(3)
@@ -388,6 +411,7 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
         "server.trustedUserHeaders": json.dumps({way.key: way.key for way in ways()}),
         "server.maxUploadSize": FILE_MB,
         "server.maxMessageSize": MESSAGE_MB,
+        "server.maxWidgetStateSize": SENT_MB,
         "server.baseUrlPath": "",
         "server.fileWatcherType": "none",
         "server.runOnSave": False,

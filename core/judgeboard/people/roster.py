@@ -5,7 +5,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, func, select
@@ -26,6 +26,7 @@ from judgeboard.people.permissions import (
 )
 from judgeboard.registry.methods import load_object, registrations
 from judgeboard.settings.model import load_settings, variable_of
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import with_open_flags
@@ -54,7 +55,7 @@ from judgeboard.store.settings import (
     primary_judge,
     set_setting,
 )
-from judgeboard.store.statements import AT_ONCE, rows_of
+from judgeboard.store.statements import AT_ONCE, any_row, rows_of
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
 from judgeboard.store.tables import (
     EVENT,
@@ -70,6 +71,7 @@ from judgeboard.text import counted, folded_address, some_of
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
+REFUSAL_PAUSE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +308,8 @@ def admit(store: Store, signed_in_as: str, *, arrives: bool = False) -> Reviewer
     """Return the stored person who signed in under a name; raise `NotAllowed` if no admin added them.
 
     The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. If a session begins
-    (``arrives``), the sign-in or the refusal is stored as an event.
+    (``arrives``), the sign-in or the refusal is stored as an event, but of refusals at most one a
+    minute.
     """
     name = checked_sign_in_name(signed_in_as)
     with store.reading() as connection:
@@ -316,8 +319,10 @@ def admit(store: Store, signed_in_as: str, *, arrives: bool = False) -> Reviewer
     welcome = person is not None and role_of(person) is not Role.NONE
     if arrives:
         with store.writing() as connection:
-            details = {} if welcome else {"action": "enter", "role": Role.NONE.value}
-            record_event(connection, "sign_in" if welcome else REFUSED, name, details=details)
+            if welcome:
+                record_event(connection, "sign_in", name)
+            else:
+                _record_refusal(connection, name)
     if person is None or not welcome:
         raise NotAllowed(f"{name} may not sign in here yet. An admin can add you.")
     return person
@@ -456,8 +461,15 @@ def _person(store: Store, name: str, new: bool, by: Actor | None) -> Reviewer:
 def turn_away(store: Store) -> None:
     """Store an event for a sign-in without a verified address. The address can be anybody's and is not stored."""
     with store.writing() as connection:
+        _record_refusal(connection, "not verified")
+
+
+def _record_refusal(connection: Connection, name: str) -> None:
+    """Store an event, unless there was one less than a minute ago: strangers must not fill the database."""
+    is_same = (EVENT.c.kind == REFUSED) & (EVENT.c.actor == name)
+    if not any_row(connection, is_same, EVENT.c.at > utc_now() - REFUSAL_PAUSE):
         details = {"action": "enter", "role": Role.NONE.value}
-        record_event(connection, REFUSED, "not verified", details=details)
+        record_event(connection, REFUSED, name, details=details)
 
 
 def change_settings(store: Store, changes: Mapping[str, Any], actor: Actor) -> None:

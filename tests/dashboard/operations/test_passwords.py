@@ -98,6 +98,8 @@ def test_a_link_is_not_used_up_by_looking_and_begins_a_session_when_the_password
         assert "bob &lt;b&gt;" in page.text
         assert "<script" not in page.text
         assert page.headers["cache-control"] == "no-store"
+        # The browser's request for an icon, say, does not name the link to the log of a proxy.
+        assert '<meta name="referrer" content="strict-origin">' in page.text
     for password, again in (("short", "short"), (PASSWORD, "another"), (PASSWORD, "")):
         answer = browser.post(link, data={"password": password, "again": again})
         assert (answer.status_code, "set-cookie" in answer.headers) == (400, False)

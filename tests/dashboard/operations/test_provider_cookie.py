@@ -104,7 +104,9 @@ def test_a_person_with_long_claims_comes_in_and_earlier_parts_are_deleted(url: s
         state = "; ".join(
             f"{name}={value}" for name, value in (earlier | dict(login.cookies)).items()
         )
-        reply = httpx.get(back.headers["location"], headers={"cookie": state})
+        headers = {"cookie": state, "x-forwarded-proto": "https"}
+        reply = httpx.get(back.headers["location"], headers=headers)
+    assert all("; Secure" in cookie for cookie in reply.headers.get_list("set-cookie"))
     set_cookies = [
         cookie.split(";")[0].partition("=") for cookie in reply.headers.get_list("set-cookie")
     ]

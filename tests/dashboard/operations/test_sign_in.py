@@ -312,7 +312,13 @@ def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
     assert [button.key for button in page.button] == ["sign_out"]
     assert not page.dataframe
     page.run()
+    # Strangers must not fill the database.
+    for verified in (True, False):
+        who.update(email_verified=verified)
+        for _ in range(3):
+            open_signed_in("open_flags")
     assert told(sqlite_store).count(("refused", "eve@example.org")) == 1
+    assert told(sqlite_store).count(("refused", "not verified")) == 1
 
 
 def test_an_address_that_nobody_verified_is_nobodys(

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from websockets.exceptions import ConnectionClosed
 
 from judgeboard.accounts.accounts import begin_session, end_session, invite, set_password
 from judgeboard.accounts.tables import Account
@@ -131,6 +133,26 @@ def test_a_form_that_never_ends_is_dropped(url: str) -> None:
             f"POST {FORM} HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: 999\r\n\r\nname=".encode()
         )
         assert b" 400 " in slow.recv(100)
+
+
+def test_nobody_is_told_how_many_sessions_there_are(url: str) -> None:
+    for path in (
+        "/_stcore/metrics",
+        "/_stcore/metrics/",
+        "/_stcore/metrics?families=session_events",
+    ):
+        assert "session" not in httpx.get(url + path).text, path
+
+
+def test_a_message_of_a_stranger_is_not_kept_if_it_is_long(url: str) -> None:
+    with page_session(url, {}) as session:
+        message = BackMsg()
+        message.rerun_script.query_string = "x" * 3_000_000
+        session.socket.send(message.SerializeToString())
+        with pytest.raises(ConnectionClosed) as closed:
+            session.open("/")
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1009
 
 
 def test_keys_are_needed_as_soon_as_people_sign_in(url: str) -> None:
