@@ -13,7 +13,10 @@ from streamlit.web.server.starlette.starlette_app_utils import (
     create_signed_value,
     decode_signed_value,
 )
-from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+from streamlit.web.server.starlette.starlette_server_config import (
+    TOKENS_COOKIE_NAME,
+    USER_COOKIE_NAME,
+)
 
 from judgeboard_dashboard.sign_in import CALLBACK, COOKIE_SECONDS
 from judgeboard_dashboard.window import Wrapper
@@ -62,7 +65,7 @@ def _without_parts(header: bytes) -> bytes:
 
 
 def _replace_cookies(headers: MutableHeaders, request: Request) -> None:
-    """Set one cookie with few claims instead of the cookies that begin a sign-in, and delete earlier parts."""
+    """Set one cookie with few claims instead of the cookies that begin a sign-in, and delete parts."""
     secret = get_cookie_secret()
     cookies = headers.getlist("set-cookie")
     values = cookie_parser("; ".join(cookie.partition(";")[0] for cookie in cookies))
@@ -80,12 +83,14 @@ def _replace_cookies(headers: MutableHeaders, request: Request) -> None:
         httponly=True,
         samesite="lax",
     )
-    for name in filter(_PART.fullmatch, request.cookies):
+    replaced = set(filter(_PART.fullmatch, [*request.cookies, *values]))
+    if f"{TOKENS_COOKIE_NAME}_1" in values:
+        replaced.add(TOKENS_COOKIE_NAME)  # it only tells how many parts there are
+    for name in replaced:
         reply.delete_cookie(name)
     del headers["set-cookie"]
     for cookie in cookies:
-        name = cookie.partition("=")[0]
-        if name != USER_COOKIE_NAME and not _PART.fullmatch(name):
+        if cookie.partition("=")[0] not in {USER_COOKIE_NAME, *replaced}:
             headers.append("set-cookie", cookie)
     for cookie in reply.headers.getlist("set-cookie"):
         headers.append("set-cookie", cookie)
