@@ -7,10 +7,12 @@ folders of the test, and `systemctl` starts what the units name.
 import os
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ import yaml
 from sqlalchemy import make_url
 
 from forked_commands import shell_function
+from judgeboard.store.opening import open_store
 from served import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -317,6 +320,23 @@ def test_the_units_are_valid_and_hardened(unit: str, tmp_path: Path) -> None:
     scored = ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(copy)]
     exposure = subprocess.run(scored, capture_output=True, text=True, check=False)
     assert exposure.returncode == 0, exposure.stdout
+
+
+def test_a_worker_that_systemd_stops_has_not_failed(tmp_path: Path) -> None:
+    open_store(tmp_path / "log.db", create=True).close()
+    program = Path(sys.executable).with_name("judgeboard")
+    worker = subprocess.Popen(
+        [program, "worker", "--db", tmp_path / "log.db"], stderr=subprocess.PIPE, text=True
+    )
+    assert worker.stderr is not None
+    worker.stderr.readline()  # it waits for jobs
+    time.sleep(1)  # until it has set its handler of signals
+    worker.terminate()
+    worker.communicate(timeout=15)
+    unit = (DEPLOY / "judgeboard-worker@.service").read_text(encoding="utf-8")
+    codes = re.findall(r"^SuccessExitStatus=(.*)$", unit, re.MULTILINE)
+    # To systemd, the end by the signal is a success without a line in the unit.
+    assert worker.returncode == -signal.SIGTERM or str(worker.returncode) in " ".join(codes).split()
 
 
 def test_the_containers_have_no_root_and_no_secrets() -> None:
