@@ -153,45 +153,40 @@ def checks(file: Path | None) -> None:
     the stored answers. A file without a check removes all checks. examples/checks.yaml has a check
     of each kind. Cases of suites can have the same checks.
     """
-    if file is None:
-        _list_checks()
-    else:
-        from judgeboard.flags.checks import named_checks
-        from judgeboard.people.roster import change_settings
-        from judgeboard.settings.model import LONGEST_CHECKS
-        from judgeboard.text import file_text
+    from judgeboard.flags.checks import named_checks
+    from judgeboard.people.roster import change_settings
+    from judgeboard.settings.model import LONGEST_CHECKS
+    from judgeboard.store.flags import failing_answers
+    from judgeboard.store.settings import thresholds
+    from judgeboard.text import file_text
 
+    store = options.open_store()
+    if file is not None:
         text = file_text(file, most=LONGEST_CHECKS)
-        change_settings(options.open_store(), {"checks": text}, options.actor())
+        change_settings(store, {"checks": text}, options.actor())
         names = [each.name for each in named_checks(text)]
         options.show(
             {"checks": names},
             [f"{counted(len(names), 'check')} in force. Next: `judgeboard flags apply`"],
         )
-
-
-def _list_checks() -> None:
-    from judgeboard.flags.checks import named_checks
-    from judgeboard.store.flags import failing_answers
-    from judgeboard.store.settings import thresholds
-
-    with options.seen(options.open_store()).reading() as connection:
+        return
+    with options.seen(store).reading() as connection:
         checks = named_checks(thresholds(connection).checks, stored=True)
         failing = failing_answers(connection)
-    rows = [
-        {
-            "name": each.name,
-            "kind": each.check.kind,
-            "wanted": each.check.wanted,
-            "query_types": each.query_types,
-            "failing": failing.get(each.check.fingerprint, 0),
-        }
-        for each in checks
-    ]
-    lines = [
-        f"{row['name']} ({row['kind']}): {counted(int(str(row['failing'])), 'answer')} failing"
-        for row in rows
-    ]
+    rows = []
+    lines = []
+    for each in checks:
+        n = failing.get(each.check.fingerprint, 0)
+        rows.append(
+            {
+                "name": each.name,
+                "kind": each.check.kind,
+                "wanted": each.check.wanted,
+                "query_types": each.query_types,
+                "failing": n,
+            }
+        )
+        lines.append(f"{each.name} ({each.check.kind}): {counted(n, 'answer')} failing")
     options.show(
         {"checks": rows},
         lines or ["There are no checks yet. To define some: `judgeboard flags checks FILE`"],

@@ -165,7 +165,13 @@ def import_command(files: tuple[str, ...], **request: "Unpack[ImportRequest]") -
     """Import the files; return the highest exit code."""
     if request["rejected"] is not None and len(files) > 1:
         raise BadInput("--rejected works with one file: import the files one by one")
-    _read_as_the_project_says(request)
+    from judgeboard.settings.model import load_settings
+
+    # Without --map and --dates, the settings of the source count.
+    about = load_settings().sources.get(request["source"] or DEFAULT_SOURCE)
+    if about is not None and request["kind"] in {None, "responses"}:
+        request["mapping"] = request["mapping"] or dict(about.map)
+        request["dates"] = request["dates"] or about.dates
     store = open_target(files, request)
     ends = [import_one(store, file, request) for file in files]
     code = max(end.code for end in ends)
@@ -183,17 +189,6 @@ def import_command(files: tuple[str, ...], **request: "Unpack[ImportRequest]") -
         next_step = _next_step(store, ends[-1].kind, {end.export for end in ends})
         options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
     return code
-
-
-def _read_as_the_project_says(request: "ImportRequest") -> None:
-    """Fill --map and --dates from the source's settings, if they were not given."""
-    from judgeboard.settings.model import load_settings
-
-    about = load_settings().sources.get(request["source"] or DEFAULT_SOURCE)
-    if about is None or request["kind"] not in {None, "responses"}:
-        return
-    request["mapping"] = request["mapping"] or dict(about.map)
-    request["dates"] = request["dates"] or about.dates
 
 
 @options.command(

@@ -19,11 +19,10 @@ from judgeboard.text import counted, file_text
 
 if TYPE_CHECKING:
     from judgeboard.formats.output import Columns
-    from judgeboard.measure.notes import Note
     from judgeboard.reviews.queues import PersonProgress, QueueProgress
     from judgeboard.store.engine import Store
     from judgeboard.store.queue_filling import CreatedQueue
-    from judgeboard.store.tables import Queue, Reviewer
+    from judgeboard.store.tables import Reviewer
 
 
 @options.group(
@@ -215,20 +214,16 @@ def _created_lines(
     }
     yield from fact_lines(facts)
     if not created.joined:
-        yield _why_empty(created.queue).text
+        plan = created.queue.plan
+        if plan is None or not any(stratum["answers"] for stratum in plan["strata"]):
+            yield note("queue_no_match").text
+        elif plan["other_judge"] is None:
+            yield note("queue_all_labelled").text
+        else:
+            judges = {"first": plan["judge"], "second": plan["other_judge"]}
+            yield note("queue_judges_alike", **judges).text
     if invited:
         yield note("enters_name").text
-
-
-def _why_empty(queue: "Queue") -> "Note":
-    from judgeboard.measure.notes import note
-
-    plan = queue.plan
-    if plan is None or not any(stratum["answers"] for stratum in plan["strata"]):
-        return note("queue_no_match")
-    if plan["other_judge"] is None:
-        return note("queue_all_labelled")
-    return note("queue_judges_alike", first=plan["judge"], second=plan["other_judge"])
 
 
 @options.command(

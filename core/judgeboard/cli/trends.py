@@ -169,27 +169,22 @@ def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> 
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")
-    if acknowledge is not None and note is not None:
-        return _acknowledge(acknowledge, note, since)
-    from judgeboard.measure.alarms import watch as watch_figures
+    from judgeboard.measure import alarms
 
+    store = options.open_store()
+    if acknowledge is not None and note is not None:
+        if since is not None:
+            raise BadInput("--since does not apply to --acknowledge")
+        alarm = alarms.acknowledge(store, acknowledge, note, by=options.reviewer(store))
+        sentence = alarms.alarm_sentence(alarm)
+        options.show(alarm, [f"Alarm {acknowledge} is acknowledged. {sentence}"])
+        return 0
     first = None if since is None else utc_day(since.replace(tzinfo=UTC))
-    result = watch_figures(options.open_store(), by=options.actor(), since=first)
+    result = alarms.watch(store, by=options.actor(), since=first)
     options.show(result, _watch_lines(result))
     if result.new:
         options.suggest("trends", "--corrected")
     return int(bool(result.new))
-
-
-def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
-    from judgeboard.measure.alarms import acknowledge, alarm_sentence
-
-    if since is not None:
-        raise BadInput("--since does not apply to --acknowledge")
-    store = options.open_store()
-    alarm = acknowledge(store, alarm_id, note, by=options.reviewer(store))
-    options.show(alarm, [f"Alarm {alarm_id} is acknowledged. {alarm_sentence(alarm)}"])
-    return 0
 
 
 def _watch_lines(result: "WatchResult") -> Iterator[str]:

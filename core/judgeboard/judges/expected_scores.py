@@ -26,39 +26,33 @@ def expected_scores(
     """
     if not tokens:
         return ()
-    text = "".join(token.text for token in tokens)
+    reply = "".join(token.text for token in tokens)
     expected = []
     for dimension, score, before in scores:
         # The last match is used: a model may have written its thoughts before the reply.
-        places = (
-            []
-            if score is None
-            else [
-                match.start(1)
-                for match in re.finditer(rf'{before}"?({score})(?!\d)', text, re.DOTALL)
-            ]
+        pattern = rf'{before}"?({score})(?!\d)'
+        places = [match.start(1) for match in re.finditer(pattern, reply, re.DOTALL)]
+        if score is None or not places:
+            continue
+        ends = accumulate(len(token.text) for token in tokens)
+        alternatives = next(
+            (
+                token.alternatives
+                for token, end in zip(tokens, ends, strict=True)
+                if places[-1] < end
+            ),
+            (),
         )
-        value = _expected(tokens, places[-1], low, high) if places else None
-        if value is not None:
+        weights: defaultdict[int, float] = defaultdict(float)
+        for text, logprob in alternatives:
+            digit = _DIGIT.match(text)
+            if digit is not None and low <= int(digit[1]) <= high:
+                weights[int(digit[1])] += math.exp(min(logprob, 0.0))
+        mass = sum(weights.values())
+        if mass > 0:
+            mean = sum(level * weight for level, weight in weights.items()) / mass
+            # Rounded, because the last bits differ between machines. The probabilities are far less
+            # precise than 6 digits.
+            value = round(mean, 6)
             expected.append(DimensionScore(f"{EXPECTED}{dimension}", value, f"{low}-{high}"))
     return tuple(expected)
-
-
-def _expected(tokens: Sequence[TokenChance], place: int, low: int, high: int) -> float | None:
-    ends = accumulate(len(token.text) for token in tokens)
-    alternatives = next(
-        (token.alternatives for token, end in zip(tokens, ends, strict=True) if place < end), ()
-    )
-    weights: defaultdict[int, float] = defaultdict(float)
-    for text, logprob in alternatives:
-        digit = _DIGIT.match(text)
-        if digit is not None and low <= int(digit[1]) <= high:
-            weights[int(digit[1])] += math.exp(min(logprob, 0.0))
-    mass = sum(weights.values())
-    # Rounded, because the last bits differ between machines. The probabilities are far less precise
-    # than 6 digits.
-    return (
-        round(sum(level * weight for level, weight in weights.items()) / mass, 6)
-        if mass > 0
-        else None
-    )

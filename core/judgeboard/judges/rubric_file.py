@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from judgeboard.domain import EXPECTED, OVERALL
 from judgeboard.errors import BadInput
-from judgeboard.formats.label_schema import LabelSchema, SchemaField, written_scale
+from judgeboard.formats.label_schema import LabelSchema, written_scale
 from judgeboard.formats.yaml_file import YamlFile, not_in_a_file, parse_yaml, read_yaml, unless_null
 from judgeboard.judges.prompt import Example, check_examples
 from judgeboard.settings.fields import CLOSED, Number, Text
@@ -159,29 +159,31 @@ def rubric_of(schema: LabelSchema) -> Rubric:
 
     The judge gives numbers: see `SchemaField.numbered`. Raises BadInput if there is no such field.
     """
-    dimensions = tuple(_dimension_of(field) for field in schema.own if field.numbered)
+    dimensions = []
+    for field in schema.own:
+        if not field.numbered:
+            continue
+        try:
+            name = _dimension_name(field.name)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        names = {level: level_name or f"level {level}" for level, level_name in field.levels}
+        words = names or {n: YES_NO.get(value, value) for n, value in field.numbered.items()}
+        meanings = [
+            field.help,
+            *(f"{option.value}: {option.help}" for option in field.options if option.help),
+        ]
+        dimensions.append(
+            Dimension(
+                name,
+                tuple(words.values()),
+                description=" ".join(filter(None, meanings)) or None,
+                low=min(words),
+                ordered=bool(field.levels),
+            )
+        )
     if not dimensions:
         raise BadInput(
             f"the schema {schema.name} has no field for a judge: a scale, a single category or yes_no"
         )
-    return Rubric(dimensions, schema.name)
-
-
-def _dimension_of(field: SchemaField) -> Dimension:
-    try:
-        name = _dimension_name(field.name)
-    except ValueError as error:
-        raise BadInput(str(error)) from None
-    names = {level: level_name or f"level {level}" for level, level_name in field.levels}
-    words = names or {number: YES_NO.get(value, value) for number, value in field.numbered.items()}
-    meanings = [
-        field.help,
-        *(f"{option.value}: {option.help}" for option in field.options if option.help),
-    ]
-    return Dimension(
-        name,
-        tuple(words.values()),
-        description=" ".join(filter(None, meanings)) or None,
-        low=min(words),
-        ordered=bool(field.levels),
-    )
+    return Rubric(tuple(dimensions), schema.name)

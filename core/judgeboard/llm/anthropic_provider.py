@@ -1,7 +1,6 @@
 """Anthropic's Messages API."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat
@@ -55,25 +54,19 @@ def read(content: Any) -> Reply:
     written = "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
     answer = json.dumps(inputs[0], ensure_ascii=False) if inputs else written
     stop, usage = text_or_none(content.get("stop_reason")), usage_in(content)
+    prompt_tokens = token_count(usage.get("input_tokens"))
+    if prompt_tokens is not None:
+        # The API reports cached tokens separately.
+        for name in ("cache_creation_input_tokens", "cache_read_input_tokens"):
+            prompt_tokens += token_count(usage.get(name)) or 0
     return Reply(
         text=answer,
         refusal=(answer or "refusal") if stop == "refusal" else None,
         finish_reason="length" if stop in _CUT_OFF else stop,
         model=text_or_none(content.get("model")),
-        prompt_tokens=_prompt_tokens(usage),
+        prompt_tokens=prompt_tokens,
         completion_tokens=token_count(usage.get("output_tokens")),
     )
-
-
-def _prompt_tokens(usage: Mapping[str, Any]) -> int | None:
-    """Return the number of all tokens sent. The API reports cached tokens separately (read and written)."""
-    tokens = token_count(usage.get("input_tokens"))
-    if tokens is None:
-        return None
-    cached = (
-        token_count(usage.get(f"cache_{done}_input_tokens")) or 0 for done in ("creation", "read")
-    )
-    return tokens + sum(cached)
 
 
 ANTHROPIC = Provider(

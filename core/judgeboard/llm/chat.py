@@ -251,8 +251,19 @@ def read_replies(path: Path) -> dict[str, list[str]]:
     """
     replies: dict[str, list[str]] = {}
     for number, line in lines_of(path, "replies"):
-        response_id, raw = _read_line(line, f"{path}, line {number}")
-        replies.setdefault(response_id, []).append(raw)
+        where = f"{path}, line {number}"
+        row = json_of(line, where)
+        response_id, raw = (
+            (row.get("response_id"), row.get("raw")) if isinstance(row, dict) else (None, None)
+        )
+        if (
+            not isinstance(response_id, str | int)
+            or isinstance(response_id, bool)
+            or not isinstance(raw, str | dict)
+        ):
+            raise BadInput(f'{where}: expected {{"response_id": …, "raw": "the reply as it came"}}')
+        reply = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
+        replies.setdefault(str(response_id), []).append(reply)
     if not replies:  # otherwise each answer would be stored as a failed call
         raise BadInput(f"{path} contains no reply")
     return replies
@@ -270,17 +281,3 @@ def json_of(line: str, where: str) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{where}: not JSON ({error})") from error
-
-
-def _read_line(line: str, where: str) -> tuple[str, str]:
-    row = json_of(line, where)
-    response_id, raw = (
-        (row.get("response_id"), row.get("raw")) if isinstance(row, dict) else (None, None)
-    )
-    if (
-        not isinstance(response_id, str | int)
-        or isinstance(response_id, bool)
-        or not isinstance(raw, str | dict)
-    ):
-        raise BadInput(f'{where}: expected {{"response_id": …, "raw": "the reply as it came"}}')
-    return str(response_id), raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)

@@ -77,23 +77,23 @@ NO_LIMIT = RateLimit()
 
 def rate_limit(model: str, settings: Settings) -> RateLimit:
     """Return the limits of a model. Raises BadInput if a setting cannot be read."""
-    return RateLimit(*(_limit(model, variable_of(name), settings.limits(name)) for name in LIMITS))
-
-
-def _limit(model: str, variable: str, texts: tuple[str, ...]) -> float | None:
-    limits: dict[str, float] = {}
-    for text in texts:
-        pattern, _, number = text.rpartition("=")
-        try:
-            limits[pattern.strip().casefold() or "*"] = float(number)
-        except ValueError:
-            limits["*"] = 0.0
-        if not 0 < min(limits.values()) < float("inf"):
-            raise BadInput(
-                f"{variable}: {text!r} is not a number above 0, or MODEL=NUMBER, for example gpt-4o*=500"
-            )
-    fitting = [pattern for pattern in limits if fnmatchcase(model.casefold(), pattern)]
-    return limits[max(fitting, key=len)] if fitting else None
+    limits: list[float | None] = []
+    for name in LIMITS:
+        by_pattern: dict[str, float] = {}
+        for text in settings.limits(name):
+            pattern, _, number = text.rpartition("=")
+            try:
+                limit = float(number)
+            except ValueError:
+                limit = 0.0
+            if not 0 < limit < float("inf"):
+                raise BadInput(
+                    f"{variable_of(name)}: {text!r} is not a number above 0, or MODEL=NUMBER, for example gpt-4o*=500"
+                )
+            by_pattern[pattern.strip().casefold() or "*"] = limit
+        fitting = [pattern for pattern in by_pattern if fnmatchcase(model.casefold(), pattern)]
+        limits.append(by_pattern[max(fitting, key=len)] if fitting else None)
+    return RateLimit(*limits)
 
 
 @dataclass(eq=False)

@@ -12,7 +12,7 @@ from judgeboard.measure.choice import NO_RULE
 from judgeboard.measure.rates import sample_rate
 from judgeboard.measure.samples import LabelledAnswers, judging_version, labelled_answers
 from judgeboard.stats.arrays import BoolArray
-from judgeboard.store.flags import FlagReviews, flag_reviews, outcomes_by_rule
+from judgeboard.store.flags import flag_reviews, outcomes_by_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +48,18 @@ def flags_worth(connection: Connection) -> FlagsWorth:
     """Return the worth of each rule's flags, from the answers of the primary judge's newest version."""
     loaded = labelled_answers(connection, judging_version(connection))
     outcomes, reviews = outcomes_by_rule(connection), flag_reviews(connection)
-    rules = [
-        FlagWorth(rule, _bad(loaded, flagged), *outcomes.get(rule, (0, 0)), _minutes(rule, reviews))
-        for rule, flagged in slices_of_answers(connection, loaded, "rule")
-        if rule not in {RANDOM_SAMPLE, NO_RULE}
-    ]
+    rules = []
+    for rule, flagged in slices_of_answers(connection, loaded, "rule"):
+        if rule in {RANDOM_SAMPLE, NO_RULE}:
+            continue
+        of_rule = reviews.rules.equal(rule) & reviews.decides & ~np.isnan(reviews.seconds)
+        seconds = reviews.seconds[of_rule]
+        # The median, because a break with an item left open must not count as review time.
+        minutes = round(float(np.median(seconds)) / 60, 6) if seconds.size else None
+        rules.append(FlagWorth(rule, _bad(loaded, flagged), *outcomes.get(rule, (0, 0)), minutes))
     rules.sort(key=lambda each: (-each.bad.n, -each.decided, each.rule))
     return FlagsWorth(tuple(rules), _bad(loaded, loaded.picked), _bad(loaded, ~loaded.picked))
 
 
 def _bad(loaded: LabelledAnswers, inside: BoolArray) -> Estimate:
     return sample_rate(loaded.sample(inside))[0]
-
-
-def _minutes(rule: str, reviews: FlagReviews) -> float | None:
-    seconds = reviews.seconds[
-        reviews.rules.equal(rule) & reviews.decides & ~np.isnan(reviews.seconds)
-    ]
-    # The median, because a break with an item left open must not count as review time.
-    return round(float(np.median(seconds)) / 60, 6) if seconds.size else None

@@ -315,7 +315,17 @@ def admit(store: Store, signed_in_as: str, *, arrives: bool = False) -> Reviewer
     with store.reading() as connection:
         person = find_reviewer(connection, SIGNED_IN, name)
     if is_first_admin(name) and (person is None or person.role is not Role.ADMIN):
-        person = _store_first_admin(store, name)
+        with store.writing() as connection:
+            person = store_reviewer(connection, SIGNED_IN, name, role=Role.ADMIN)
+            set_role(connection, person.id, Role.ADMIN)
+            person = person.changed(role=Role.ADMIN)
+            details = {
+                "person": person.id,
+                "name": name,
+                "to": Role.ADMIN.value,
+                "by": "JUDGEBOARD_ADMIN",
+            }
+            record_event(connection, "add_person", name, details=details)
     welcome = person is not None and role_of(person) is not Role.NONE
     if arrives:
         with store.writing() as connection:
@@ -326,20 +336,6 @@ def admit(store: Store, signed_in_as: str, *, arrives: bool = False) -> Reviewer
     if person is None or not welcome:
         raise NotAllowed(f"{name} may not sign in here yet. An admin can add you.")
     return person
-
-
-def _store_first_admin(store: Store, name: str) -> Reviewer:
-    with store.writing() as connection:
-        person = store_reviewer(connection, SIGNED_IN, name, role=Role.ADMIN)
-        set_role(connection, person.id, Role.ADMIN)
-        details = {
-            "person": person.id,
-            "name": name,
-            "to": Role.ADMIN.value,
-            "by": "JUDGEBOARD_ADMIN",
-        }
-        record_event(connection, "add_person", name, details=details)
-    return person.changed(role=Role.ADMIN)
 
 
 def seen_by_user(store: Store, user: str, say: Callable[[str], None]) -> Seen:

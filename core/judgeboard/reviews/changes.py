@@ -181,7 +181,13 @@ def comment(
         NotFound: There is no such answer or comment.
     """
     kind = "comment" if replaces is None else "withdraw_comment" if text is None else "edit_comment"
-    checked = None if kind == "withdraw_comment" else _checked_text(text or "")
+    checked = None if kind == "withdraw_comment" else checked_text("the comment", text or "")
+    if checked is None and kind != "withdraw_comment":
+        raise BadInput("a comment needs a text")
+    if checked is not None and len(checked) > LONGEST_COMMENT:
+        raise BadInput(
+            f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(checked):,}"
+        )
     key = checked_key(request_key)
     with allowed(store, reviewer, Action.REVIEW, response_id=response_id) as connection:
         earlier = None if replaces is None else find_comment(connection, replaces)
@@ -226,17 +232,6 @@ def _undone(
 
 def _label_of(groundedness: float, low: float) -> Label:
     return Label.HALLUCINATED if rounded(groundedness) < low else Label.GROUNDED
-
-
-def _checked_text(text: str) -> str:
-    checked = checked_text("the comment", text)
-    if checked is None:
-        raise BadInput("a comment needs a text")
-    if len(checked) > LONGEST_COMMENT:
-        raise BadInput(
-            f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(checked):,}"
-        )
-    return checked
 
 
 def _write(

@@ -66,18 +66,9 @@ def resampled(of: Patterns, *, resamples: int = RESAMPLES) -> FloatArray:
     """Return counts by cell of bootstrap samples of groups with these patterns, shape (resamples, n_cells)."""
     tables = np.zeros((resamples, of.counts.shape[1]))
     filled = np.flatnonzero(of.counts.any(axis=0))
-    if filled.size:
-        rng = np.random.Generator(np.random.SFC64(SEED))
-        tables[:, filled] = _draw(
-            np.ascontiguousarray(of.counts[:, filled]), of.shared_by, resamples, rng
-        )
-    return tables
-
-
-def _draw(
-    patterns: FloatArray, shared_by: IntArray, resamples: int, rng: np.random.Generator
-) -> FloatArray:
-    """Return the summed patterns of ``resamples`` samples, each with as many groups as the data."""
+    if not filled.size:
+        return tables
+    patterns, shared_by = np.ascontiguousarray(of.counts[:, filled]), of.shared_by
     groups = int(shared_by.sum())
     often = max(int((shared_by >= _SHARED_BY).sum()), 1)
     if (len(shared_by) - often) * _SHARED_BY <= shared_by[often:].sum() + _SETUP:
@@ -86,8 +77,8 @@ def _draw(
     kind = np.float32 if groups * patterns.max() < 1 << 24 else np.float64
     rare = np.repeat(patterns[often:].astype(kind), shared_by[often:], axis=0)
     chances = np.append(shared_by[:often], len(rare)) / groups
-    tables = np.empty((resamples, patterns.shape[1]))
     chunk = max(_CHUNK // max(often + 1, len(rare)), 1)
+    rng = np.random.Generator(np.random.SFC64(SEED))
     for start in range(0, resamples, chunk):
         times = rng.multinomial(groups, chances, size=min(chunk, resamples - start))
         drawn = _product(times[:, :-1].astype(np.float64), patterns[:often])
@@ -98,7 +89,7 @@ def _draw(
                 rows = rng.integers(0, len(rare), size=size)
                 of_rare[sample] = np.bincount(rows, minlength=len(rare))
             drawn += _product(of_rare, rare)
-        tables[start : start + chunk] = drawn
+        tables[start : start + chunk, filled] = drawn
     return tables
 
 

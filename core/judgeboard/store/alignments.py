@@ -90,11 +90,16 @@ def stored_looks(connection: Connection, version_id: int | None = None) -> list[
         query.where(EVENT.c.kind.in_((LOOKED, ACCEPTED))).order_by(EVENT.c.id.desc())
     ).all()
     accepted = {row.details["look"]: row.details["version"] for row in rows if row.kind == ACCEPTED}
-    looks = [
-        StoredLook(row.id, row.actor, row.at, _look(row.details), accepted.get(row.id))
-        for row in rows
-        if row.kind == LOOKED
-    ]
+    looks = []
+    for row in rows:
+        if row.kind == LOOKED:
+            # JSON has a list in place of each tuple.
+            fields: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in row.details.items()
+            }
+            look = Look(**fields)
+            looks.append(StoredLook(row.id, row.actor, row.at, look, accepted.get(row.id)))
     return [each for each in looks if version_id in {None, each.look.version_id}]
 
 
@@ -119,10 +124,3 @@ def shown_answers(connection: Connection) -> dict[int, frozenset[int]]:
         for version_id in (each.look.candidate_id, each.accepted_id)
         if version_id is not None
     }
-
-
-def _look(details: dict[str, Any]) -> Look:
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in details.items()
-    }
-    return Look(**fields)

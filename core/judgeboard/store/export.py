@@ -81,19 +81,23 @@ RESPONSE_COLUMNS = (
 def response_row(response: Response) -> dict[str, Any]:
     """Return a response as a row of `RESPONSE_COLUMNS`."""
     row = {column.name: getattr(response, column.name, None) for column in RESPONSE_COLUMNS}
+    feedback = [
+        {
+            "kind": each.kind.value,
+            "value": each.value,
+            "user": each.user,
+            "at": None if each.at is None else iso_z(each.at),
+            **({} if each.comment is None else {"comment": each.comment}),
+        }
+        for each in response.feedback
+    ]
     return row | {
         "kind": response.kind.value,
         "context": None if response.passages is None else list(response.passages),
         "messages": None if response.messages is None else list(response.messages),
         "metadata": response.metadata or None,
-        "feedback": [_feedback(feedback) for feedback in response.feedback] or None,
+        "feedback": feedback or None,
     }
-
-
-def _feedback(feedback: Feedback) -> dict[str, Any]:
-    at = None if feedback.at is None else iso_z(feedback.at)
-    row = {"kind": feedback.kind.value, "value": feedback.value, "user": feedback.user, "at": at}
-    return row if feedback.comment is None else row | {"comment": feedback.comment}
 
 
 _CHUNK = 1_000

@@ -256,8 +256,12 @@ def subquery_conditions(
     if needs_verdict(where):
         scored = select(CURRENT.c.response_id).where(*verdict_conditions(connection, where))
         conditions.append(response_id.in_(scored))
+    elif where.user == "none":
+        conditions.append(response_id.not_in(select(FEEDBACK.c.response_id)))
     elif where.user is not None:
-        conditions.append(_user_side(where.user, response_id))
+        of_side = feedback_side_conditions()[where.user]
+        query = select(FEEDBACK.c.response_id).where(of_side, is_latest_feedback())
+        conditions.append(response_id.in_(query))
     if where.judge_side == "none":
         conditions.append(without_verdict(connection, where, response_id))
     if where.statuses:
@@ -270,14 +274,6 @@ def subquery_conditions(
     if where.text is not None:
         conditions.append(text_condition(connection, response_id, where.text))
     return conditions
-
-
-def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool]:
-    if side == "none":
-        return response_id.not_in(select(FEEDBACK.c.response_id))
-    return response_id.in_(
-        select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback())
-    )
 
 
 def _reviewed(

@@ -106,8 +106,14 @@ def forget_matching(connection: Connection, where: RowFilter, *, actor: str) -> 
     The event has the fields of the filter without their values, which may be personal data or
     texts. Answers that were forgotten before are left out. Raises NotFound if no answer is left.
     """
+    query = (
+        select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source)
+        .where(*_with_texts(connection, where))
+        .order_by(RESPONSE.c.id)
+        .limit(_AT_ONCE)
+    )
     answers, derived = 0, 0
-    while roots := _to_forget(connection, where, limit=_AT_ONCE):
+    while roots := {row.id: (row.external_id, row.source) for row in connection.execute(query)}:
         ids = forget_answers(connection, roots, actor)
         answers, derived = answers + len(roots), derived + len(ids) - len(roots)
     if not answers:
@@ -130,16 +136,6 @@ def count_to_forget(connection: Connection, where: RowFilter) -> int:
 
 
 _AT_ONCE = 200  # answers; each statement names all of them
-
-
-def _to_forget(
-    connection: Connection, where: RowFilter, *, limit: int
-) -> dict[int, tuple[str, str]]:
-    columns = (RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source)
-    query = (
-        select(*columns).where(*_with_texts(connection, where)).order_by(RESPONSE.c.id).limit(limit)
-    )
-    return {row.id: (row.external_id, row.source) for row in connection.execute(query)}
 
 
 def _with_texts(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:

@@ -232,9 +232,11 @@ def _before_and_after(grade: str) -> Select[Any]:
     same = (second.c.response_id == first.c.response_id) & (
         second.c.reviewer_id == first.c.reviewer_id
     )
-    numbers = [_number(table.c[grade], grade) for table in (JUDGMENT, blind, revealed)]
+    grades: list[ColumnElement[Any]] = [table.c[grade] for table in (JUDGMENT, blind, revealed)]
+    if grade == "label":
+        grades = [case((label == Label.GROUNDED, 1), else_=0) for label in grades]
     return (
-        select(revealed.c.response_id, *numbers)
+        select(revealed.c.response_id, *(cast(number, Float) for number in grades))
         .select_from(second)
         .join(first, same)
         .join(blind, blind.c.id == first.c.id)
@@ -243,12 +245,6 @@ def _before_and_after(grade: str) -> Select[Any]:
         .where(JUDGMENT.c[grade].is_not(None))
         .order_by(revealed.c.id)
     )
-
-
-def _number(column: ColumnElement[Any], grade: str) -> ColumnElement[Any]:
-    if grade == "label":
-        return cast(case((column == Label.GROUNDED, 1), else_=0), Float)
-    return cast(column, Float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,14 +337,35 @@ def examples_from_reviews(
     oldest. The scores are on these ``dimensions`` of a rubric (default: groundedness and quality).
     Raises BadInput if there are too few usable answers.
     """
-    usable, left_out = _readable(connection, _agreed(_graded(connection, dimensions)))
+    agreed = _agreed(_graded(connection, dimensions))
+    # Only answers that are logged and not forgotten may be examples.
+    query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.evidence_group).where(
+        RESPONSE.c.answer.is_not(None)
+    )
+    rows = rows_with(connection, query, RESPONSE.c.id, [review.response_id for review in agreed])
+    anchors = reserved_groups(connection)
+    usable_ids: set[int] = set()
+    left_out: Counter[str] = Counter()
+    for row in rows:
+        if row.kind != ResponseKind.LOG:
+            continue
+        if row.evidence_group in anchors:
+            left_out["have the evidence of an anchor"] += 1
+        elif evidence_role(row.evidence_group) is EvidenceRole.HELD_OUT:
+            left_out["are held out to test prompts"] += 1
+        else:
+            usable_ids.add(row.id)
+    usable = [review for review in agreed if review.response_id in usable_ids]
     if len(usable) < count:
         reasons = "".join(f"; {n:,} more {reason}" for reason, n in left_out.items())
         raise BadInput(
             f"--examples-from-reviews {count}: only {counted(len(usable), 'answer')} "
             f"{'has' if len(usable) == 1 else 'have'} grades that people agree on and may be examples{reasons}"
         )
-    return tuple(_example(connection, review) for review in _in_turn(usable, count))
+    usable.sort(key=lambda review: (review.level, not review.adjudicated, review.response_id))
+    turns = in_turns(usable, lambda review: review.level)
+    chosen = [review for turn in turns for review in turn][:count]
+    return tuple(_example(connection, review) for review in chosen)
 
 
 def possible_examples(
@@ -417,35 +434,6 @@ def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
         elif all(review.scores == of_response[0].scores for review in of_response):
             agreed.append(next((review for review in of_response if review.note), of_response[0]))
     return agreed
-
-
-def _readable(
-    connection: Connection, agreed: Sequence[_Graded]
-) -> tuple[list[_Graded], Counter[str]]:
-    """Return the reviews whose answers are logged, not forgotten and may be examples; count the others by reason."""
-    query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.evidence_group).where(
-        RESPONSE.c.answer.is_not(None)
-    )
-    rows = rows_with(connection, query, RESPONSE.c.id, [review.response_id for review in agreed])
-    anchors = reserved_groups(connection)
-    readable: set[int] = set()
-    left_out: Counter[str] = Counter()
-    for row in rows:
-        if row.kind != ResponseKind.LOG:
-            continue
-        if row.evidence_group in anchors:
-            left_out["have the evidence of an anchor"] += 1
-        elif evidence_role(row.evidence_group) is EvidenceRole.HELD_OUT:
-            left_out["are held out to test prompts"] += 1
-        else:
-            readable.add(row.id)
-    return [review for review in agreed if review.response_id in readable], left_out
-
-
-def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
-    first = sorted(usable, key=lambda review: (not review.adjudicated, review.response_id))
-    turns = in_turns(sorted(first, key=lambda review: review.level), lambda review: review.level)
-    return [review for turn in turns for review in turn][:count]
 
 
 def _example(connection: Connection, review: _Graded) -> "Example":

@@ -55,7 +55,10 @@ class FileReviews:
         ids = self._replaced_ids(connection, [record for record, _ in new.values()])
         earlier = current_imports(connection, [review for _, review in new.values()])
         of_file = set(self.keys.values())
-        replaced = _replaced(connection, list(ids.values()))
+        rows = rows_with(
+            connection, select(REVIEW.c.replaces), REVIEW.c.replaces, set(ids.values())
+        )
+        replaced = {row.replaces for row in rows}
         for turn in in_turns(new, lambda key: owner_of(new[key][1])[:2]):
             turn_reviews = []
             for key in turn:
@@ -142,11 +145,6 @@ def _made_here(
         for review, key in stored
         if not (key.startswith("import:") and key in of_file)
     }
-
-
-def _replaced(connection: Connection, ids: Collection[int]) -> set[int]:
-    rows = rows_with(connection, select(REVIEW.c.replaces), REVIEW.c.replaces, set(ids))
-    return {row.replaces for row in rows}
 
 
 def _flags_of(

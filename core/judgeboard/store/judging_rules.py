@@ -135,25 +135,25 @@ def _waiting(connection: Connection, rule: JudgingRule) -> list[ColumnElement[bo
     # The hash of the content is the draw: it is stored, so the database selects without reading
     # every answer.
     by_type = [(RESPONSE.c.query_type == name, _below(rate)) for name, rate in rule.rates.items()]
-    return [
+    conditions = [
         RESPONSE.c.id > rule.after_id,
         *unasked(connection, rule.judge_version_id, Selection(rule.filter, PLAIN, None, 2**62)),
         case(*by_type, else_=_below(rule.rate)) if by_type else _below(rule.rate),
-        *(~_judged_by(each) for each in earlier_judges(connection, rule)),
     ]
-
-
-def _judged_by(before: EarlierJudge) -> ColumnElement[bool]:
-    """Whether an earlier judge judged the answer: before the change, or for this rule in a call that ended later."""
-    of_rule = select(RUN.c.id).where(
-        RUN.c.judge_version_id == before.judge_version_id,
-        RUN.c.filter["rule"].as_integer() == before.rule_id,
-    )
-    return exists().where(
-        JUDGMENT.c.response_id == RESPONSE.c.id,
-        JUDGMENT.c.judge_version_id == before.judge_version_id,
-        or_(JUDGMENT.c.created_at <= before.until, JUDGMENT.c.run_id.in_(of_rule)),
-    )
+    for before in earlier_judges(connection, rule):
+        # Not the answers that an earlier judge judged before the change, or for this rule in a
+        # call that ended later.
+        of_rule = select(RUN.c.id).where(
+            RUN.c.judge_version_id == before.judge_version_id,
+            RUN.c.filter["rule"].as_integer() == before.rule_id,
+        )
+        judged = exists().where(
+            JUDGMENT.c.response_id == RESPONSE.c.id,
+            JUDGMENT.c.judge_version_id == before.judge_version_id,
+            or_(JUDGMENT.c.created_at <= before.until, JUDGMENT.c.run_id.in_(of_rule)),
+        )
+        conditions.append(~judged)
+    return conditions
 
 
 class Waiting(NamedTuple):

@@ -258,7 +258,28 @@ def update_current_judgments(connection: Connection, states: Sequence[ResponseSt
     """Make the rows of current_judgment match these states; return how many rows changed."""
     ids = [state.response.id for state in states]
     stored = {tuple(row[:2]): tuple(row) for row in connection.execute(_STORED, {"ids": ids})}
-    wanted = {key: row for state in states for key, row in _current_rows(state).items()}
+    wanted: dict[tuple[int, int], tuple[Any, ...]] = {}
+    for state in states:
+        response = state.response
+        user_quality = None if state.feedback is None else state.feedback.quality
+        for version_id, judgment in state.by_version.items():
+            wanted[version_id, response.id] = (
+                version_id,
+                response.id,
+                judgment.id,
+                judgment.kind,
+                judgment.name,
+                state.by_judge[judgment.kind, judgment.name].id == judgment.id,
+                response.kind,
+                response.query_type,
+                response.source,
+                response.asked_day,
+                response.evidence_group,
+                judgment.groundedness,
+                judgment.quality,
+                judgment.label,
+                user_quality,
+            )
     changed = [row for key, row in wanted.items() if stored.get(key) != row]
     removed = stored.keys() - wanted.keys()
     if removed:
@@ -273,31 +294,6 @@ def update_current_judgments(connection: Connection, states: Sequence[ResponseSt
             [dict(zip(_COLUMNS, row, strict=True)) for row in changed],
         )
     return len(changed) + len(removed)
-
-
-def _current_rows(state: ResponseState) -> dict[tuple[int, int], tuple[Any, ...]]:
-    response = state.response
-    user_quality = None if state.feedback is None else state.feedback.quality
-    return {
-        (version_id, response.id): (
-            version_id,
-            response.id,
-            judgment.id,
-            judgment.kind,
-            judgment.name,
-            state.by_judge[judgment.kind, judgment.name].id == judgment.id,
-            response.kind,
-            response.query_type,
-            response.source,
-            response.asked_day,
-            response.evidence_group,
-            judgment.groundedness,
-            judgment.quality,
-            judgment.label,
-            user_quality,
-        )
-        for version_id, judgment in state.by_version.items()
-    }
 
 
 def dimension_scores(

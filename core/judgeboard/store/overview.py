@@ -227,37 +227,32 @@ def quadrant(answers: int, signals: Mapping[tuple[str, str], int]) -> dict[tuple
 
 def signal_counts(connection: Connection) -> dict[tuple[str, str], int]:
     """Return the cells of `quadrant` with a verdict or feedback."""
-    counts = _judged(connection)
-    # Feedback on answers without a verdict: all feedback minus the feedback on answers with a
-    # verdict.
-    made = select(RESPONSE.c.id).where(_NOT_LOGGED)
-    counters = [
-        func.count().filter(on_side).label(side)
-        for side, on_side in feedback_side_conditions().items()
-    ]
-    query = select(*counters).where(is_latest_feedback(), FEEDBACK.c.response_id.not_in(made))
-    for user, n in dict(connection.execute(query).one()._asdict()).items():
-        counts["none", user] = n - sum(counts.get((judge, user), 0) for judge in ("low", "high"))
-    return counts
-
-
-def _judged(connection: Connection) -> dict[tuple[str, str], int]:
     # One pass with a counter for each side is several times faster than grouping by an expression.
     sides = quality_side_conditions(CURRENT.c.user_quality)
-    counters: list[Any] = [
+    of_verdicts: list[Any] = [
         func.count().filter(on_side).label(side) for side, on_side in sides.items()
     ]
     query = by_index(
-        select(*counters).where(*of_judge(connection, RowFilter())),
+        select(*of_verdicts).where(*of_judge(connection, RowFilter())),
         CURRENT,
         "ix_current_judgment_score",
     )
     every = connection.execute(query).one()
     low = connection.execute(query.where(is_low(thresholds(connection)))).one()
-    counts = {("low", side): n for side, n in zip(sides, low, strict=True)}
-    return counts | {
-        ("high", side): n - counts["low", side] for side, n in zip(sides, every, strict=True)
-    }
+    counts: dict[tuple[str, str], int] = {}
+    for side, n, n_low in zip(sides, every, low, strict=True):
+        counts["low", side], counts["high", side] = n_low, n - n_low
+    # Feedback on answers without a verdict: all feedback minus the feedback on answers with a
+    # verdict.
+    made = select(RESPONSE.c.id).where(_NOT_LOGGED)
+    of_feedback: list[Any] = [
+        func.count().filter(on_side).label(side)
+        for side, on_side in feedback_side_conditions().items()
+    ]
+    query = select(*of_feedback).where(is_latest_feedback(), FEEDBACK.c.response_id.not_in(made))
+    for user, n in dict(connection.execute(query).one()._asdict()).items():
+        counts["none", user] = n - sum(counts.get((judge, user), 0) for judge in ("low", "high"))
+    return counts
 
 
 _DAYS = 7

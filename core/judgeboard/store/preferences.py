@@ -157,9 +157,24 @@ def review_of_preference(
 ) -> Review:
     """Return the review of an imported preference; ``reviewers`` has the ids of people by name."""
     choice = preference.preference
+    # The names of the pair and the content: the same preference has the same key in every file.
+    content: list[object] = [
+        preference.source,
+        preference.external_id,
+        choice.annotator,
+        choice.shown,
+        {aspect: asdict(part) for aspect, part in choice.aspects.items()},
+        choice.grade.note,
+        None if choice.at is None else iso_z(choice.at),
+    ]
+    other_notes = {name: text for name, text in choice.grade.notes.items() if name != "note"}
+    if other_notes:
+        content.append(other_notes)
+    if preference.review:
+        content.append(preference.review.content)
     return Review(
         reviewer_id=reviewers[choice.annotator],
-        request_key=_request_key(preference),
+        request_key=import_key(content),
         at=choice.at or now,
         pair_id=preference.pair_id,
         grade=choice.grade,
@@ -208,20 +223,6 @@ def _adds(review: Review, known: Review) -> bool:
         )
         for aspect, part in review.preferences.items()
     )
-
-
-def _request_key(preference: PreferenceOf) -> str:
-    """A hash of the pair's names and of the preference: the same preference has the same key in every file."""
-    choice = preference.preference
-    at = None if choice.at is None else iso_z(choice.at)
-    aspects = {aspect: asdict(part) for aspect, part in choice.aspects.items()}
-    names = preference.source, preference.external_id, choice.annotator
-    added = {name: text for name, text in choice.grade.notes.items() if name != "note"}
-    more = [
-        *([added] if added else []),
-        *([preference.review.content] if preference.review else []),
-    ]
-    return import_key([*names, choice.shown, aspects, choice.grade.note, at, *more])
 
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)
@@ -369,11 +370,13 @@ def votes_by_pair(preferences: Iterable[CurrentPreference]) -> Mapping[tuple[int
     One preference counts per person: the latest blind preference, otherwise the latest. A grade
     counts for the side that it favours.
     """
-    counted = counted_preferences(preferences)
-    return {
-        key: _votes([side_of(each) for each in of_person.values()])
-        for key, of_person in counted.items()
-    }
+    votes = {}
+    for key, by_person in counted_preferences(preferences).items():
+        sides = [side_of(each) for each in by_person.values()]
+        (first, most), *others = Counter(sides).most_common()
+        is_tied = bool(others) and others[0][1] == most
+        votes[key] = Votes(None if is_tied else first, len(sides))
+    return votes
 
 
 def counted_preferences(
@@ -397,9 +400,3 @@ def side_of(preference: CurrentPreference) -> Preference:
         return preference.preference
     value = preference.value or 0.0
     return Preference.TIE if abs(value) < TIE else Preference.B if value > 0 else Preference.A
-
-
-def _votes(sides: list[Preference]) -> Votes:
-    (first, most), *others = Counter(sides).most_common()
-    split = bool(others) and others[0][1] == most
-    return Votes(None if split else first, len(sides))

@@ -386,10 +386,13 @@ def _follow(
     if is_full and not items:
         return False
     matching = matching_answers(connection, queue, response_ids)
-    answers = {
-        answer.response_id: answer
-        for answer in _not_done(connection, queue, response_ids, matching)
-    }
+    # The flags of finished items do not count: another queue alone keeps these flags open.
+    finished = finished_flags(connection, queue.id, response_ids) if matching else set()
+    answers: dict[int, Candidate] = {}
+    for answer in matching:
+        flag_ids = tuple(flag for flag in answer.flag_ids if flag not in finished)
+        if flag_ids:
+            answers[answer.response_id] = replace(answer, flag_ids=flag_ids)
     new = (
         []
         if is_full
@@ -421,18 +424,6 @@ def _follow(
     return _leave(connection, list(items.values()), known, flags, now) or changed
 
 
-def _not_done(
-    connection: Connection, queue: Queue, response_ids: Sequence[int], answers: Sequence[Candidate]
-) -> list[Candidate]:
-    """Leave out flags of finished items of the queue: they are open only because another queue keeps them open."""
-    done = finished_flags(connection, queue.id, response_ids) if answers else set()
-    left = [
-        replace(answer, flag_ids=tuple(flag for flag in answer.flag_ids if flag not in done))
-        for answer in answers
-    ]
-    return [answer for answer in left if answer.flag_ids]
-
-
 def _leave(
     connection: Connection,
     items: Sequence[QueueItem],
@@ -446,9 +437,13 @@ def _leave(
     for item in waiting:
         matching = known.get(item.response_id or 0)
         stale[item.id] = flags[item.id] - set(() if matching is None else matching.flag_ids)
-    sampled = _still_sampled(
-        connection, {flag for item in waiting if item.sampled for flag in stale[item.id]}
-    )
+    # An open flag of the random sample keeps its item in the queue.
+    sampled = {flag for item in waiting if item.sampled for flag in stale[item.id]}
+    if sampled:
+        query = select(FLAG.c.id).where(
+            FLAG.c.id.in_(sampled), FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state == FlagState.OPEN
+        )
+        sampled = set(connection.scalars(query))
     suspects = [item for item in waiting if stale[item.id] - sampled]
     touched = touched_items(connection, [item.id for item in suspects], now) if suspects else set()
     left = False
@@ -569,16 +564,6 @@ def _may_be_sampled(connection: Connection, queue: Queue, response_ids: Collecti
     )
     is_open = FLAG.c.response_id.in_(response_ids), FLAG.c.state == FlagState.OPEN
     return any_row(connection, *is_open, FLAG.c.rule == RANDOM_SAMPLE, ~there)
-
-
-def _still_sampled(connection: Connection, flag_ids: Collection[int]) -> set[int]:
-    """Return which of these flags are open random-sample flags."""
-    if not flag_ids:
-        return set()
-    query = select(FLAG.c.id).where(
-        FLAG.c.id.in_(flag_ids), FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state == FlagState.OPEN
-    )
-    return set(connection.scalars(query))
 
 
 def _in_queue(connection: Connection, queue: Queue) -> set[int]:

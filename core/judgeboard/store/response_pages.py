@@ -89,25 +89,22 @@ def order_of(connection: Connection, where: RowFilter, sort: str) -> Order:
     """
     field = sort.removeprefix(DESCENDING)
     if field.startswith(METADATA):
-        return _by_metadata(connection, field.removeprefix(METADATA), descending=sort != field)
+        descending = sort != field
+        field = metadata_field(metadata_path(field.removeprefix(METADATA)))
+        return Order(
+            f"{DESCENDING if descending else ''}{METADATA}{quote(field)}",
+            f"by {field}{', descending' if descending else ''}, only answers that have it",
+            metadata_value(connection, field),
+            RESPONSE.c.id,
+            index_name(field) if field in indexed_fields(connection) else None,
+            descending=descending,
+            stored=partial(as_stored, connection),
+        )
     if sort not in ORDERS:
         raise BadInput(f"the order of answers must be one of {', '.join(ORDERS)}, not {sort!r}")
     order = ORDERS[sort]
     without_score = where.judge_side == "none" or where.unscored == "groundedness"
     return NEWEST if without_score and order.value is LOWEST.value else order
-
-
-def _by_metadata(connection: Connection, field: str, *, descending: bool) -> Order:
-    field = metadata_field(metadata_path(field))
-    return Order(
-        f"{DESCENDING if descending else ''}{METADATA}{quote(field)}",
-        f"by {field}{', descending' if descending else ''}, only answers that have it",
-        metadata_value(connection, field),
-        RESPONSE.c.id,
-        index_name(field) if field in indexed_fields(connection) else None,
-        descending=descending,
-        stored=partial(as_stored, connection),
-    )
 
 
 def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedList:
@@ -250,7 +247,24 @@ def _lines(
     query = select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(
         RESPONSE.c.id.in_(ids)
     )
-    feedback, judged = latest_feedback(connection, ids), _judged(connection, where, ids)
+    feedback = latest_feedback(connection, ids)
+    verdicts: Select[Any] = (
+        select(
+            CURRENT.c.response_id,
+            *columns_of(JudgedLine, CURRENT),
+            VERSION.c.name,
+            VERSION.c.number,
+        )
+        .join(VERSION, VERSION.c.id == CURRENT.c.judge_version_id)
+        .where(CURRENT.c.response_id.in_(ids), *of_judge(connection, where))
+        .order_by(CURRENT.c.judgment_id)
+    )
+    judged = {
+        row.response_id: record_of(
+            JudgedLine, row, version_title=version_title(row.name, row.number)
+        )
+        for row in connection.execute(verdicts)
+    }
     counted = select(CURRENT.c.response_id, func.count()).group_by(CURRENT.c.response_id)
     judges = _by_id(
         connection, counted.where(CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True))
@@ -274,26 +288,6 @@ def _lines(
         for row in connection.execute(query)
     }
     return tuple(lines[id_] for id_ in ids)
-
-
-def _judged(connection: Connection, where: RowFilter, ids: Sequence[int]) -> dict[int, JudgedLine]:
-    query: Select[Any] = (
-        select(
-            CURRENT.c.response_id,
-            *columns_of(JudgedLine, CURRENT),
-            VERSION.c.name,
-            VERSION.c.number,
-        )
-        .join(VERSION, VERSION.c.id == CURRENT.c.judge_version_id)
-        .where(CURRENT.c.response_id.in_(ids), *of_judge(connection, where))
-        .order_by(CURRENT.c.judgment_id)
-    )
-    return {
-        row.response_id: record_of(
-            JudgedLine, row, version_title=version_title(row.name, row.number)
-        )
-        for row in connection.execute(query)
-    }
 
 
 def _by_id(connection: Connection, query: Select[Any]) -> dict[int, int]:

@@ -196,8 +196,12 @@ def insert_responses(
     """Insert responses with their content hashes and facts; return the ids of those that were not stored yet."""
     statement = insert_or_skip(connection, RESPONSE, "source", "external_id")
     rows = [_response_row(response, hash_, batch_id, now) for response, hash_ in hashed.values()]
-    if first_id := _first_free_id(connection):
-        rows = [row | {"id": id_} for id_, row in enumerate(rows, first_id)]
+    if connection.dialect.name == "sqlite":
+        # SQLite would give the ids of withdrawn responses again, but runs and rules select answers
+        # by id.
+        withdrawn = connection.scalar(select(func.max(WITHDRAWN_ROW.c.response_id)))
+        if withdrawn is not None and withdrawn >= last_response_id(connection):
+            rows = [row | {"id": id_} for id_, row in enumerate(rows, withdrawn + 1)]
     inserted = connection.execute(
         statement.returning(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id), rows
     )
@@ -208,22 +212,6 @@ def insert_responses(
         [(id_, response.query, response.answer, response.passages) for id_, response in new],
     )
     return ids
-
-
-def _first_free_id(connection: Connection) -> int | None:
-    """Return the first id after those of withdrawn responses; None if the engine gives a higher one by itself.
-
-    SQLite would give the ids of withdrawn responses again, but runs and rules select answers by
-    their ids.
-    """
-    if connection.dialect.name != "sqlite":
-        return None
-    withdrawn = connection.scalar(select(func.max(WITHDRAWN_ROW.c.response_id)))
-    return (
-        None
-        if withdrawn is None or withdrawn < last_response_id(connection)
-        else int(withdrawn) + 1
-    )
 
 
 Giver = tuple[int, str, str | None]

@@ -644,7 +644,12 @@ def _reviews(
     links = with_hidden_rows(query) if hidden_too else query
     flags = grouped(rows_with(connection, links, REVIEW_FLAG.c.review_id, ids))
     scores, modes = scores_of(connection, ids), modes_of(connection, ids)
-    preferences = _preferences_of(connection, [row.id for row in rows if row.pair_id is not None])
+    preferences: dict[int, dict[str, AspectPreference]] = {}
+    by_aspect = select(PREFERENCE_SCORE).order_by(PREFERENCE_SCORE.c.id)
+    of_pairs = [row.id for row in rows if row.pair_id is not None]
+    for score in rows_with(connection, by_aspect, PREFERENCE_SCORE.c.review_id, of_pairs):
+        of_review = preferences.setdefault(score.review_id, {})
+        of_review[score.aspect] = record_of(AspectPreference, score)
     return [
         record_of(
             Review,
@@ -657,16 +662,6 @@ def _reviews(
         )
         for row in rows
     ]
-
-
-def _preferences_of(
-    connection: Connection, review_ids: Collection[int]
-) -> dict[int, dict[str, AspectPreference]]:
-    preferences: dict[int, dict[str, AspectPreference]] = {}
-    query = select(PREFERENCE_SCORE).order_by(PREFERENCE_SCORE.c.id)
-    for row in rows_with(connection, query, PREFERENCE_SCORE.c.review_id, review_ids):
-        preferences.setdefault(row.review_id, {})[row.aspect] = record_of(AspectPreference, row)
-    return preferences
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,25 +201,21 @@ def _packed(
 def _read(connection: Connection, ids: IntArray | None, *queries: Select[Any]) -> JudgedAnswers:
     types, (packed, groups, days, steps) = read_numbers(connection, *queries)
     response_ids, scores = packed >> 5, np.where(steps < 0, np.nan, steps / _STEPS)
-    picked, drawn = (np.isin(response_ids, flagged) for flagged in _flagged(connection, ids))
+    # The answers that a rule other than the random sample flagged, and those drawn.
+    query = select(FLAG.c.query_type, FLAG.c.response_id)
+    if ids is not None:  # SQLite would otherwise read all flags by the index of their share
+        of_ids = query.where(FLAG.c.response_id.in_(listed(connection, ids.tolist())))
+        query = by_index(of_ids, FLAG, "ix_flag_response")
+    in_sample = and_(FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED)
+    picked, drawn = (
+        np.isin(response_ids, read_numbers(connection, query.where(rule))[1][0])
+        for rule in (PICKED, in_sample)
+    )
     qualities = packed >> 2 & 7
     answers = JudgedAnswers(
         response_ids, groups, days, packed & 3, scores, qualities, picked, drawn, types
     )
     return answers.at(np.argsort(response_ids))
-
-
-def _flagged(connection: Connection, ids: IntArray | None) -> tuple[IntArray, IntArray]:
-    """Return the answers that a rule other than the random sample flagged, once per flag, and those drawn."""
-    query = select(FLAG.c.query_type, FLAG.c.response_id)
-    if ids is not None:  # SQLite would otherwise read all flags by the index of their share
-        of_ids = query.where(FLAG.c.response_id.in_(listed(connection, ids.tolist())))
-        query = by_index(of_ids, FLAG, "ix_flag_response")
-    drawn = and_(FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED)
-    picked_ids, drawn_ids = (
-        read_numbers(connection, query.where(each))[1][0] for each in (PICKED, drawn)
-    )
-    return picked_ids, drawn_ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,7 +274,20 @@ def _random_orders(connection: Connection, queues: Iterable[Queue]) -> list[Rand
         queue_ids.setdefault((queue.filter, queue.flagged_only, last_id, judged_by), []).append(
             queue.id
         )
-    return [RandomOrder(*which, _reviewed_in(connection, ids)) for which, ids in queue_ids.items()]
+    reviewed = (
+        select(QUEUE_ITEM.c.response_id)
+        .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
+        .where(
+            QUEUE_ITEM.c.repeat_for.is_(None),
+            QUEUE_ITEM.c.test.is_(False),
+            QUEUE_ITEM.c.bulk.is_(None),
+        )
+    )
+    orders = []
+    for which, ids in queue_ids.items():
+        of_queues = reviewed.where(QUEUE_ITEM.c.queue_id.in_(ids))
+        orders.append(RandomOrder(*which, np.unique(read_columns(connection, of_queues)[0])))
+    return orders
 
 
 def _planned_versions(queue: Queue) -> tuple[int, ...]:
@@ -353,20 +362,6 @@ def reviewed_where_verdicts_differ(
             and queue.filter == RowFilter()
         ),
     )
-
-
-def _reviewed_in(connection: Connection, queue_ids: Collection[int]) -> IntArray:
-    query = (
-        select(QUEUE_ITEM.c.response_id)
-        .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
-        .where(
-            QUEUE_ITEM.c.repeat_for.is_(None),
-            QUEUE_ITEM.c.test.is_(False),
-            QUEUE_ITEM.c.bulk.is_(None),
-        )
-        .where(QUEUE_ITEM.c.queue_id.in_(queue_ids))
-    )
-    return np.unique(read_columns(connection, query)[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -295,7 +295,19 @@ class RubricScores:
 def load_rubric_scores(connection: Connection, response_id: int) -> RubricScores:
     """Return the rubric scores of an answer; empty, after one statement, if no rubric judge judged it."""
     verdicts = _verdicts(connection, response_id)
-    return RubricScores(verdicts, _people(connection, response_id)) if verdicts else RubricScores()
+    if not verdicts:
+        return RubricScores()
+    query = (
+        select(REVIEW_SCORE.c.dimension, REVIEWER.c.name, REVIEW_SCORE.c.value)
+        .join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id)
+        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        .where(REVIEW.c.response_id == response_id, is_current(), REVIEW_SCORE.c.value.is_not(None))
+        .order_by(REVIEW_SCORE.c.id)
+    )
+    people: dict[str, tuple[tuple[str, float], ...]] = {}
+    for dimension, name, value in connection.execute(query):
+        people[dimension] = (*people.get(dimension, ()), (name, value))
+    return RubricScores(verdicts, people)
 
 
 def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, ...]:
@@ -331,20 +343,6 @@ def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, 
             )
         )
     return tuple(verdicts)
-
-
-def _people(connection: Connection, response_id: int) -> dict[str, tuple[tuple[str, float], ...]]:
-    query = (
-        select(REVIEW_SCORE.c.dimension, REVIEWER.c.name, REVIEW_SCORE.c.value)
-        .join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id)
-        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        .where(REVIEW.c.response_id == response_id, is_current(), REVIEW_SCORE.c.value.is_not(None))
-        .order_by(REVIEW_SCORE.c.id)
-    )
-    people: dict[str, tuple[tuple[str, float], ...]] = {}
-    for dimension, name, value in connection.execute(query):
-        people[dimension] = (*people.get(dimension, ()), (name, value))
-    return people
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -299,8 +299,14 @@ class PromptText:
         A shorter text of at least four words must be there completely. ``ids`` are further ids of
         the answer.
         """
+        external_id = item.external_id
+        has_both = re.search(r"\d", external_id) and re.search(r"[^\W\d]", external_id)
+        if (
+            has_both or len(external_id) >= 6
+        ):  # a prompt may contain a shorter one by chance, like 12
+            ids = (*ids, external_id)
         texts = (item.query, item.answer, *(item.passages or ()), item.reference or "")
-        return any(name in self._names for name in (*ids, *_telling(item.external_id))) or any(
+        return any(name in self._names for name in ids) or any(
             self._quotes(text) for text in (*texts, *(turn.text for turn in item.turns))
         )
 
@@ -320,9 +326,3 @@ def _runs(words: list[str], n: int) -> set[tuple[str, ...]]:
 
 def _names(text: str) -> set[str]:
     return {name.strip(".:!?[]") for name in _NAME.findall(text)}
-
-
-def _telling(external_id: str) -> Iterable[str]:
-    """Return the id, unless it is so short that a prompt may contain it by chance, like 12."""
-    has_both = re.search(r"\d", external_id) and re.search(r"[^\W\d]", external_id)
-    return (external_id,) if has_both or len(external_id) >= 6 else ()

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from judgeboard.domain import RECORDED, Estimate
+from judgeboard.domain import RECORDED
 from judgeboard.health.calls import HARMLESS, make_and_judge
 from judgeboard.health.record import (
     MEASURES,
@@ -76,8 +76,14 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     """
     name = kind.check
     controls = record.controls.get(kind.name, ControlScores())
-    changes = {measure: _change(controls, measure) for measure in given_by(controls.before)}
-    changes = {measure: change for measure, change in changes.items() if change.n >= LEAST}
+    changes = {}
+    for measure in given_by(controls.before):
+        judged = controls.judged(measure)
+        groups = grouping(controls.groups[judged], int(judged.sum()))
+        before, after = controls.before[measure][judged], controls.after[measure][judged]
+        change = mean_change(before, after, groups)
+        if change.n >= LEAST:
+            changes[measure] = change
     if not changes:
         n = max(
             (int(controls.judged(measure).sum()) for measure in given_by(controls.before)),
@@ -274,12 +280,6 @@ def _too_few(record: JudgeRecord, kind: ControlKind, controls: ControlScores, n:
     if record.version.kind == RECORDED:
         why.append(note("import_control_verdicts"))
     return not_measured(kind.check, make_and_judge(record, kind.name), *why, n=n)
-
-
-def _change(controls: ControlScores, measure: str) -> Estimate:
-    rows = controls.judged(measure)
-    groups = grouping(controls.groups[rows], int(rows.sum()))
-    return mean_change(controls.before[measure][rows], controls.after[measure][rows], groups)
 
 
 _MEASURED = {

@@ -129,16 +129,12 @@ def hedges_removed(original: Response, _donor: Response) -> Response | None:
         return None
     text = parts[0]
     for part in [*parts[1:], original.answer[end:]]:
-        text = _joined(text, part)
+        rest, space = part.lstrip(), " "
+        if _SENTENCE_START.search(text):
+            rest = f"{rest[:1].upper()}{rest[1:]}"
+            space = " " if text and not text[-1].isspace() else ""
+        text = f"{text}{space}{rest}"
     return replace(original, answer=text) if text.strip(" .\n") else None
-
-
-def _joined(before: str, after: str) -> str:
-    rest = after.lstrip()
-    if _SENTENCE_START.search(before):
-        space = " " if before and not before[-1].isspace() else ""
-        return f"{before}{space}{rest[:1].upper()}{rest[1:]}"
-    return f"{before} {rest}"
 
 
 _CONSTANT = (

@@ -147,14 +147,13 @@ def _new_judgments(
         stored_score = scores.get((response_id, repeat))
         if stored_score is None:
             rows.new.add(index)
-            yield NewJudgment(response_id, 0, repeat, _verdict(record, repeat))
+            raw = record.raws[repeat]
+            if value is None:
+                verdict = Verdict(Status.UNPARSABLE, raw=raw)
+            else:
+                score = DimensionScore(SCORE, value, record.scale)
+                verdict = Verdict(Status.OK, raw=raw, scores=(score,))
+            yield NewJudgment(response_id, 0, repeat, verdict)
         elif stored_score != ({} if value is None else {SCORE: value}):
             reason = f"{judge} has another score in repeat {repeat + 1} of this answer"
             rows.refuse(index, "samples", reason, differs=True)
-
-
-def _verdict(record: ImportedRepeats, repeat: int) -> Verdict:
-    value, raw = record.scores[repeat], record.raws[repeat]
-    if value is None:
-        return Verdict(Status.UNPARSABLE, raw=raw)
-    return Verdict(Status.OK, raw=raw, scores=(DimensionScore(SCORE, value, record.scale),))

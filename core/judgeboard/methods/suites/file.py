@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.checks import Check, read_checks
-from judgeboard.formats.yaml_file import YamlFile, not_in_a_file, read_yaml, unless_null
+from judgeboard.formats.yaml_file import not_in_a_file, read_yaml, unless_null
 from judgeboard.judges.prompt import Context
 from judgeboard.judges.rubric_file import (
     LEVELS,
@@ -148,7 +148,16 @@ def read_suite(path: str | Path) -> Suite:
         replace(case, id=case.id or str(place + 1), line=file.lines["cases", place])
         for place, case in enumerate(form.cases)
     )
-    _check_distinct(file, cases)
+    for what in ("key", "id"):
+        seen: dict[str, Case] = {}
+        for place, case in enumerate(cases):
+            value = getattr(case, what)
+            if value in seen:
+                fault = "asks the same as" if what == "key" else f"has the id {value!r} of"
+                raise file.fail(
+                    f"this case {fault} the case on line {seen[value].line}", "cases", place
+                )
+            seen[value] = case
     settings = {
         name: getattr(form, name)
         for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")
@@ -160,19 +169,6 @@ def read_suite(path: str | Path) -> Suite:
     else:
         rubric = rubric_from(file.at("rubric"))
     return Suite(cases=cases, rubric=rubric, **settings)
-
-
-def _check_distinct(file: YamlFile, cases: Sequence[Case]) -> None:
-    for what in ("key", "id"):
-        seen: dict[str, Case] = {}
-        for place, case in enumerate(cases):
-            value = getattr(case, what)
-            if value in seen:
-                fault = "asks the same as" if what == "key" else f"has the id {value!r} of"
-                raise file.fail(
-                    f"this case {fault} the case on line {seen[value].line}", "cases", place
-                )
-            seen[value] = case
 
 
 PASS, FAIL, NOT_MEASURED = 0, 1, 2
