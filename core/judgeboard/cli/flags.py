@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
-    from judgeboard.store.listing import LinePage
-    from judgeboard.store.open_flags import QueueLine
+    pass
 
 
 @options.group(
@@ -105,35 +103,26 @@ def list_(where: RowFilter, limit: int) -> None:
         line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None
         for line in page.lines
     }
-    none = [
-        "No answer has an open flag."
-        if where == RowFilter()
-        else "No answer that matches has an open flag."
-    ]
-    flags = [to_plain(line) | {"address": pages[line.flag_id]} for line in page.lines]
-    options.show(
-        {"flags": flags, "total": page.total},
-        _flag_lines(page, pages) if page.lines else none,
-        verbatim=True,
-    )
-    if page.total > len(page.lines) and not options.as_json():
-        click.echo(f"{page.total - len(page.lines):,} more: add --limit {page.total}", err=True)
-
-
-def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) -> Iterator[str]:
     width = shutil.get_terminal_size().columns
+    lines = []
     for line in page.lines:
         scores = {"groundedness": line.groundedness, "quality": line.quality}
         words = (
             ", ".join(f"{name} {value:.3g}" for name, value in scores.items() if value is not None)
             or "no score"
         )
-        yield shortened(
-            f"{line.external_id}  {words}  {' '.join((line.question or '').split())}", width
-        )
-        yield f"    {'; '.join(why.rstrip('.') for why in line.why)}"
-        if pages[line.flag_id]:
-            yield f"    {pages[line.flag_id]}"
+        question = " ".join((line.question or "").split())
+        lines.append(shortened(f"{line.external_id}  {words}  {question}", width))
+        lines.append(f"    {'; '.join(why.rstrip('.') for why in line.why)}")
+        if address:
+            lines.append(f"    {pages[line.flag_id]}")
+    if not lines:
+        matching = "" if where == RowFilter() else " that matches"
+        lines = [f"No answer{matching} has an open flag."]
+    flags = [to_plain(line) | {"address": pages[line.flag_id]} for line in page.lines]
+    options.show({"flags": flags, "total": page.total}, lines, verbatim=True)
+    if page.total > len(page.lines) and not options.as_json():
+        click.echo(f"{page.total - len(page.lines):,} more: add --limit {page.total}", err=True)
 
 
 @options.command(

@@ -1,6 +1,5 @@
 """The group `test`, and its command `health`: is this judge good?"""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ import click
 from judgeboard.cli import options
 
 if TYPE_CHECKING:
-    from judgeboard.health.report import HealthReport
+    pass
 
 
 @options.group(
@@ -45,11 +44,30 @@ def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
     (default: the primary judge). A check without data shows the command that measures it. Makes no
     model calls. Exit code 0; with `--gate`, 1 if any check warns.
     """
-    from judgeboard.health.report import judges_in_use, measure_health
+    from judgeboard.health.record import State
+    from judgeboard.health.report import (
+        check_words,
+        figure_words,
+        health_notes,
+        judges_in_use,
+        measure_health,
+    )
+    from judgeboard.measure.notes import paragraph
 
     store = options.open_store()
     report = measure_health(options.seen(store), judge_version, families=families)
-    options.show(report, _lines(report))
+    lines = [paragraph(health_notes(report))]
+    order = (State.WARNING, State.NOT_CONCLUSIVE, State.OK, State.NOT_MEASURED)
+    for check in sorted(
+        report.checks, key=lambda check: (not check.applies, order.index(check.state))
+    ):
+        name = ", ".join(filter(None, (check_words(check), figure_words(check))))
+        state = check.state.value.replace("_", " ") if check.applies else "does not apply"
+        lines.append(f"{state}  {name}: {check.sentence}")
+        if check.applies and check.state is not State.OK and check.command:
+            purpose = "to measure it" if check.state is State.NOT_MEASURED else "for more data"
+            lines.append(f"    {purpose}: {options.completed(check.command)}")
+    options.show(report, lines)
     if judge_version is None:
         with store.reading() as connection:
             others = [
@@ -58,21 +76,3 @@ def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
         if others:
             options.suggest("test", "health", others[0])
     return int(gate and report.warnings > 0)
-
-
-def _lines(report: "HealthReport") -> Iterator[str]:
-    from judgeboard.health.record import State
-    from judgeboard.health.report import check_words, figure_words, health_notes
-    from judgeboard.measure.notes import paragraph
-
-    yield paragraph(health_notes(report))
-    order = (State.WARNING, State.NOT_CONCLUSIVE, State.OK, State.NOT_MEASURED)
-    for check in sorted(
-        report.checks, key=lambda check: (not check.applies, order.index(check.state))
-    ):
-        name = ", ".join(filter(None, (check_words(check), figure_words(check))))
-        state = check.state.value.replace("_", " ") if check.applies else "does not apply"
-        yield f"{state}  {name}: {check.sentence}"
-        if check.applies and check.state is not State.OK and check.command:
-            purpose = "to measure it" if check.state is State.NOT_MEASURED else "for more data"
-            yield f"    {purpose}: {options.completed(check.command)}"

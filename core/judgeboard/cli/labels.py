@@ -1,6 +1,5 @@
 """The group `labels`: what people's labels say about all answers, and how many a figure needs."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +10,6 @@ from judgeboard.store.filters import RowFilter
 if TYPE_CHECKING:
     from judgeboard.measure.choice import By, GradeName
     from judgeboard.measure.label_plans import Question
-    from judgeboard.measure.result import Result
     from judgeboard.stats.rates import Target
 
 
@@ -151,6 +149,7 @@ def labels_plan(
     labels, it assumes the worst case. The minutes are computed from the median time of a review.
     `judgeboard queue create NAME --plan rate --n N` draws the answers.
     """
+    from judgeboard.formats.output import text_lines
     from judgeboard.measure.plans import plan_labels, plan_versions
 
     with options.seen(options.open_store()).reading() as connection:
@@ -164,31 +163,20 @@ def labels_plan(
             target=target,
             by_query_type=by is not None,
         )
-    options.show({"plans": plans}, (line for plan in plans for line in _lines(plan)))
+    lines: list[str] = []
+    for plan in plans:
+        if "query_type" in plan.about.where:  # its other sentences are those of the whole
+            lines += ("", plan.sentence)
+        else:
+            # Commands of queues are suggested, on stderr.
+            sentences = (plan.headline, *plan.caveats, *plan.next)
+            lines += (each.text for each in sentences if "command" not in each.values)
+        # The strata of a plan that is made anew are no advice.
+        if plan.headline.code in {"plan_label", "plan_label_at_least"}:
+            figures = plan.table("minutes", "by_lot", "bad_share", "explained", "design_effect")
+            lines += text_lines(plan.table("answers", "labelled", "more"))
+            lines += text_lines(figures.without(["Stratum"]))
+    options.show({"plans": plans}, lines)
     commands = (each.values["command"] for each in plans[0].next if "command" in each.values)
     if (command := next(commands, None)) is not None:
         options.suggest_command(str(command))
-
-
-def _lines(plan: "Result") -> Iterator[str]:
-    """Yield a plan in lines. That of a query type has no other sentences than its first."""
-    from judgeboard.formats.output import text_lines
-
-    if "query_type" in plan.about.where:
-        yield ""
-        yield plan.sentence
-    else:
-        # Commands of queues are suggested, on stderr.
-        yield from (
-            each.text
-            for each in (plan.headline, *plan.caveats, *plan.next)
-            if "command" not in each.values
-        )
-    # The strata of a plan that is made anew are no advice.
-    if plan.headline.code in {"plan_label", "plan_label_at_least"}:
-        yield from text_lines(plan.table("answers", "labelled", "more"))
-        yield from text_lines(
-            plan.table("minutes", "by_lot", "bad_share", "explained", "design_effect").without(
-                ["Stratum"]
-            )
-        )

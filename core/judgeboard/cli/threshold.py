@@ -1,7 +1,6 @@
 """The commands `threshold` and `stand`: what a judge's scores are good for."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +11,6 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.measure.result import Result
-    from judgeboard.measure.thresholds import Goal
     from judgeboard.settings.model import Cuts
     from judgeboard.store.engine import Readable
 
@@ -74,7 +72,9 @@ def threshold_command(
     number of flags that a threshold raises is exact. If the threshold in force reaches the goal,
     the first line says so. The command changes nothing.
     """
+    from judgeboard.formats.output import text_lines
     from judgeboard.measure.thresholds import Goal, measure_threshold
+    from judgeboard.reports.thresholds import thresholds_table
     from judgeboard.store.settings import thresholds
 
     typed_aims = {aim: value for aim, value in aims.items() if value is not None}
@@ -92,7 +92,15 @@ def threshold_command(
             connection, goal, by_query_type=by is not None, judge_version=judge_version
         )
         cuts = thresholds(connection).cuts
-    lines = chain(_threshold_lines(results, goal), _next_lines(store, results, cuts))
+    lines = [f"{results[0].about.judges[0]}, {goal.words}"]
+    for each in results:
+        query_type = each.about.where.get("query_type")
+        lines.append(f"{query_type}: {each.sentence}" if query_type else each.sentence)
+    table = thresholds_table(results, goal.aim)
+    if table.rows:
+        lines += ("", *text_lines(table))
+    lines += _last_lines(results)
+    lines += _next_lines(store, results, cuts)
     options.show({"goal": goal, "thresholds": results}, lines)
 
 
@@ -142,24 +150,6 @@ def stand_command(
     if jury is None and result.rows:
         lines.append(REVIEW_THE_REST)
     options.show(result, lines)
-
-
-def _threshold_lines(results: "Sequence[Result]", goal: "Goal") -> Iterator[str]:
-    from judgeboard.formats.output import text_lines
-    from judgeboard.reports.thresholds import thresholds_table
-
-    yield f"{results[0].about.judges[0]}, {goal.words}"
-    for each in results:
-        yield (
-            each.sentence
-            if not each.about.where
-            else f"{each.about.where['query_type']}: {each.sentence}"
-        )
-    table = thresholds_table(results, goal.aim)
-    if table.rows:
-        yield ""
-        yield from text_lines(table)
-    yield from _last_lines(results)
 
 
 def _last_lines(results: "Sequence[Result]") -> Iterator[str]:

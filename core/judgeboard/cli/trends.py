@@ -1,6 +1,5 @@
 """The group `trends`: do answers become better or worse over time, and is there an alarm?"""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, get_args
@@ -20,7 +19,6 @@ _OF_ALARMS = (
 )
 
 if TYPE_CHECKING:
-    from judgeboard.measure.alarms import WatchResult
     from judgeboard.measure.periods import Period
 
 
@@ -169,7 +167,9 @@ def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> 
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")
-    from judgeboard.measure import alarms
+    from judgeboard.formats.output import text_lines
+    from judgeboard.measure import alarms, notes
+    from judgeboard.reports.trends import detectors_table
 
     store = options.open_store()
     if acknowledge is not None and note is not None:
@@ -181,28 +181,20 @@ def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> 
         return 0
     first = None if since is None else utc_day(since.replace(tzinfo=UTC))
     result = alarms.watch(store, by=options.actor(), since=first)
-    options.show(result, _watch_lines(result))
-    if result.new:
-        options.suggest("trends", "--corrected")
-    return int(bool(result.new))
-
-
-def _watch_lines(result: "WatchResult") -> Iterator[str]:
-    from judgeboard.formats.output import text_lines
-    from judgeboard.measure.alarms import alarm_sentence
-    from judgeboard.measure.notes import note
-    from judgeboard.reports.trends import detectors_table
-
+    lines = []
     for each in result.alarms:
         number = each.alarm.id
         numbered = f"New alarm {number}" if number in result.new else f"Alarm {number} is open"
-        yield f"{numbered}: {alarm_sentence(each)}"
+        lines.append(f"{numbered}: {alarms.alarm_sentence(each)}")
     if not result.alarms and result.detectors:
-        yield "No open alarm."
-    yield result.promise
+        lines.append("No open alarm.")
+    lines.append(result.promise)
     if result.detectors:
-        yield from text_lines(detectors_table(result))
-        yield note("detectable").text
+        lines += (*text_lines(detectors_table(result)), notes.note("detectable").text)
     if result.alarms:
         command = f"judgeboard trends watch --acknowledge {result.alarms[0].alarm.id} --note 'The cause, in your words'"
-        yield note("acknowledge", command=command).text
+        lines.append(notes.note("acknowledge", command=command).text)
+    options.show(result, lines)
+    if result.new:
+        options.suggest("trends", "--corrected")
+    return int(bool(result.new))

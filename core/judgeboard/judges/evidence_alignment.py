@@ -82,10 +82,29 @@ def align(
     """
     index = _indexed(first_characters(tuple(passages or ()), LONGEST_READ))
     spans = sentence_spans(answer)
-    quoted = _quoted(spans, claims, passages or ())
+    # The quotes of a judge, by sentence: of several claims, the one that shares most of it.
+    most: dict[int, int] = {}
+    quotes: dict[int, AlignedSentence] = {}
+    for claim in claims:
+        if (
+            claim.answer_start is None
+            or claim.answer_end is None
+            or not _stands(claim, passages or ())
+        ):
+            continue
+        first = bisect_right(spans, claim.answer_start, key=itemgetter(1))
+        for place, (start, end) in enumerate(spans[first:], start=first):
+            if start >= claim.answer_end:
+                break
+            shared = min(end, claim.answer_end) - max(start, claim.answer_start)
+            if shared > most.get(place, 0):
+                most[place] = shared
+                quotes[place] = AlignedSentence(
+                    start, end, claim.passage, claim.passage_start, claim.passage_end, "quote"
+                )
     compared = answer[:LONGEST_READ]
     return tuple(
-        quoted.get(place) or _best(*span, compared, index) for place, span in enumerate(spans)
+        quotes.get(place) or _best(*span, compared, index) for place, span in enumerate(spans)
     )
 
 
@@ -99,28 +118,6 @@ def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) ->
     if not query or passages is None or not only_declines(answer):
         return False
     return all((sentence.share or 0) < FITTING_SHARE for sentence in align(query, passages))
-
-
-def _quoted(
-    spans: Sequence[tuple[int, int]], claims: Iterable[Claim], passages: Sequence[str]
-) -> dict[int, AlignedSentence]:
-    """Return a judge's quotes by sentence. If several claims overlap a sentence, the largest overlap is used."""
-    most: dict[int, int] = {}
-    quotes: dict[int, AlignedSentence] = {}
-    for claim in claims:
-        if claim.answer_start is None or claim.answer_end is None or not _stands(claim, passages):
-            continue
-        first = bisect_right(spans, claim.answer_start, key=itemgetter(1))
-        for place, (start, end) in enumerate(spans[first:], start=first):
-            if start >= claim.answer_end:
-                break
-            shared = min(end, claim.answer_end) - max(start, claim.answer_start)
-            if shared > most.get(place, 0):
-                most[place] = shared
-                quotes[place] = AlignedSentence(
-                    start, end, claim.passage, claim.passage_start, claim.passage_end, "quote"
-                )
-    return quotes
 
 
 def _stands(claim: Claim, passages: Sequence[str]) -> bool:

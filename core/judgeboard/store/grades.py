@@ -337,7 +337,18 @@ def examples_from_reviews(
     oldest. The scores are on these ``dimensions`` of a rubric (default: groundedness and quality).
     Raises BadInput if there are too few usable answers.
     """
-    agreed = _agreed(_graded(connection, dimensions))
+    # The latest adjudication of each answer, otherwise a review, if possible with a note, if all
+    # scores agree.
+    by_response = grouped(
+        (review.response_id, review) for review in _graded(connection, dimensions)
+    )
+    agreed: list[_Graded] = []
+    for reviews in by_response.values():
+        adjudicated = [review for review in reviews if review.adjudicated]
+        if adjudicated:
+            agreed.append(adjudicated[-1])
+        elif all(review.scores == reviews[0].scores for review in reviews):
+            agreed.append(next((review for review in reviews if review.note), reviews[0]))
     # Only answers that are logged and not forgotten may be examples.
     query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.evidence_group).where(
         RESPONSE.c.answer.is_not(None)
@@ -421,19 +432,6 @@ def _graded(
                 )
             )
     return reviews
-
-
-def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
-    """Return each answer's latest adjudication, otherwise a review (if possible with a note) if all scores agree."""
-    by_response = grouped((review.response_id, review) for review in reviews)
-    agreed = []
-    for of_response in by_response.values():
-        adjudicated = [review for review in of_response if review.adjudicated]
-        if adjudicated:
-            agreed.append(adjudicated[-1])
-        elif all(review.scores == of_response[0].scores for review in of_response):
-            agreed.append(next((review for review in of_response if review.note), of_response[0]))
-    return agreed
 
 
 def _example(connection: Connection, review: _Graded) -> "Example":

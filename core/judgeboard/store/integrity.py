@@ -85,12 +85,8 @@ def _faults_of_file(connection: Any) -> Iterator[str]:
                 .removeprefix("*** in database main ***\n")
                 .partition("\n")[0]
             )
-    for table, row, parent, _key in connection.execute("PRAGMA foreign_key_check"):
-        yield f"{table.decode()} row {row}: {parent.decode()} missing"
-    yield from _unreadable_values(connection)
-
-
-def _unreadable_values(connection: Any) -> Iterator[str]:
+    for child, row, parent, _key in connection.execute("PRAGMA foreign_key_check"):
+        yield f"{child.decode()} row {row}: {parent.decode()} missing"
     for table in METADATA.sorted_tables:
         # A database of an earlier release lacks tables and columns.
         stored = {
@@ -160,14 +156,11 @@ def compare_hashes(connection: Connection) -> HashedContent:
         compared += len(rows)
         differing += [row.id for row in rows if content_hash(response_of(row)) != row.content_hash]
         after = rows[-1].id if rows else last
-    return HashedContent(answers, compared, tuple(differing), tuple(_changed_versions(connection)))
-
-
-def _changed_versions(connection: Connection) -> Iterator[str]:
     names = [field.name for field in fields(JudgeVersion)]
-    for row in connection.execute(select(VERSION).order_by(VERSION.c.id)):
-        if (
-            fingerprint(JudgeVersion(**{name: getattr(row, name) for name in names}))
-            != row.fingerprint
-        ):
-            yield f"{row.name} v{row.number}"
+    versions = [
+        f"{row.name} v{row.number}"
+        for row in connection.execute(select(VERSION).order_by(VERSION.c.id))
+        if fingerprint(JudgeVersion(**{name: getattr(row, name) for name in names}))
+        != row.fingerprint
+    ]
+    return HashedContent(answers, compared, tuple(differing), tuple(versions))

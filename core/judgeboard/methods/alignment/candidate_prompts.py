@@ -24,7 +24,7 @@ from judgeboard.judges.prompt import (
 )
 from judgeboard.judges.replies import NOTE, TEXT, Form
 from judgeboard.llm.asking import Reading, UnusableReply, ask, unsent_requests
-from judgeboard.llm.chat import ChatRequest, Message
+from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.measure.verdict_changes import Side, side_of
 from judgeboard.runs.estimates import LOOKED_AT, PlannedCalls, estimate_planned
@@ -167,16 +167,32 @@ class CandidateCalls:
                 raise UnusableReply("the instructions are unchanged")
             return Reading((values["why"], prompt.text), reading.notes)
 
+        sections = load_prompt("align").sections
+        chosen = chosen_cases(cases, number)
+        texts = [(case, _texts(place, case)) for place, case in enumerate(chosen, start=1)]
+        instructions = current.sections[section]
+        token = fence_token([instructions, *(text for _, parts in texts for _, text in parts)])
+        lines = [fenced("INSTRUCTIONS", instructions, token)]
+        for reason, group in groupby(texts, key=lambda each: each[0].reason):
+            lines.append(f"People decided differently. Their reason: {reason}.")
+            for case, parts in group:
+                lines += [fenced(title, text, token) for title, text in parts]
+                judge, people = ("good", "bad") if case.bad else ("bad", "good")
+                lines.append(f"The judge called this answer {judge}. People call it {people}.")
+        task = fill(sections["Task"], fence=token, material="\n\n".join(lines))
+        reply = fill(sections["Reply"], example=_EXAMPLE)
         request = ChatRequest(
-            messages=_messages(current.sections[section], chosen_cases(cases, number)),
+            messages=chat((sections["Role"], sections["Rules"], reply), task),
             schema=_FORM.schema,
             schema_name="instructions",
             max_output=self._max_output,
             subject=f"candidate {number}",
         )
-        repair = load_prompt("align").sections["Repair"]
         asked = await ask(
-            self._endpoint, request, parse, repair=lambda error: fill(repair, error=error)
+            self._endpoint,
+            request,
+            parse,
+            repair=lambda error: fill(sections["Repair"], error=error),
         )
         self._spent(asked.record)
         if asked.value is None:
@@ -241,23 +257,6 @@ def chosen_cases(cases: Sequence[Case], number: int) -> list[Case]:
         *sides[1][: max(half, _CASES - len(sides[0]))],
     ]
     return sorted(taken[:_CASES], key=lambda case: case.reason)
-
-
-def _messages(instructions: str, cases: Sequence[Case]) -> list[Message]:
-    texts = [(case, _texts(number, case)) for number, case in enumerate(cases, start=1)]
-    token = fence_token([instructions, *(text for _, parts in texts for _, text in parts)])
-    lines = [fenced("INSTRUCTIONS", instructions, token)]
-    for reason, group in groupby(texts, key=lambda each: each[0].reason):
-        lines.append(f"People decided differently. Their reason: {reason}.")
-        for case, parts in group:
-            lines += [fenced(title, text, token) for title, text in parts]
-            judge, people = ("good", "bad") if case.bad else ("bad", "good")
-            lines.append(f"The judge called this answer {judge}. People call it {people}.")
-    sections = load_prompt("align").sections
-    task = fill(sections["Task"], fence=token, material="\n\n".join(lines))
-    return chat(
-        (sections["Role"], sections["Rules"], fill(sections["Reply"], example=_EXAMPLE)), task
-    )
 
 
 def _texts(number: int, case: Case) -> list[tuple[str, str]]:

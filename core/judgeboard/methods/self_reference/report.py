@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -185,13 +185,21 @@ def result_of(
     asked = items.conditions(needed)
     everywhere = np.ones(items.n, dtype=np.bool_)
     accuracy = figures.accuracy(items, items.selective(needed), everywhere)
+    ties, ties_on = (int((items.tie & rows).sum()) for rows in (items.answered, items.gate(needed)))
+    left_out = {
+        "tied_samples_on" if ties_on else "tied_samples": ties_on or ties,
+        "no_sample_answer": int((~items.answered).sum()),
+        "no_correct_answer": int((items.answered & (items.right == figures.UNKNOWN)).sum()),
+        "no_better_answer": int((~items.gold).sum()) if asked else 0,
+        **loaded.counts,
+    }
     result = SelfReferenceResult(
         about=About(judges=(version.title,), by="slice", unit="pairs" if asked else "questions"),
         headline=_headline(
             accuracy, next((row.estimate for row in rows if row.figure == "gain_without"), None)
         ),
         rows=rows,
-        caveats=tuple(_caveats(items, needed, loaded.counts, has_verdicts=bool(asked))),
+        caveats=tuple(note(code, n=n) for code, n in left_out.items() if n),
         next=tuple(
             note("ask_all_conditions", model=shlex.quote(version.model or "MODEL"))
             for each in (items.without, items.always)
@@ -226,19 +234,6 @@ def gain_code(low: float, high: float) -> str:
     if low <= 0 <= high:
         return "own_answer_unclear"
     return "own_answer_helps" if low > 0 else "own_answer_harms"
-
-
-def _caveats(
-    items: figures.Items, needed: int, counts: Mapping[str, int], *, has_verdicts: bool
-) -> Iterator[Note]:
-    ties, ties_on = (int((items.tie & rows).sum()) for rows in (items.answered, items.gate(needed)))
-    of_items = {
-        "tied_samples_on" if ties_on else "tied_samples": ties_on or ties,
-        "no_sample_answer": int((~items.answered).sum()),
-        "no_correct_answer": int((items.answered & (items.right == figures.UNKNOWN)).sum()),
-        "no_better_answer": int((~items.gold).sum()) * has_verdicts,
-    }
-    yield from (note(code, n=n) for code, n in {**of_items, **counts}.items() if n)
 
 
 def samples_used(version: StoredVersion, k: int | None = None) -> int:
