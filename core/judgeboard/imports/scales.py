@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,8 +142,10 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
             values[name] = {key: value for key, value in score.items() if key != "dimension"}
     else:
         values = cells.object(field)
-    if values is None and scale is not None:
-        values = _numbers_by_name(cells.get("raw"), scale)
+    raw = cells.get("raw")
+    if values is None and scale is not None and isinstance(raw, dict):
+        with suppress(Unusable):
+            values = {name: scale.checked("raw", value) for name, value in raw.items()}
     named = [(field, name, value) for name, value in (values or {}).items()]
     if scale is not None and cells.get("quality") is not None:
         named.insert(0, ("quality", SCORE, cells.number("quality")))
@@ -159,12 +162,3 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
         number = None if number is None else of_score.checked(place, number)
         scores.append(DimensionScore(name, number, str(of_score), reasoning))
     return tuple(scores)
-
-
-def _numbers_by_name(raw: Any, scale: NumberScale) -> dict[str, Any] | None:
-    if not isinstance(raw, dict):
-        return None
-    try:
-        return {name: scale.checked("raw", value) for name, value in raw.items()}
-    except Unusable:
-        return None

@@ -265,10 +265,25 @@ def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = 
         for text in (*(getattr(each, name) for name in _TEXTS), *(each.passages or ()))
     ]
     token = fence_token([text for text in texts if text])
-    listed = "\n\n".join(
-        _listed(number, each, token, shown) for number, each in enumerate(examples, start=1)
-    )
-    return fill(load_prompt("examples").sections["Examples"], fence=token, examples=listed)
+    written_examples = []
+    for number, example in enumerate(examples, start=1):
+        parts = [
+            ("QUESTION", example.query),
+            *numbered("PASSAGE", example.passages),
+            *([] if example.reference is None else [("REFERENCE ANSWER", example.reference)]),
+            ("ANSWER", example.answer),
+        ]
+        scores = {
+            name: value for name, value in example.scores.items() if shown is None or name in shown
+        }
+        lines = [f"Example {number}" + (f", a {example.kind} answer:" if example.kind else ":")]
+        lines += [fenced(f"EXAMPLE {number} {name}", text, token) for name, text in parts]
+        lines.append(f"What it deserves: {json.dumps(scores, ensure_ascii=False)}")
+        if example.reasoning:
+            lines.append(fenced(f"EXAMPLE {number} REASON", example.reasoning, token))
+        written_examples.append("\n".join(lines))
+    section = load_prompt("examples").sections["Examples"]
+    return fill(section, fence=token, examples="\n\n".join(written_examples))
 
 
 def check_examples(
@@ -289,25 +304,6 @@ def check_examples(
                 raise file.fail(
                     f"the score must be from {low:g} to {high:g}, not {value:g}", *where
                 )
-
-
-def _listed(number: int, example: Example, token: str, shown: Sequence[str] | None) -> str:
-    title = f"EXAMPLE {number}"
-    parts = [
-        ("QUESTION", example.query),
-        *numbered("PASSAGE", example.passages),
-        *([] if example.reference is None else [("REFERENCE ANSWER", example.reference)]),
-        ("ANSWER", example.answer),
-    ]
-    scores = {
-        name: value for name, value in example.scores.items() if shown is None or name in shown
-    }
-    lines = [f"Example {number}" + (f", a {example.kind} answer:" if example.kind else ":")]
-    lines += [fenced(f"{title} {name}", text, token) for name, text in parts]
-    lines.append(f"What it deserves: {json.dumps(scores, ensure_ascii=False)}")
-    if example.reasoning:
-        lines.append(fenced(f"{title} REASON", example.reasoning, token))
-    return "\n".join(lines)
 
 
 def prompt_of(kind: str) -> Prompt | None:

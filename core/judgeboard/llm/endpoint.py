@@ -34,20 +34,19 @@ FREE = Price(Decimal(0), Decimal(0))
 
 
 def _parse(text: str, where: str) -> dict[str, Price]:
+    prices = {}
     try:
-        models = tomllib.loads(text, parse_float=Decimal)["models"]
-        return {pattern: _price(entry, pattern) for pattern, entry in models.items()}
+        for pattern, entry in tomllib.loads(text, parse_float=Decimal)["models"].items():
+            if not isinstance(entry, dict):
+                raise ValueError(f"{pattern}: not a table of input and output")
+            amounts = (_amount(entry.get(side), pattern) for side in ("input", "output"))
+            prices[pattern] = Price(*amounts)
     except (tomllib.TOMLDecodeError, KeyError, AttributeError, ValueError) as error:
         form = '[models], then lines like "my-model" = { input = 0.15, output = 0.60 } in USD per million tokens'
         raise BadInput(
             f"the price file {where} cannot be used ({error}); expected {form}"
         ) from error
-
-
-def _price(entry: Any, pattern: str) -> Price:
-    if not isinstance(entry, dict):
-        raise ValueError(f"{pattern}: not a table of input and output")
-    return Price(_amount(entry.get("input"), pattern), _amount(entry.get("output"), pattern))
+    return prices
 
 
 def _amount(value: Any, pattern: str) -> Decimal:

@@ -28,9 +28,14 @@ def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any
 def read(content: Any) -> Reply:
     """Read a chat completion."""
     choice, usage = content["choices"][0], usage_in(content)
+    message = choice["message"]
+    text = message.get("content")
+    if isinstance(text, list):  # some servers send parts
+        parts = (part.get("text") for part in text if isinstance(part, dict))
+        text = "".join(part for part in parts if isinstance(part, str))
     return Reply(
-        text=_content_text(choice["message"].get("content")),
-        refusal=text_or_none(choice["message"].get("refusal")) or None,
+        text=text if isinstance(text, str) else "",
+        refusal=text_or_none(message.get("refusal")) or None,
         finish_reason=text_or_none(choice.get("finish_reason")),
         model=text_or_none(content.get("model")),
         prompt_tokens=token_count(usage.get("prompt_tokens")),
@@ -39,39 +44,27 @@ def read(content: Any) -> Reply:
     )
 
 
-def _content_text(content: Any) -> str:
-    """Return the text of a message: a string, or the text parts of a list, which some servers send."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, dict))
-        return "".join(part for part in parts if isinstance(part, str))
-    return ""
-
-
 def read_token_chances(choice: Any) -> tuple[TokenChance, ...] | None:
     """Return the tokens of a choice of a chat completion; None if they are missing or have an unknown form."""
+    chances = []
     try:
-        content = choice["logprobs"]["content"]
-        return tuple(_chance(token) for token in content) or None
+        for token in choice["logprobs"]["content"]:
+            text = token["token"]
+            if not isinstance(text, str):
+                raise TypeError("a token is a text")
+            logprobs: dict[str, float] = {}
+            for each in [token, *(token.get("top_logprobs") or [])]:
+                alternative, logprob = each["token"], each["logprob"]
+                if (
+                    isinstance(alternative, str)
+                    and isinstance(logprob, int | float)
+                    and not math.isnan(logprob)
+                ):
+                    logprobs.setdefault(alternative, float(logprob))
+            chances.append(TokenChance(text, tuple(logprobs.items())))
     except (LookupError, TypeError, ValueError, AttributeError):
         return None
-
-
-def _chance(token: Any) -> TokenChance:
-    text = token["token"]
-    if not isinstance(text, str):
-        raise TypeError("a token is a text")
-    logprobs: dict[str, float] = {}
-    for each in [token, *(token.get("top_logprobs") or [])]:
-        alternative, logprob = each["token"], each["logprob"]
-        if (
-            isinstance(alternative, str)
-            and isinstance(logprob, int | float)
-            and not math.isnan(logprob)
-        ):
-            logprobs.setdefault(alternative, float(logprob))
-    return TokenChance(text, tuple(logprobs.items()))
+    return tuple(chances) or None
 
 
 OPENAI = Provider(

@@ -17,7 +17,7 @@ from judgeboard.measure.verdict_changes import Side, side_of
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.pair_orders import NONE
 from judgeboard.stats.ratings import LABEL, PREFERENCE, QUALITY, Ratings, Scale
-from judgeboard.stats.repeats import RepeatedMeasure, repeated_measures
+from judgeboard.stats.repeats import repeated_measures
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons, versions_that_compared
 from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.judge_versions import (
@@ -29,7 +29,7 @@ from judgeboard.store.judge_versions import (
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import is_one_order, order_verdicts
 from judgeboard.store.tables import StoredVersion
-from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers, values_of
+from judgeboard.store.verdicts import repeated_answers, values_of
 
 
 def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResult:
@@ -38,7 +38,15 @@ def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResu
         return _of_pairs(connection, choice)
     title, versions = _versions(connection, choice)
     repeated = repeated_answers(connection, [each.id for each in versions], choice.counted.where)
-    measure = _measure(repeated, title, choice.grade)
+    if not repeated.answers:
+        raise NotFound(f"{title} judged no answer twice")
+    measures = {each.measure: each for each in repeated.measures()}
+    if not measures:
+        raise NotFound(f"{title} has no usable verdict in any repeat")
+    grade = choice.grade or next(iter(measures))
+    if grade not in measures:
+        raise NotFound(f"the repeats of {title} have no {grade}, only {', '.join(measures)}")
+    measure = measures[grade]
     scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
     more = {
         name: getattr(measure, name)
@@ -187,16 +195,3 @@ def _versions(connection: Connection, choice: AgreementChoice) -> tuple[str, lis
     if len(names) > 1:
         raise BadInput(f"choose a judge with --judge-version: {', '.join(names)}")
     return names[0], repeated
-
-
-def _measure(repeated: RepeatedAnswers, title: str, grade: str | None) -> RepeatedMeasure:
-    if not repeated.answers:
-        raise NotFound(f"{title} judged no answer twice")
-    measures = {each.measure: each for each in repeated.measures()}
-    if not measures:
-        raise NotFound(f"{title} has no usable verdict in any repeat")
-    if grade is None:
-        return next(iter(measures.values()))
-    if grade not in measures:
-        raise NotFound(f"the repeats of {title} have no {grade}, only {', '.join(measures)}")
-    return measures[grade]

@@ -1,8 +1,9 @@
 """Removes the texts of a response or of a trace from the store, wherever they are."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import permutations
 from typing import Any
 
 from sqlalchemy import (
@@ -255,30 +256,25 @@ def with_derived(connection: Connection, roots: Iterable[int]) -> list[int]:
     ids = dict.fromkeys(roots)
     new = [*ids]
     while new:
-        linked = [id_ for query in _linked(new) for id_ in connection.scalars(query)]
+        queries: list[Select[Any]] = [select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(new))]
+        # The other answer of a pair, if it was stored only for the pair.
+        for side, other in permutations((PAIR.c.response_a_id, PAIR.c.response_b_id)):
+            beside = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == other)
+            queries.append(beside.where(side.in_(new), RESPONSE.c.kind == ResponseKind.PAIR_SIDE))
+        # The other attempts at the prompts of these attempts.
+        attempts = _attempts_at_a_prompt(new, GENERATION.c.run_id, GENERATION.c.subject)
+        of_attempts = select(GENERATION.c.response_id).where(
+            GENERATION.c.response_id.is_not(None), exists(attempts)
+        )
+        queries.append(of_attempts)
+        # Control answers to other questions that repeat the text of one of these answers.
+        repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(new)
+        controls = select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL, repeats)
+        queries.append(controls)
+        linked = [id_ for query in queries for id_ in connection.scalars(query)]
         new = [id_ for id_ in dict.fromkeys(linked) if id_ not in ids]
         ids |= dict.fromkeys(new)
     return [*ids]
-
-
-def _linked(ids: list[int]) -> Iterator[Select[Any]]:
-    """Yield the queries for answers that are forgotten together with these."""
-    yield select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(ids))
-    # The other answer of a pair, if it was stored only for the pair.
-    for side, other in (
-        (PAIR.c.response_a_id, PAIR.c.response_b_id),
-        (PAIR.c.response_b_id, PAIR.c.response_a_id),
-    ):
-        beside = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == other)
-        yield beside.where(side.in_(ids), RESPONSE.c.kind == ResponseKind.PAIR_SIDE)
-    # The other attempts at the prompts of these attempts.
-    attempts = _attempts_at_a_prompt(ids, GENERATION.c.run_id, GENERATION.c.subject)
-    yield select(GENERATION.c.response_id).where(
-        GENERATION.c.response_id.is_not(None), exists(attempts)
-    )
-    # Control answers to other questions that repeat the text of one of these answers.
-    repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(ids)
-    yield select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL, repeats)
 
 
 def _attempts_at_a_prompt(

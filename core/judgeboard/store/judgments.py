@@ -167,7 +167,20 @@ def insert_judgments(
     statement = insert_or_skip(
         connection, JUDGMENT, "response_id", "judge_version_id", "ask", "repeat"
     )
-    rows = [_row(version_id, run_id, item, now) for item in items]
+    rows: list[dict[str, Any]] = []
+    for item in items:
+        verdict = item.verdict
+        claims = verdict.claims
+        row = {
+            "response_id": item.response_id,
+            "judge_version_id": version_id,
+            "ask": item.ask,
+            "repeat": item.repeat,
+            **{name: getattr(verdict, name) for name in ("groundedness", "quality", "label")},
+            "reasoning": storable_or_none(verdict.reasoning),
+            "claims": None if claims is None else [_json(claim) for claim in claims],
+        }
+        rows.append(row | step_values(verdict, run_id, now))
     inserted = connection.execute(
         statement, rows, execution_options={"preserve_rowcount": True}
     ).rowcount
@@ -195,20 +208,6 @@ def insert_judgments(
         if rows:
             connection.execute(insert(JUDGMENT_SCORE), rows)
     return inserted
-
-
-def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) -> dict[str, Any]:
-    verdict = item.verdict
-    return {
-        "response_id": item.response_id,
-        "judge_version_id": version_id,
-        "ask": item.ask,
-        "repeat": item.repeat,
-        **{name: getattr(verdict, name) for name in ("groundedness", "quality", "label")},
-        "reasoning": storable_or_none(verdict.reasoning),
-        "claims": None if verdict.claims is None else [_json(claim) for claim in verdict.claims],
-        **step_values(verdict, run_id, now),
-    }
 
 
 def step_values(record: StepRecord, run_id: int | None, now: datetime) -> dict[str, Any]:

@@ -148,7 +148,16 @@ def read_runs(row: Row) -> Trace | None:
         run_attributes(values),
         error=str(values["error"]) if values.get("error") else None,
     )
-    return Trace(row, [span], _scores_of(values))
+    if isinstance(values.get("feedback"), list):
+        scores = [score_of(each) for each in objects(values["feedback"]) if each.get("key")]
+    else:
+        # Only the means of the feedback.
+        stats = parsed_object(values.get("feedback_stats"))
+        means = {name: value_at(each, ("avg",)) for name, each in stats.items()}
+        scores = [
+            Score(name, mean, "LangSmith") for name, mean in means.items() if mean is not None
+        ]
+    return Trace(row, [span], scores)
 
 
 def _as_received(trace_id: str) -> str:
@@ -156,15 +165,6 @@ def _as_received(trace_id: str) -> str:
     with suppress(ValueError):
         return UUID(trace_id).hex
     return trace_id
-
-
-def _scores_of(values: Mapping[str, Any]) -> list[Score]:
-    """Return the feedback on a run, or else its mean scores."""
-    if isinstance(values.get("feedback"), list):
-        return [score_of(each) for each in objects(values["feedback"]) if each.get("key")]
-    feedback = parsed_object(values.get("feedback_stats"))
-    means = {name: value_at(stats, ("avg",)) for name, stats in feedback.items()}
-    return [Score(name, value, "LangSmith") for name, value in means.items() if value is not None]
 
 
 @each_score

@@ -10,7 +10,7 @@ from typing import Any
 
 from judgeboard.client.sending import LOG, Client, plain_passage, record_judgment
 from judgeboard.client.sending import record as send
-from judgeboard.domain import DimensionScore, JudgeVersion, Response, Status, Verdict
+from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import listed_passages
 from judgeboard.judges.evidence_alignment import (
@@ -182,7 +182,12 @@ async def _recorded(live: LiveAnswer, store: Store, within_s: float | None) -> N
 def _send_verdict(
     id_: str, version: JudgeVersion, verdict: Verdict, source: str | None, client: Client | None
 ) -> None:
-    failed = verdict.status is not Status.OK
+    scores: dict[str, dict[str, Any]] = {}
+    if verdict.status is Status.OK:
+        for score in verdict.scores:
+            scores[score.dimension] = {"value": score.value, "scale": score.scale}
+            if score.reasoning is not None:
+                scores[score.dimension]["reasoning"] = score.reasoning
     record_judgment(
         id_,
         version.name,
@@ -191,9 +196,7 @@ def _send_verdict(
         groundedness=verdict.groundedness,
         quality=verdict.quality,
         label=verdict.label,
-        scores=None
-        if failed
-        else {score.dimension: _sent_score(score) for score in verdict.scores} or None,
+        scores=scores or None,
         reasoning=verdict.reasoning,
         claims=None if verdict.claims is None else [asdict(claim) for claim in verdict.claims],
         raw=verdict.raw,
@@ -202,11 +205,6 @@ def _send_verdict(
         source=source,
         client=client,
     )
-
-
-def _sent_score(score: DimensionScore) -> dict[str, Any]:
-    sent = {"value": score.value, "scale": score.scale}
-    return sent if score.reasoning is None else sent | {"reasoning": score.reasoning}
 
 
 serve_answer_blocking = from_any_thread(serve_answer)
