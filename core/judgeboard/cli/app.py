@@ -239,10 +239,10 @@ def _takes(word: str) -> bool:
     for name in context.meta["words"]:
         if (
             not isinstance(command, click.Group)
-            or (found := command.get_command(context, name)) is None
+            or (subcommand := command.get_command(context, name)) is None
         ):
             break
-        command = found
+        command = subcommand
     if isinstance(command, GroupWithDefault):
         command = command.commands[command.default]
     return not word.startswith("-") or any(word in parameter.opts for parameter in command.params)

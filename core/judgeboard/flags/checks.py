@@ -94,13 +94,13 @@ def _matches(pattern: str, text: str) -> bool:
     if len(pattern) > LONGEST_PATTERN:
         raise BadInput(f"a pattern has at most {LONGEST_PATTERN:,} characters")
     try:
-        found = pyarrow.compute.match_substring_regex(
+        matches = pyarrow.compute.match_substring_regex(
             pyarrow.array([text], pyarrow.string()), pattern=pattern
         )
     except (pyarrow.ArrowInvalid, UnicodeError) as error:
         reason = str(error).removeprefix("Invalid regular expression: ")
         raise BadInput(f"not a regular expression (syntax of RE2): {reason}") from error
-    return bool(found[0].as_py())
+    return bool(matches[0].as_py())
 
 
 _LIMITS = {"min_words": True, "max_words": False, "min_characters": True, "max_characters": False}
@@ -297,7 +297,7 @@ def named_checks(text: str, *, stored: bool = False) -> tuple[NamedCheck, ...]:
     if not text.strip():
         return ()
     file = parse_yaml(text, "checks")
-    found: dict[str, NamedCheck] = {}
+    checks_by_fingerprint: dict[str, NamedCheck] = {}
     for place, entry in enumerate(file.read(_ChecksFile).checks):
         if stored and not _REMOVED.isdisjoint(entry):
             continue
@@ -313,10 +313,10 @@ def named_checks(text: str, *, stored: bool = False) -> tuple[NamedCheck, ...]:
             check = Check(kinds[0], entry[kinds[0]])
         except BadInput as error:
             raise file.fail(str(error), "checks", place, kinds[0]) from error
-        same = found.get(check.fingerprint)
-        if same is not None or named.name in {each.name for each in found.values()}:
+        same = checks_by_fingerprint.get(check.fingerprint)
+        if same is not None or named.name in {each.name for each in checks_by_fingerprint.values()}:
             raise file.fail(
                 f"another check has the same {'content' if same else 'name'}", "checks", place
             )
-        found[check.fingerprint] = NamedCheck(named.name, check, named.query_types)
-    return tuple(found.values())
+        checks_by_fingerprint[check.fingerprint] = NamedCheck(named.name, check, named.query_types)
+    return tuple(checks_by_fingerprint.values())

@@ -521,15 +521,15 @@ def _checked(plugin: Plugin, rule: Any) -> Rule:
     @wraps(rule.reason)
     def reason(signals: Signals, thresholds: Thresholds) -> Reason | tuple[Reason, ...] | None:
         try:
-            found = rule.reason(signals, thresholds)
+            result = rule.reason(signals, thresholds)
         except JudgeboardError:
             raise
         except Exception as error:
             raise JudgeboardError(f"{named} failed: {in_words(error)}") from error
-        reasons = found if isinstance(found, tuple) else () if found is None else (found,)
+        reasons = result if isinstance(result, tuple) else () if result is None else (result,)
         if not all(isinstance(each, Reason) and each.rule == rule.name for each in reasons):
             raise JudgeboardError(f"{named} returned something else than a `Reason` of {rule.name}")
-        return found
+        return result
 
     return replace(rule, reason=reason)
 

@@ -17,10 +17,10 @@ def recognises(source: ByteSource) -> bool:
     """Whether a SQLite database has the table of events."""
     try:
         with _opened(source) as connection:
-            found = connection.execute(
+            tables = connection.execute(
                 "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'trulens_events'"
             )
-            return found.fetchone() is not None
+            return tables.fetchone() is not None
     except sqlite3.Error:
         return False
 

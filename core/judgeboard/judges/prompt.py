@@ -408,15 +408,15 @@ def _check(section: _Section, current: Prompt, replaced: set[str], where: str) -
         raise BadInput(f"{line}: the section {title} is there twice")
     if not body:
         raise BadInput(f"{line}: the section {title} is empty")
-    known = _PLACEHOLDER.findall(current.sections[title])
-    for found in _PLACEHOLDER.finditer(body):
-        if found[1] not in known:
-            names = ", ".join(dict.fromkeys(f"{{{name}}}" for name in known)) or "none"
-            place = section.body_line + _line(body, found.start()) - 1
+    placeholders = _PLACEHOLDER.findall(current.sections[title])
+    for placeholder in _PLACEHOLDER.finditer(body):
+        if placeholder[1] not in placeholders:
+            names = ", ".join(dict.fromkeys(f"{{{name}}}" for name in placeholders)) or "none"
+            place = section.body_line + _line(body, placeholder.start()) - 1
             raise BadInput(
-                f"{where}, line {place}: unknown placeholder {found[0]} in the section {title}. Known: {names}"
+                f"{where}, line {place}: unknown placeholder {placeholder[0]} in the section {title}. Known: {names}"
             )
-    missing = sorted(set(known) - _OPTIONAL - set(_PLACEHOLDER.findall(body)))
+    missing = sorted(set(placeholders) - _OPTIONAL - set(_PLACEHOLDER.findall(body)))
     if missing:
         raise BadInput(f"{line}: the section {title} needs the placeholder {{{missing[0]}}}")
 

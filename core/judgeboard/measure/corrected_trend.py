@@ -509,14 +509,16 @@ class _Read:
         """Return the two detectors of the figure, which raise an alarm at this evidence."""
         answers, watched, spans = self.answers, self.watched, self.spans
         changes, rates = list[Change](), list[ErrorRates]()
-        for found in found_changes(self.states, limit):
-            since = spans[likeliest_start(self.rates, found)].start
+        for change in found_changes(self.states, limit):
+            since = spans[likeliest_start(self.rates, change)].start
             before = answers.figure(watched, spans[0].start, since - 1)
             after = answers.figure(watched, since, spans[-1].end)
             if before is not None and after is not None:
                 sides = before[0], after[0]
                 changes.append(
-                    Change(found.direction, since, spans[found.seen].start, found.evidence, *sides)
+                    Change(
+                        change.direction, since, spans[change.seen].start, change.evidence, *sides
+                    )
                 )
                 if watched == "judge_error":
                     rates.append(answers.error_rates(since, spans[0].start, spans[-1].end))

@@ -102,7 +102,7 @@ def _coincidences(
     badness = np.concatenate([bad_before[-MOST_READ:], bad_since[:MOST_READ]])
     is_since = np.arange(len(ids)) >= min(len(before), MOST_READ)
     fields = fields_of(connection, ids)
-    found = []
+    coincidences = []
     for name in dict.fromkeys(name for each in fields.values() for name in each):
         values = [fields.get(id_, {}).get(name, MISSING) for id_ in ids]
         if name == LENGTH:
@@ -119,8 +119,10 @@ def _coincidences(
                 for each in (~is_since, is_since)
             ]
             grown = int(np.argmax(shares[1] - shares[0]))
-            found.append((part, f"{name} {groups[grown]}", shares[0][grown], shares[1][grown]))
-    for part, title, *shares in sorted(found, key=lambda each: -each[0])[:_MOST_SHOWN]:
+            coincidences.append(
+                (part, f"{name} {groups[grown]}", shares[0][grown], shares[1][grown])
+            )
+    for part, title, *shares in sorted(coincidences, key=lambda each: -each[0])[:_MOST_SHOWN]:
         for figure, value in zip(COINCIDENCES, (*shares, part), strict=True):
             yield Row.of(
                 figure, title, measured(float(value), len(ids), reason="a count, not an estimate")

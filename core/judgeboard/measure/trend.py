@@ -231,12 +231,12 @@ class Trend:
         figure = Figure(measure.name, "share" if measure.is_share else "mean", measure.span)
         starts = [point.start for panel in drawn for point in panel.points]
         span = counted((max(starts) - min(starts)) // PERIOD_DAYS[self.period] + 1, self.period)
-        found = [
+        findings = [
             Finding(each.group, () if each.change is None else (each.change,), each.seen)
             for each in drawn
         ]
-        result = changes_of(found, figure, span, about)
-        changed = [each.from_day for finding in found for each in finding.changes]
+        result = changes_of(findings, figure, span, about)
+        changed = [each.from_day for finding in findings for each in finding.changes]
         caveats = list[Note]()
         if changed and self.marks:
             nearest = min(self.marks, key=lambda mark: abs(mark.start - changed[0]))

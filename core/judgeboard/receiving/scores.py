@@ -43,13 +43,13 @@ def store_scores(
         entry = scored(scores[response_id])
         # With their time: when the trace is read again, a thumb that was changed since is not
         # newer.
-        told = [
-            said | ({"at": at} if (at := time_at(score.at_ns)) else {})
+        parts = [
+            part | ({"at": at} if (at := time_at(score.at_ns)) else {})
             for score in scores[response_id]
             if not score.of_session
-            and (said := user_feedback(score.name, score.value, score.reason)) is not None
+            and (part := user_feedback(score.name, score.value, score.reason)) is not None
         ]
-        feedback[response_id] = feedback_in(Cells.of({"feedback": told}))
+        feedback[response_id] = feedback_in(Cells.of({"feedback": parts}))
         for row in entry.verdicts:
             numbers = [
                 name for name, value in row.get("raw", {}).items() if isinstance(value, int | float)

@@ -134,7 +134,7 @@ class Registry(Mapping[str, T]):
 
     def _read(self) -> "Iterator[tuple[str, tuple[Plugin, EntryPoint]]]":
         taken = dict.fromkeys((*self._ours, *self._reserved), "Judgeboard")
-        found = []
+        plugins = []
         for entry in _entry_points(self._group):
             try:
                 package, version = (
@@ -143,11 +143,11 @@ class Registry(Mapping[str, T]):
             except UnicodeError as error:
                 _warn_of(entry.name, in_words(error))
                 continue
-            found.append(
+            plugins.append(
                 (Plugin(self._group, entry.name, package or "unknown", version or "unknown"), entry)
             )
         for plugin, entry in sorted(
-            found, key=lambda each: (each[0].package.lower(), each[0].name)
+            plugins, key=lambda each: (each[0].package.lower(), each[0].name)
         ):
             if _NAME.fullmatch(plugin.name) is None:
                 self._refuse(

@@ -272,8 +272,10 @@ def _decide_flag(connection: Connection, submission: Submission, flag_id: int) -
         lambda review: flag_id in review.flag_ids and review.decision is decision,
     )
     if stored is not None:
-        held = held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
-        return Submitted(stored.id, repeated=True, held=held)
+        open_flags = (
+            held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
+        )
+        return Submitted(stored.id, repeated=True, held=open_flags)
     check_not_blind(connection, reviewer, response.id, None, response.external_id)
     review = checked_review(connection, response, submission.review)
     in_queue = reviewed_in_queues(connection, [response.id], reviewer.id).get(response.id)

@@ -51,11 +51,11 @@ def make_generator(model: object = None, **chosen: object) -> Generator:
     environment.
     """
     options = with_environment({"model": model, **chosen})
-    given = options.given()
+    values = options.given()
     return Generator(
         options.endpoint("the generator"),
-        given.get("max_output", DEFAULT_GENERATOR_OUTPUT),
-        {"temperature": given["temperature"]} if "temperature" in given else {},
+        values.get("max_output", DEFAULT_GENERATOR_OUTPUT),
+        {"temperature": values["temperature"]} if "temperature" in values else {},
     )
 
 

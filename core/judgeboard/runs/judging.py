@@ -203,12 +203,12 @@ def make_judge(kind: str, **chosen: object) -> Judge:
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
-    given = checked(JudgeOptions, chosen)
+    options = checked(JudgeOptions, chosen)
     readers = {
         f"--{name_of(field)}": read.kinds
-        for field in sorted(given.model_fields_set)
+        for field in sorted(options.model_fields_set)
         if (read := for_judges(field)) is not None
-        and getattr(given, field) not in (None, False, ())
+        and getattr(options, field) not in (None, False, ())
     }
     if readers and not JUDGES[kind].asks_model:
         raise BadInput(
@@ -219,7 +219,7 @@ def make_judge(kind: str, **chosen: object) -> Judge:
             raise BadInput(
                 f"{option} applies only to the judges {' and '.join(kinds)}, not to {kind}"
             )
-    judge: Judge = JUDGES[kind].make(with_environment(given))
+    judge: Judge = JUDGES[kind].make(with_environment(options))
     return judge
 
 
@@ -282,13 +282,13 @@ def with_environment(chosen: Mapping[str, object] | JudgeOptions) -> JudgeOption
 
     Raises BadInput for an option that is unknown or wrong.
     """
-    given = chosen if isinstance(chosen, JudgeOptions) else checked(JudgeOptions, chosen)
+    judge_options = chosen if isinstance(chosen, JudgeOptions) else checked(JudgeOptions, chosen)
     settings = load_settings()
     options: dict[str, object] = {
         "provider": settings.provider,
         "model": settings.model,
         "prices": settings.prices,
-        **given.given(),
+        **judge_options.given(),
     }
     provider, base_url = provider_and_address(options)
     options |= {"provider": provider, "base_url": base_url}

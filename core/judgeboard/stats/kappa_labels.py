@@ -58,18 +58,18 @@ def labels_for_weighted_kappa(
     """
     answers = population.answers
     cells = cells_of(labels.values, verdicts)
-    found = np.bincount(labels.strata * 4 + cells, minlength=4 * population.count).reshape(
+    cell_counts = np.bincount(labels.strata * 4 + cells, minlength=4 * population.count).reshape(
         population.count, 4
     )
-    labelled = found.sum(axis=1)
+    labelled = cell_counts.sum(axis=1)
     now = weighted_agreement(population, labels, verdicts, target)["kappa"]
     if now.value is None or (labelled[answers > 0] == 0).any():
         return None
     left = [round(each) for each in np.maximum(answers - labelled, 0).tolist()]
-    sampled = found[labelled < answers].sum(axis=0)
+    sampled = cell_counts[labelled < answers].sum(axis=0)
     good = sampled[:2].sum()
     is_rough = bool(sampled.any() and min(good, sampled.sum() - good) < FEWEST_OF_RARER)
-    half_width = _projection(population, labels, cells, found, target)
+    half_width = _projection(population, labels, cells, cell_counts, target)
     if now.low is not None and now.high is not None and (now.high - now.low) / 2 <= reach:
         return KappaLabels(0, (now.high - now.low) / 2, is_rough, half_width([0] * len(left))[1])
 

@@ -473,15 +473,15 @@ def weighted_agreement(
     """
     count, answers = population.count, population.answers
     cells = cells_of(labels.values, verdicts)
-    found = np.bincount(labels.strata * 4 + cells, minlength=4 * count).reshape(count, 4)
-    labelled, n = found.sum(axis=1), len(cells)
+    cell_counts = np.bincount(labels.strata * 4 + cells, minlength=4 * count).reshape(count, 4)
+    labelled, n = cell_counts.sum(axis=1), len(cells)
     if not n or (labelled[answers > 0] == 0).any():
         return dict.fromkeys(
             STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers")
         )
     if n < MIN_PAIRS:
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, too_few(n)))
-    inside = found / np.maximum(labelled, 1)[:, None]
+    inside = cell_counts / np.maximum(labelled, 1)[:, None]
     shares = answers @ inside / answers.sum()
     results = {}
     rarer = min(labels.values.sum(), n - labels.values.sum())
@@ -490,7 +490,7 @@ def weighted_agreement(
     )
     for name, statistic in STATISTICS_OF_ALL.items():
         value, slopes = statistic.of_shares(shares)
-        counting = int(found.sum(axis=0) @ statistic.counted)
+        counting = int(cell_counts.sum(axis=0) @ statistic.counted)
         few = f"only {counting} labels count, and at least {FEWEST_OF_RARER} are needed"
         few_labels = (
             few_of_class if statistic.of_classes else few if counting < FEWEST_OF_RARER else None
@@ -502,7 +502,7 @@ def weighted_agreement(
             results[name] = measured(value, counting, reason=f"no interval: {why_none}")
         else:
             made = linearised(population, labels, slopes[cells], inside @ slopes, target=target)
-            made = replace(_with_unseen(made, found, answers, slopes, target), value=value)
+            made = replace(_with_unseen(made, cell_counts, answers, slopes, target), value=value)
             without_error = _without_error(population, n, target)
             if name == "precision" and target == "these" and counting == judged_bad:
                 without_error = f"all {counting:,} answers that the judge calls bad are labelled, so the value is exact"

@@ -33,11 +33,11 @@ class DatabaseClock:
         if not anew and self._zero is not None and self._elapsed() - self._read_at < CHECK_SECONDS:
             return
         began, own_time = self._elapsed(), datetime.now(UTC)
-        told = read().astimezone(UTC)
+        moment = read().astimezone(UTC)
         self._read_at = self._elapsed()
         # When the reading began, the database had a time between these. The own time counts if it
         # is one of them.
-        earliest, latest = told - timedelta(seconds=self._read_at - began), told
+        earliest, latest = moment - timedelta(seconds=self._read_at - began), moment
         self._zero = min(max(own_time, earliest), latest) - timedelta(seconds=began)
 
 

@@ -442,7 +442,7 @@ def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
         ("quality", where.min_quality, where.max_quality),
     ):
         ends = (None if end is None else f"{end:g}" for end in (low, high))
-        words += [f"{name} {given}" for given in _range_words(*ends)]
+        words += [f"{name} {limits}" for limits in _range_words(*ends)]
     days = (None if day is None else day_words(day) for day in (where.day_from, where.day_to))
     words += ["without a time"] if where.no_time else _range_words(*days)
     words += _field_words(metadata_conditions(where))

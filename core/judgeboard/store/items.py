@@ -198,10 +198,12 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
     response = response_of(row)
     response = replace(response, feedback=tuple(record_of(Feedback, each) for each in feedback))
     if hidden.judge:
-        told: dict[str, Any] = {
+        generator_fields: dict[str, Any] = {
             name: None for name, each in LOG_FIELDS.items() if each.tells_the_generator
         }
-        response = replace(response, **told, generator_cost=None, metadata={}, derived_from=None)
+        response = replace(
+            response, **generator_fields, generator_cost=None, metadata={}, derived_from=None
+        )
     judgments: tuple[ItemJudgment, ...] = ()
     if not hidden.judge:
         of_answer = _JUDGMENTS.where(JUDGMENT.c.response_id == response_id)

@@ -749,10 +749,10 @@ def corrections(connection: Connection) -> dict[int, Correction]:
         )
         .order_by(case((REVIEW.c.stage == Stage.ADJUDICATION, 1), else_=0), REVIEW.c.id)
     )
-    found: dict[int, Correction] = {}
+    corrections_by_answer: dict[int, Correction] = {}
     for response_id, text, is_case in connection.execute(query):
-        earlier = found.get(response_id)
-        found[response_id] = Correction(
+        earlier = corrections_by_answer.get(response_id)
+        corrections_by_answer[response_id] = Correction(
             text, bool(is_case) or (earlier is not None and earlier.is_case)
         )
-    return found
+    return corrections_by_answer

@@ -182,10 +182,10 @@ def first_row(connection: Connection, query: Select[T]) -> T | None:
 
 def get_row(connection: Connection, row: type[R], id_: Any, noun: str) -> R:
     """Return the row of a table with this id, or raise NotFound with the ``noun``."""
-    found = first_row(connection, select(row).where(table_of(row).c.id == id_))
-    if found is None:
+    stored = first_row(connection, select(row).where(table_of(row).c.id == id_))
+    if stored is None:
         raise NotFound(f"no {noun} {id_}")
-    return found
+    return stored
 
 
 def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:

@@ -336,11 +336,11 @@ def _last_logged(connection: Connection, at: datetime) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         row = select(RESPONSE.c.id, RESPONSE.c.imported_at).where(RESPONSE.c.id <= middle)
-        found = connection.execute(row.order_by(RESPONSE.c.id.desc()).limit(1)).one_or_none()
-        if found is None or found.imported_at <= at:
+        latest = connection.execute(row.order_by(RESPONSE.c.id.desc()).limit(1)).one_or_none()
+        if latest is None or latest.imported_at <= at:
             low = middle
         else:
-            high = found.id - 1
+            high = latest.id - 1
     return low
 
 

@@ -79,14 +79,14 @@ class Target:
         """
         register_environment(environment)
         values = (address, *(environment.get(name) for name in self.address), self.default_address)
-        found = next((value for value in values if value), None)
-        if found is None:
+        url = next((value for value in values if value), None)
+        if url is None:
             raise BadInput(f"no address of {self.name}: set {self.address[0]}, or give --url URL")
-        if not is_address(found) or "@" in found:
+        if not is_address(url) or "@" in url:
             raise BadInput(
-                f"the address of {self.name} must be http:// or https://, not {masked(found)!r}"
+                f"the address of {self.name} must be http:// or https://, not {masked(url)!r}"
             )
-        return found.rstrip("/")
+        return url.rstrip("/")
 
 
 _TRACE_ID = re.compile(r"(?:tr-)?([0-9a-f]{32})\Z")
@@ -116,10 +116,10 @@ def span_id_of(item: PushItem) -> str | None:
 
 def needed_trace_id(item: PushItem) -> str:
     """Return the trace id, or raise `Refused`."""
-    found = trace_id_of(item)
-    if found is None:
+    trace_id = trace_id_of(item)
+    if trace_id is None:
         raise Refused("the answer has no trace id: neither its id nor metadata.trace_id is one")
-    return found
+    return trace_id
 
 
 def stable_id(item: PushItem, score: str, *more: str) -> uuid.UUID:

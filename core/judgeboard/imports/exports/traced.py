@@ -132,14 +132,14 @@ def each_score(
         scores: dict[str, tuple[Row, list[Score]]] = {}
         for row in rows:
             fault = fault_in(row.values)
-            found = ": ".join(fault) if fault else read(row.values)
+            result = ": ".join(fault) if fault else read(row.values)
             feedback_source = parsed_object(row.values.get("feedback_source"))
             if is_own(row.values.get("metadata")) or is_own(feedback_source.get("metadata")):
                 continue
-            if isinstance(found, str):
-                yield row, Entry(None, reason=found)
+            if isinstance(result, str):
+                yield row, Entry(None, reason=result)
             else:
-                scores.setdefault(found[0], (row, []))[1].append(found[1])
+                scores.setdefault(result[0], (row, []))[1].append(result[1])
         for id_, (row, of_answer) in scores.items():
             entry = scored(of_answer)
             yield row, replace(entry, answer={"external_id": id_, **(entry.answer or {})})
