@@ -23,7 +23,6 @@ from judgeboard.judges.prompt import (
 from judgeboard.judges.replies import Form, entry_field, number_field
 from judgeboard.judges.rubric_file import (
     SCALE,
-    Dimension,
     Rubric,
     default_rubric,
     read_rubric,
@@ -120,10 +119,17 @@ class RubricJudge(ModelJudge):
         entries = {name: {"reasoning": "…", "score": score} for name, score in middle.items()}
         example = json.dumps(entries, ensure_ascii=False)
         usual = all(each.ordered and each.scale == SCALE for each in rubric.dimensions)
+        levels = []
+        for each in rubric.dimensions:
+            words = each.name if each.description is None else f"{each.name}: {each.description}"
+            lines = [f"## {words}"]
+            for level, meaning in zip(reversed(each.values), reversed(each.levels), strict=True):
+                lines.append(f"- {level}: {meaning}")
+            levels.append("\n".join(lines))
         self._instructions = [
             fill(sections["Role"], domain=field),
             sections["Scale" if usual else "Own scales"],
-            *(_words(dimension) for dimension in rubric.dimensions),
+            *levels,
             sections["Reference"],
             sections["Passages"],
             *([examples_part(rubric.examples)] if rubric.examples else []),
@@ -157,13 +163,3 @@ class RubricJudge(ModelJudge):
                     asked.tokens, [(each.name, levels[each.name], before)], low=low, high=high
                 )
         return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
-
-
-def _words(dimension: Dimension) -> str:
-    head = (
-        dimension.name
-        if dimension.description is None
-        else f"{dimension.name}: {dimension.description}"
-    )
-    levels = zip(reversed(dimension.values), reversed(dimension.levels), strict=True)
-    return "\n".join([f"## {head}", *(f"- {level}: {words}" for level, words in levels)])

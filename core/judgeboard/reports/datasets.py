@@ -21,7 +21,7 @@ from judgeboard.runs.generation import rebuilt_messages
 from judgeboard.stats.arrays import among
 from judgeboard.stats.ratings import SCALES, positions_of_codes
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.grades import ADJUDICATION, GradedReviews, graded_reviews
+from judgeboard.store.grades import ADJUDICATION, graded_reviews
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.responses import responses_by_id
 from judgeboard.store.reviews import corrections
@@ -74,20 +74,8 @@ def reviewed_answers(
     Answers on which people differ, as in a queue, are left out until a lead adjudicates them;
     ``left_out`` counts them.
     """
-    grades, conflicts = _gold_grades(graded_reviews(connection))
-    corrected = corrections(connection)
-    ids = np.array(sorted({*grades, *corrected, *conflicts}), dtype=np.int64)
-    matching = ids[among(ids, matching_answers(connection, where or RowFilter()))].tolist()
-    if left_out is not None:
-        left_out["people differ, not adjudicated"] += len(conflicts.intersection(matching))
-    for response_id, response in responses_by_id(
-        connection, [each for each in matching if each not in conflicts]
-    ):
-        yield ReviewedAnswer(response, grades.get(response_id, {}), *corrected.get(response_id, ()))
-
-
-def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set[int]]:
-    """Return the grades that are adjudicated or agreed, by response, and the responses that need an adjudication."""
+    # The grades that are adjudicated or agreed, by answer; a conflict needs an adjudication.
+    reviews = graded_reviews(connection)
     grades: dict[int, dict[str, Any]] = defaultdict(dict)
     conflicts: set[int] = set()
     for name, limit in (
@@ -112,7 +100,16 @@ def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set
         for response_id, value in zip(people.response_ids.tolist(), values.tolist(), strict=True):
             if response_id not in differing:
                 grades[response_id][name] = value
-    return grades, conflicts - set(reviews.response_ids[reviews.stages == ADJUDICATION].tolist())
+    conflicts -= set(reviews.response_ids[reviews.stages == ADJUDICATION].tolist())
+    corrected = corrections(connection)
+    ids = np.array(sorted({*grades, *corrected, *conflicts}), dtype=np.int64)
+    matching = ids[among(ids, matching_answers(connection, where or RowFilter()))].tolist()
+    if left_out is not None:
+        left_out["people differ, not adjudicated"] += len(conflicts.intersection(matching))
+    for response_id, response in responses_by_id(
+        connection, [each for each in matching if each not in conflicts]
+    ):
+        yield ReviewedAnswer(response, grades.get(response_id, {}), *corrected.get(response_id, ()))
 
 
 _ROLES = frozenset({"system", "developer", "user", "assistant"})

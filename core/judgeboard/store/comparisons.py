@@ -165,32 +165,51 @@ def load_comparisons(
     in an order is usable, this order is unmeasured on every aspect of the version's verdicts
     (``overall`` if it has none). ``condition`` limits the result to ``plain`` or ``reference``.
     """
-    asked = _asked(connection, version_ids, condition)
+    columns = ("judge_version_id", "condition", "pair_id", "shown", "ask")
+    query: Select[Any] = _WITH_SCORES.with_only_columns(
+        *(COMPARISON.c[name] for name in columns),
+        SCORE.c.aspect,
+        SCORE.c.preference,
+        maintain_column_froms=True,
+    ).where(COMPARISON.c.judge_version_id.in_(version_ids))
+    if condition is not None:
+        query = query.where(COMPARISON.c.condition == condition)
+    # The preferences by (version, condition, pair, order shown); empty if no verdict was usable.
+    verdicts: dict[tuple[int, str, int, str], dict[str, Preference]] = {}
+    latest: dict[tuple[int, str, int, str], int] = {}
+    for version_id, of, pair_id, shown, ask, aspect, preference in connection.execute(query):
+        key = (version_id, of, pair_id, shown)
+        preferences = verdicts.setdefault(key, {})
+        if aspect is None or ask < latest.get(key, 0):
+            continue
+        if ask > latest.get(key, 0):
+            preferences.clear()
+        latest[key] = ask
+        preferences[aspect] = preference
     aspects: dict[tuple[int, str], set[str]] = {}
-    for (version_id, kept, _, _), preferences in asked.items():
-        aspects.setdefault((version_id, kept), set()).update(preferences)
-    asked_pairs = rows_with(
+    for (version_id, of, _, _), preferences in verdicts.items():
+        aspects.setdefault((version_id, of), set()).update(preferences)
+    pair_rows = rows_with(
         connection,
         select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold),
         PAIR.c.id,
-        {pair_id for _, _, pair_id, _ in asked},
+        {pair_id for _, _, pair_id, _ in verdicts},
     )
-    pairs = {id_: (query_type, gold) for id_, query_type, gold in asked_pairs}
+    pairs = {id_: (query_type, gold) for id_, query_type, gold in pair_rows}
     questions = question_groups(connection)
     rows = []
-    for version_id, kept, pair_id in sorted({key[:3] for key in asked}):
+    for version_id, of, pair_id in sorted({key[:3] for key in verdicts}):
         ab, ba = (
-            asked.get((version_id, kept, pair_id, shown.value)) for shown in (Shown.AB, Shown.BA)
+            verdicts.get((version_id, of, pair_id, order.value)) for order in (Shown.AB, Shown.BA)
         )
         query_type, gold = pairs[pair_id]
-        for aspect in sorted(aspects[version_id, kept]) or (OVERALL,):
+        for aspect in sorted(aspects[version_id, of]) or (OVERALL,):
             a_first, b_first = (
                 None if by_aspect is None else by_aspect.get(aspect) for by_aspect in (ab, ba)
             )
-            asked_both = (ab is not None, ba is not None)
-            known = (*asked_both, gold, questions[pair_id])
+            more = (ab is not None, ba is not None, gold, questions[pair_id])
             rows.append(
-                BothOrders(version_id, kept, pair_id, query_type, aspect, a_first, b_first, *known)
+                BothOrders(version_id, of, pair_id, query_type, aspect, a_first, b_first, *more)
             )
     return rows
 
@@ -204,33 +223,6 @@ def question_groups(connection: Connection) -> dict[int, int]:
     question = func.substr(PAIR.c.content_hash, 1, _QUESTION_DIGITS)
     query = select(PAIR.c.id, func.min(PAIR.c.id).over(partition_by=question))
     return dict(connection.execute(query).all())
-
-
-def _asked(
-    connection: Connection, version_ids: Collection[int], condition: str | None
-) -> dict[tuple[int, str, int, str], dict[str, Preference]]:
-    """Return the preferences by (version, condition, pair, order shown); they are empty if no verdict was usable."""
-    columns = ("judge_version_id", "condition", "pair_id", "shown", "ask")
-    query: Select[Any] = _WITH_SCORES.with_only_columns(
-        *(COMPARISON.c[name] for name in columns),
-        SCORE.c.aspect,
-        SCORE.c.preference,
-        maintain_column_froms=True,
-    ).where(COMPARISON.c.judge_version_id.in_(version_ids))
-    if condition is not None:
-        query = query.where(COMPARISON.c.condition == condition)
-    asked: dict[tuple[int, str, int, str], dict[str, Preference]] = {}
-    latest: dict[tuple[int, str, int, str], int] = {}
-    for version_id, kept, pair_id, shown, ask, aspect, preference in connection.execute(query):
-        key = (version_id, kept, pair_id, shown)
-        preferences = asked.setdefault(key, {})
-        if aspect is None or ask < latest.get(key, 0):
-            continue
-        if ask > latest.get(key, 0):
-            preferences.clear()
-        latest[key] = ask
-        preferences[aspect] = preference
-    return asked
 
 
 QUESTION_START = 300

@@ -88,7 +88,33 @@ def read_spans(row: Row) -> Trace | None:
     span_id = values.get("context.span_id") or value_at(values, ("context", "span_id"))
     if not isinstance(trace_id, str) or not isinstance(span_id, str):
         return None
-    attributes = _attributes_of(values)
+    own = values.get("attributes")
+    if not isinstance(own, dict):
+        # In CSV, pandas writes lists and objects as Python does. Questions and answers stay as they
+        # are.
+        own = {
+            name.removeprefix(_PREFIX): value if name.endswith(".value") else literal(value)
+            for name, value in values.items()
+            if name.startswith(_PREFIX) and value != ""
+        }
+    # The attributes as the span had them: dotted names with numbers for lists, metadata as JSON
+    # text.
+    attributes: dict[str, Any] = {}
+    metadata: dict[str, dict[str, Any]] = {}
+    for name, value in itertools.chain.from_iterable(itertools.starmap(_flat, own.items())):
+        whole = next(
+            (
+                name[: name.index(mark) + len(mark) - 1]
+                for mark in _METADATA
+                if (name.startswith(mark) if mark[0] != "." else mark in name)
+            ),
+            None,
+        )
+        if whole is None:
+            attributes[name] = value
+        else:
+            metadata.setdefault(whole, {})[name[len(whole) + 1 :]] = value
+    attributes |= {name: json.dumps(each, ensure_ascii=False) for name, each in metadata.items()}
     if isinstance(values.get("span_kind"), str):
         attributes.setdefault(_KIND, values["span_kind"])
     failed = values.get("status_code") == "ERROR"
@@ -133,37 +159,6 @@ def _score(annotation: Mapping[str, Any]) -> Score:
         reason=value_at(annotation, ("result", "explanation")),
         at=annotation.get("updated_at"),
     )
-
-
-def _attributes_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes as the span had them: dotted names with numbers for lists, metadata as JSON text."""
-    own = row.get("attributes")
-    if not isinstance(own, dict):
-        # In CSV, pandas writes lists and objects as Python does. Questions and answers stay as they
-        # are.
-        own = {
-            name.removeprefix(_PREFIX): value if name.endswith(".value") else literal(value)
-            for name, value in row.items()
-            if name.startswith(_PREFIX) and value != ""
-        }
-    attributes: dict[str, Any] = {}
-    objects_by_name: dict[str, dict[str, Any]] = {}
-    for name, value in itertools.chain.from_iterable(itertools.starmap(_flat, own.items())):
-        whole = next(
-            (
-                name[: name.index(mark) + len(mark) - 1]
-                for mark in _METADATA
-                if (name.startswith(mark) if mark[0] != "." else mark in name)
-            ),
-            None,
-        )
-        if whole is None:
-            attributes[name] = value
-        else:
-            objects_by_name.setdefault(whole, {})[name[len(whole) + 1 :]] = value
-    return attributes | {
-        name: json.dumps(value, ensure_ascii=False) for name, value in objects_by_name.items()
-    }
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
