@@ -484,7 +484,16 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         pair_id, annotator = cells.required_name("pair_id", MAX_ID), self._annotator(cells)
         source = cells.name("source") or self.source
         shown, scale = cells.choice("shown", Shown), scale_of_pairs("scale", cells.text("scale"))
-        aspects = aspects_in("", _aspect_columns(cells), scale, cells.get("preference"))
+        columns = cells.object("aspects")
+        if columns is None:
+            # The aspects are groundedness, quality and all columns without another meaning.
+            names = [cells.taken[field] for field in _ASPECTS if field in cells.taken]
+            columns = {
+                name: cells.masked(cells.values[name])
+                for name in (*cells.extra, *names)
+                if not (cells.textual and cells.values[name] == "")
+            }
+        aspects = aspects_in("", columns, scale, cells.get("preference"))
         review = _review_record(cells)
         if not (aspects or review):
             raise Unusable(
@@ -572,19 +581,6 @@ def _with_fields(
             grades[index] = replace(record, grade=grade, scores=(*record.scores, *grade.scores))
             ids[index] = stored.id
     return ids
-
-
-def _aspect_columns(cells: Cells) -> dict[str, Any]:
-    """Return the aspects of a pair: the values in ``aspects``; without it, groundedness, quality and other columns."""
-    aspects = cells.object("aspects")
-    if aspects is not None:
-        return aspects
-    names = (*cells.extra, *(cells.taken[field] for field in _ASPECTS if field in cells.taken))
-    return {
-        name: cells.masked(cells.values[name])
-        for name in names
-        if not (cells.textual and cells.values[name] == "")
-    }
 
 
 def _is_true(cells: Cells, field: str) -> bool:

@@ -59,24 +59,21 @@ def latest_events(
     if where.kind is not None:
         conditions.append(EVENT.c.kind == where.kind)
     if where.actor is not None:
-        conditions.append(EVENT.c.actor == _actor(connection, where.actor))
+        actor = where.actor
+        if not any_row(connection, EVENT.c.actor == actor):
+            # A name that differs only by case.
+            names = (
+                *occurring_values(connection, EVENT.c.actor),
+                *connection.scalars(select(REVIEWER.c.name)),
+            )
+            actor = next((name for name in names if name.casefold() == actor.casefold()), actor)
+        conditions.append(EVENT.c.actor == actor)
     if where.response is not None:
         named = select(RESPONSE.c.id).where(RESPONSE.c.external_id == where.response)
         conditions.append(EVENT.c.response_id.in_(named))
     if where.since is not None:
         conditions.append(EVENT.c.at >= where.since)
     return _events(connection, *conditions, *older, limit=limit)
-
-
-def _actor(connection: Connection, name: str) -> str:
-    """Return an actor as stored: an exact match first, then a name that differs only by case."""
-    if any_row(connection, EVENT.c.actor == name):
-        return name
-    stored = (
-        *occurring_values(connection, EVENT.c.actor),
-        *connection.scalars(select(REVIEWER.c.name)),
-    )
-    return next((each for each in stored if each.casefold() == name.casefold()), name)
 
 
 def _events(

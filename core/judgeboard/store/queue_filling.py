@@ -214,7 +214,19 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
         changed = False
         for batch in batches(sorted(response_ids)):
             changed |= _follow(connection, queue, batch, now)
-            changed |= queue.sampling_rate > 0 and _may_be_sampled(connection, queue, batch)
+            if queue.sampling_rate and not changed:
+                # Whether any of these answers may join the random sample.
+                queued = exists().where(
+                    QUEUE_ITEM.c.response_id == FLAG.c.response_id,
+                    QUEUE_ITEM.c.queue_id == queue.id,
+                )
+                changed = any_row(
+                    connection,
+                    FLAG.c.response_id.in_(batch),
+                    FLAG.c.state == FlagState.OPEN,
+                    FLAG.c.rule == RANDOM_SAMPLE,
+                    ~queued,
+                )
         if queue.sampling_rate and changed:
             top_up(connection, queue, now)
 
@@ -555,15 +567,6 @@ def _spread(
     ):
         spread[id_] = max(difference, spread.get(id_, 0.0))
     return spread
-
-
-def _may_be_sampled(connection: Connection, queue: Queue, response_ids: Collection[int]) -> bool:
-    """Return whether any of these answers has an open random-sample flag and was never in the queue."""
-    there = exists().where(
-        QUEUE_ITEM.c.response_id == FLAG.c.response_id, QUEUE_ITEM.c.queue_id == queue.id
-    )
-    is_open = FLAG.c.response_id.in_(response_ids), FLAG.c.state == FlagState.OPEN
-    return any_row(connection, *is_open, FLAG.c.rule == RANDOM_SAMPLE, ~there)
 
 
 def _in_queue(connection: Connection, queue: Queue) -> set[int]:

@@ -89,17 +89,6 @@ def _reply(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def _reply_message(reply: Mapping[str, Any]) -> dict[str, Any]:
-    if "choices" in reply:
-        return {**value_at(reply, ("choices", 0, "message")), "role": "assistant"}
-    parts = [
-        text_of(item.get("content"))
-        for item in objects(reply["output"])
-        if item.get("type") == "message"
-    ]
-    return {"role": "assistant", "content": "\n".join(filter(None, parts))}
-
-
 def rows_of_turns(items: Rows) -> Rows:
     """Yield a row for every reply in every row.
 
@@ -173,8 +162,17 @@ class _Log:
         ends = bool(self.messages) and self.messages[-1].get("role") == "assistant"
         beside = named(values, known_names.ANSWER)
         self.is_request = self._reply is not None or (not ends and isinstance(beside, str))
-        if self._reply is not None:
-            self.messages.append(_reply_message(self._reply))
+        if self._reply is not None and "choices" in self._reply:
+            message = value_at(self._reply, ("choices", 0, "message"))
+            self.messages.append({**message, "role": "assistant"})
+        elif self._reply is not None:
+            parts = [
+                text_of(item.get("content"))
+                for item in objects(self._reply["output"])
+                if item.get("type") == "message"
+            ]
+            content = "\n".join(filter(None, parts))
+            self.messages.append({"role": "assistant", "content": content})
         elif self.is_request:
             self.messages.append({"role": "assistant", "content": beside})
         ids = (values[name] for name in ("custom_id", "id") if values.get(name))
