@@ -135,7 +135,7 @@ def create(
 def _chosen(
     plan: str | None, judge_versions: Sequence[str], given: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the options of a queue: those that are given replace those of the preset and of the plan."""
+    """Return the options of a queue: typed options replace options of the preset and of the plan."""
     from judgeboard.settings.sections import PLANNED, PRESETS
 
     chosen: dict[str, object] = {}
@@ -161,7 +161,7 @@ def _chosen(
 
 
 def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], list[str]]:
-    """Return the people with these names, and the names of those who were unknown and are invited.
+    """Return the people with these names, and the names of unknown people, who are invited.
 
     Raises NotFound, with the command that adds them, for unknown people where people sign in.
     """

@@ -213,7 +213,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         annotator = self._annotator(cells)
         scale = own_scale(cells)
         scores = scores_in(cells, scale, "aspects")
-        # The marks on statements. Ids of judgments are left out: they are those of another
+        # The marks on statements. Ids of judgments are left out: these belong to another
         # database.
         marks = []
         for mark in cells.objects("claim_marks") or ():

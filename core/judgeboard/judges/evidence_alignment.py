@@ -82,7 +82,7 @@ def align(
     """
     index = _indexed(first_characters(tuple(passages or ()), LONGEST_READ))
     spans = sentence_spans(answer)
-    # The quotes of a judge, by sentence: of several claims, the one that shares most of it.
+    # The quotes of a judge, by sentence. The claim with the largest overlap counts.
     most: dict[int, int] = {}
     quotes: dict[int, AlignedSentence] = {}
     for claim in claims:

@@ -167,8 +167,8 @@ class ReviewRecord:
     """The parts of a review in an export that are no grade.
 
     ``number`` is the id of the review in the file, and ``replaces`` that of the review which it
-    replaces. ``rules`` are the rules of the flags that it decides, ``still_open`` those of flags
-    that are open in the file although it decides them. ``seen`` is what the person saw of others.
+    replaces. ``rules`` are the rules of the flags that it decides, ``still_open`` the rules of
+    flags that are open in the file in spite of the review. ``seen`` is what the person saw of others.
     """
 
     number: int
@@ -403,7 +403,7 @@ def find_reviews(
 def reviews_on(
     connection: Connection, reviews: Collection[Review], *conditions: ColumnElement[bool]
 ) -> Iterator[Review]:
-    """Yield all reviews of the answers and pairs of these reviews; those of an answer are the oldest first."""
+    """Yield all reviews of the answers and pairs of these reviews; the reviews of an answer come oldest first."""
     query = _REVIEWS.where(*conditions).order_by(REVIEW.c.id)
     for column, name in ((REVIEW.c.response_id, "response_id"), (REVIEW.c.pair_id, "pair_id")):
         ids = {getattr(review, name) for review in reviews} - {None}
@@ -420,8 +420,8 @@ def current_reviews(
 ) -> list[Review]:
     """Return the current reviews with one of ``decisions`` on any of these flags, the latest first.
 
-    Without ``flag_ids``, these are the reviews that decide no flag. With ``reviewer_id``, they are
-    the person's reviews outside queues.
+    Without ``flag_ids``, these are the reviews that decide no flag. With ``reviewer_id``, only the
+    person's reviews outside queues count.
     """
     decides = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id)
     of_flags = decides.where(REVIEW_FLAG.c.flag_id.in_(flag_ids)) if flag_ids else ~decides
@@ -731,7 +731,7 @@ class Correction(NamedTuple):
 
 
 def corrections(connection: Connection) -> dict[int, Correction]:
-    """Return the corrected answers by response: that of its adjudication, otherwise that of its latest review."""
+    """Return the corrected answers by response: from the adjudication, otherwise from the latest review."""
     confirmed = exists().where(
         FLAG.c.response_id == REVIEW.c.response_id, FLAG.c.state == FlagState.CONFIRMED
     )

@@ -80,7 +80,7 @@ class JudgedAnswers(Columns):
 
     ``scores`` are the judge's groundedness, NaN if there is none, ``qualities`` its quality, 0 if
     there is none. ``days`` are UTC days since 1970-01-01. A rule other than the random sample
-    flagged the ``picked`` answers, the random sample has those ``drawn``.
+    flagged the ``picked`` answers, the random sample has the ``drawn`` answers.
     """
 
     response_ids: IntArray
@@ -106,7 +106,7 @@ def judged_answers(
     where: RowFilter | None = None,
     ids: IntArray | None = None,
 ) -> JudgedAnswers:
-    """Return the answers with their verdicts, by ascending id; ``ids`` are those to read (default: all).
+    """Return the answers with their verdicts, by ascending id; ``ids`` limits the answers (default: all).
 
     A verdict is the judge's label. Without a label, it is BAD if the groundedness is below its cut.
     Without a version, all answers have the verdict ``UNUSABLE``.
@@ -201,7 +201,7 @@ def _packed(
 def _read(connection: Connection, ids: IntArray | None, *queries: Select[Any]) -> JudgedAnswers:
     types, (packed, groups, days, steps) = read_numbers(connection, *queries)
     response_ids, scores = packed >> 5, np.where(steps < 0, np.nan, steps / _STEPS)
-    # The answers that a rule other than the random sample flagged, and those drawn.
+    # The answers that another rule flagged, and the answers of the random sample.
     query = select(FLAG.c.query_type, FLAG.c.response_id)
     if ids is not None:  # SQLite would otherwise read all flags by the index of their share
         of_ids = query.where(FLAG.c.response_id.in_(listed(connection, ids.tolist())))
@@ -374,7 +374,7 @@ class Undecided:
 
 @kept_while_reading
 def undecided_answers(connection: Connection) -> Undecided:
-    """Return the answers that people did not decide. They may have labels by other people."""
+    """Return the answers that people did not decide. Other people may have labelled such answers."""
     unsure = select(REVIEW.c.response_id).where(
         REVIEW.c.decision == Decision.UNSURE,
         REVIEW.c.response_id.is_not(None),

@@ -444,7 +444,7 @@ def read_notices(
 def graded_answers(
     connection: Connection, reviews: GradedReviews, current: CurrentVerdicts
 ) -> tuple[GradedReviews, CurrentVerdicts]:
-    """Return those of the reviews that are of logged answers, and the ``current`` verdicts on these answers.
+    """Return the reviews of logged answers, and the ``current`` verdicts on these answers.
 
     An answer is left out for a judge version whose prompt was made with it.
     """
@@ -467,8 +467,8 @@ def graded_answers(
 class MadePrompt:
     """Ids, ascending, of the answers with which prompts were made: their ``examples``, and ``develop`` answers.
 
-    The labels of develop answers shaped or chose a prompt. Those that are examples too are not
-    among them. No figure of the judge counts either.
+    The labels of develop answers shaped or chose a prompt. Answers that are examples too
+    count as examples. No figure of the judge counts either.
     """
 
     examples: IntArray
@@ -480,7 +480,7 @@ class MadePrompt:
         return np.union1d(self.examples, self.develop)
 
     def counts(self, response_ids: IntArray) -> dict[str, int]:
-        """Count those of the answers (ascending) that made a prompt, by how they did."""
+        """Count the answers (ascending) that made a prompt, by use."""
         kinds = {"prompt_examples": self.examples, "develop": self.develop}
         return {kind: int(among(response_ids, ids).sum()) for kind, ids in kinds.items()}
 

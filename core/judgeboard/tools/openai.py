@@ -93,8 +93,8 @@ def rows_of_turns(items: Rows) -> Rows:
     """Yield a row for every reply in every row.
 
     A reply is read once, although requests and later states of a conversation repeat the replies
-    before. Those in the history of requests come at the end: most of them have rows of their own,
-    which know more.
+    before. Replies in the history of requests come at the end: most of these have own rows, which
+    know more.
     """
     ahead, items = first_items(items, LOOK_AHEAD)
     has_ids = _has_ids([item.values for item in ahead if isinstance(item, Row)])

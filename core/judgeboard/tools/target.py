@@ -132,8 +132,8 @@ def stable_id(item: PushItem, score: str, *more: str) -> uuid.UUID:
 def facts(item: PushItem) -> dict[str, str]:
     """Return what a tool stores beside a score: texts only, because MLflow drops everything else.
 
-    The notes beside the one that explains the score are among them. Corrected answers are not: they
-    are no fact of a score, and tools with a place for them get them there.
+    Notes are included, but for the note that explains the score. A corrected answer is no fact of a
+    score: tools with a place for corrected answers get it there.
     """
     notes = {name: item.texts[name] for name in NOTES if name != "note" and name in item.texts}
     of_item = {

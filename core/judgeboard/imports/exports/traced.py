@@ -124,8 +124,8 @@ def each_score(
 ) -> Callable[[Iterable[Row]], Entries]:
     """Return a reader of files in which a row has one score, with the id of its trace or span, or why it has none.
 
-    Scores are kept in memory until the end of the file, because those of a trace are one verdict or
-    grade. Those that Judgeboard sent are left out.
+    Scores are kept in memory until the end of the file, because all scores of a trace are one
+    verdict or grade. Scores that Judgeboard sent are left out.
     """
 
     def entries(rows: Iterable[Row]) -> Entries:
@@ -328,7 +328,7 @@ def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
 
 
 def _annotations(attributes: Mapping[str, Any], service: str) -> Iterator[Score]:
-    """Yield the annotations and evaluations of OpenInference: those with a name, and a score or a label."""
+    """Yield the annotations and evaluations of OpenInference that have a name, and a score or a label."""
     for scope, (several, one) in product((*OF_ANSWER, _OF_SESSION), FORMS):
         name = scope + several
         listed = parsed(attributes.get(name))
