@@ -149,17 +149,16 @@ def checks(file: Path | None) -> None:
     from judgeboard.store.settings import thresholds
     from judgeboard.text import file_text
 
-    store = options.open_store()
     if file is not None:
         text = file_text(file, most=LONGEST_CHECKS)
-        change_settings(store, {"checks": text}, options.actor())
+        change_settings(options.open_store(), {"checks": text}, options.actor())
         names = [each.name for each in named_checks(text)]
         options.show(
             {"checks": names},
             [f"{counted(len(names), 'check')} in force. Next: `judgeboard flags apply`"],
         )
         return
-    with options.seen(store).reading() as connection:
+    with options.seen(options.open_store()).reading() as connection:
         checks = named_checks(thresholds(connection).checks, stored=True)
         failing = failing_answers(connection)
     rows = []

@@ -1,6 +1,7 @@
 """The commands `threshold` and `stand`: what a judge's scores are good for."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -100,8 +101,9 @@ def threshold_command(
     if table.rows:
         lines += ("", *text_lines(table))
     lines += _last_lines(results)
-    lines += _next_lines(store, results, cuts)
-    options.show({"goal": goal, "thresholds": results}, lines)
+    # With --json, the next lines are not needed: these read the flags.
+    all_lines = chain(lines, _next_lines(store, results, cuts))
+    options.show({"goal": goal, "thresholds": results}, all_lines)
 
 
 @options.command(

@@ -171,10 +171,10 @@ def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> 
     from judgeboard.measure import alarms, notes
     from judgeboard.reports.trends import detectors_table
 
+    if acknowledge is not None and since is not None:
+        raise BadInput("--since does not apply to --acknowledge")
     store = options.open_store()
     if acknowledge is not None and note is not None:
-        if since is not None:
-            raise BadInput("--since does not apply to --acknowledge")
         alarm = alarms.acknowledge(store, acknowledge, note, by=options.reviewer(store))
         sentence = alarms.alarm_sentence(alarm)
         options.show(alarm, [f"Alarm {acknowledge} is acknowledged. {sentence}"])

@@ -30,9 +30,11 @@ def expected_scores(
     expected = []
     for dimension, score, before in scores:
         # The last match is used: a model may have written its thoughts before the reply.
+        if score is None:
+            continue
         pattern = rf'{before}"?({score})(?!\d)'
         places = [match.start(1) for match in re.finditer(pattern, reply, re.DOTALL)]
-        if score is None or not places:
+        if not places:
             continue
         ends = accumulate(len(token.text) for token in tokens)
         alternatives = next(

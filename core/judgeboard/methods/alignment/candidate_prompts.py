@@ -300,9 +300,8 @@ class PromptText:
         """
         external_id = item.external_id
         has_both = re.search(r"\d", external_id) and re.search(r"[^\W\d]", external_id)
-        if (
-            has_both or len(external_id) >= 6
-        ):  # a prompt may contain a shorter one by chance, like 12
+        # A prompt may contain a shorter id by chance, like 12.
+        if has_both or len(external_id) >= 6:
             ids = (*ids, external_id)
         texts = (item.query, item.answer, *(item.passages or ()), item.reference or "")
         return any(name in self._names for name in ids) or any(
