@@ -177,8 +177,8 @@ def load_comparisons(
     # The preferences by (version, condition, pair, order shown); empty if no verdict was usable.
     verdicts: dict[tuple[int, str, int, str], dict[str, Preference]] = {}
     latest: dict[tuple[int, str, int, str], int] = {}
-    for version_id, of, pair_id, shown, ask, aspect, preference in connection.execute(query):
-        key = (version_id, of, pair_id, shown)
+    for version_id, kind, pair_id, shown, ask, aspect, preference in connection.execute(query):
+        key = (version_id, kind, pair_id, shown)
         preferences = verdicts.setdefault(key, {})
         if aspect is None or ask < latest.get(key, 0):
             continue
@@ -187,8 +187,8 @@ def load_comparisons(
         latest[key] = ask
         preferences[aspect] = preference
     aspects: dict[tuple[int, str], set[str]] = {}
-    for (version_id, of, _, _), preferences in verdicts.items():
-        aspects.setdefault((version_id, of), set()).update(preferences)
+    for (version_id, kind, _, _), preferences in verdicts.items():
+        aspects.setdefault((version_id, kind), set()).update(preferences)
     pair_rows = rows_with(
         connection,
         select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold),
@@ -198,18 +198,18 @@ def load_comparisons(
     pairs = {id_: (query_type, gold) for id_, query_type, gold in pair_rows}
     questions = question_groups(connection)
     rows = []
-    for version_id, of, pair_id in sorted({key[:3] for key in verdicts}):
+    for version_id, kind, pair_id in sorted({key[:3] for key in verdicts}):
         ab, ba = (
-            verdicts.get((version_id, of, pair_id, order.value)) for order in (Shown.AB, Shown.BA)
+            verdicts.get((version_id, kind, pair_id, order.value)) for order in (Shown.AB, Shown.BA)
         )
         query_type, gold = pairs[pair_id]
-        for aspect in sorted(aspects[version_id, of]) or (OVERALL,):
+        for aspect in sorted(aspects[version_id, kind]) or (OVERALL,):
             a_first, b_first = (
                 None if by_aspect is None else by_aspect.get(aspect) for by_aspect in (ab, ba)
             )
             more = (ab is not None, ba is not None, gold, questions[pair_id])
             rows.append(
-                BothOrders(version_id, of, pair_id, query_type, aspect, a_first, b_first, *more)
+                BothOrders(version_id, kind, pair_id, query_type, aspect, a_first, b_first, *more)
             )
     return rows
 
