@@ -278,9 +278,7 @@ class Client:
             else:
                 if reply.is_success or _lists_problems(reply):
                     return _refused_rows(reply, len(batch))
-                status, after = reply.status_code, reply.headers.get("retry-after", "")
-                # The header may also have a date.
-                asked = float(after) if after.isascii() and after.isdecimal() else None
+                status, asked = reply.status_code, _seconds(reply.headers.get("retry-after"))
                 reason = (
                     f"HTTP {status}{_ADVICE.get(status, '')}: {without_secrets(reply.text)[:200]}"
                 )
@@ -481,3 +479,8 @@ def _lists_problems(reply: "httpx.Response") -> bool:
         return bool(reply.json().get("problems"))
     except (AttributeError, ValueError):
         return False
+
+
+def _seconds(value: str | None) -> float | None:
+    """Return the seconds of a Retry-After header; None if there is none, or a date."""
+    return float(value) if value is not None and value.isascii() and value.isdecimal() else None

@@ -1,6 +1,6 @@
 """Removes the texts of a response or of a trace from the store, wherever they are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import permutations
