@@ -90,9 +90,7 @@ async def _export(
     metadata = {
         name: value for name, value in context.invocation_metadata() or () if isinstance(value, str)
     }
-    # The name of a peer is ipv4:127.0.0.1:50342 or ipv6:[::1]:50342, with quoted brackets.
-    host = unquote(context.peer()).partition(":")[2].rpartition(":")[0].strip("[]")
-    is_local = is_from_here(metadata, host)
+    is_local = is_from_here(metadata, _host(context.peer()))
     try:
         async with receiver.delivery(path, token_in(metadata), is_local=is_local) as delivery:
             async with reading:
@@ -107,6 +105,11 @@ async def _sent(context: _Context) -> AsyncIterator[bytes]:
     while isinstance(message := await context.read(), bytes):
         yield message
         del message
+
+
+def _host(peer: str) -> str:
+    """Return the address in the name of a peer, such as ``ipv4:127.0.0.1:50342`` or ``ipv6:[::1]:50342``."""
+    return unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]")
 
 
 def _trailers(refusal: Refused) -> tuple[tuple[str, bytes], ...]:
