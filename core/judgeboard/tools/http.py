@@ -160,13 +160,18 @@ def _json(reply: httpx.Response) -> Any:
 
 def _reason(reply: httpx.Response) -> str:
     """Return the message of an error, without what the tool repeats of the request: that may be a text of an answer."""
+    return storable(without_secrets(_message(reply))[:_REASON])[0]
+
+
+def _message(reply: httpx.Response) -> str:
     content = _json(reply)
-    message = reply.text if content is None else "no reason given"
-    for name in ("message", "detail", "error", "msg") if isinstance(content, dict) else ():
-        text = content.get(name)
-        if isinstance(text, list):
-            text = "; ".join(str(each.get("msg", "")) for each in text if isinstance(each, dict))
-        if isinstance(text, str) and text:
-            message = text
-            break
-    return storable(without_secrets(message)[:_REASON])[0]
+    if isinstance(content, dict):
+        for name in ("message", "detail", "error", "msg"):
+            named = content.get(name)
+            if isinstance(named, list):
+                named = "; ".join(
+                    str(each.get("msg", "")) for each in named if isinstance(each, dict)
+                )
+            if isinstance(named, str) and named:
+                return named
+    return reply.text if content is None else "no reason given"
