@@ -42,9 +42,10 @@ GO = """address => new Promise((drawn, failed) => {
   dispatchEvent(new PopStateEvent("popstate"));
 })"""
 # The script has run, no part of the page waits for its code, and no font is on its way: it would
-# make texts wider.
+# make texts wider. No colour is still turning into another.
 IDLE = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
-  && !document.querySelector("[data-testid=stSkeleton]") && document.fonts.status === 'loaded'"""
+  && !document.querySelector("[data-testid=stSkeleton]") && document.fonts.status === 'loaded'
+  && !document.getAnimations().some((each) => each instanceof CSSTransition && each.playState === "running")"""
 LOOK = 20  # ms between two looks
 DECIDE = ".st-key-decide button:enabled:visible"
 DRAWN = 20  # seconds in which a slow browser moves what it draws to its place
