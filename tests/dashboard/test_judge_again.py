@@ -11,6 +11,7 @@ from held_endpoint import HeldEndpoint
 from job_steps import ended, working
 from judgeboard.domain import QueueOrder, Response
 from judgeboard.llm.recording_endpoint import failure, verdict
+from judgeboard.runs.estimates import flag_words
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
@@ -156,6 +157,22 @@ def test_in_a_queue_the_item_stays_with_both_verdicts(open_page, page_store, end
     page = worked(page, page_store)
     assert verdicts_beside(page)["Now"].startswith("0.90, 4")
     assert page.query_params["queue"] in ("q", ["q"])
+
+
+def test_the_flags_at_stake_are_those_of_the_answer_on_the_screen(
+    page_store, open_page, endpoint
+) -> None:
+    with_flag = judged(page_store, endpoint)
+    endpoint.reply = verdict(groundedness=1.0, quality=4)
+    judge_pending(page_store, make_judge("rag", model="other", base_url=endpoint.url, name="other"))
+    with page_store.writing() as connection:
+        store_responses(connection, [Response("log", "two", "Which?", "Lava.", ("Lava.",), "QA")])
+    judge_pending(page_store, make_judge("rag", model="gpt-4o-mini", base_url=endpoint.url))
+    without = read(page_store, find_responses, "two")[0][0]
+    at_stake = flag_words(1) or ""
+    assert at_stake in markup(open_page("item", response=with_flag))
+    assert at_stake not in markup(open_page("item", response=without))
+    assert at_stake in markup(open_page("item", response=with_flag))
 
 
 @pytest.mark.parametrize("times", [1, 20])

@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import Action, Status
+from judgeboard.domain import Action, FlagState, Status
 from judgeboard.errors import AddressUnknown, BadInput, OtherHost
-from judgeboard.runs.estimates import CallEstimate
+from judgeboard.runs.estimates import CallEstimate, flag_words
 from judgeboard.runs.jobs import (
     estimate_calls,
     job_address,
@@ -20,6 +20,7 @@ from judgeboard.runs.jobs import (
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.flags import OF_SEVERAL_JUDGES
 from judgeboard.store.items import Item
 from judgeboard.store.judge_versions import setup_mark
 from judgeboard.store.settings import primary_judge
@@ -47,14 +48,22 @@ class LastSettings:
     estimate: CallEstimate | None
     missing: str | None = None
 
-    @property
-    def words(self) -> str:
-        """The judge version, its model and the cost in words, or what is missing."""
+    def words(self, item: Item) -> str:
+        """Return the judge version, its model, the cost and the flags of an answer that it may supersede, in words.
+
+        If something is missing, the words say what it is.
+        """
         if self.missing is not None or self.estimate is None:
             return self.missing or ""
         model = f" ({self.estimate.model})" if self.estimate.model else ""
         judge = f"{self.estimate.version_title}{model}, {self.estimate.cost_words}."
-        return " ".join(filter(None, (judge, self.estimate.flag_words)))
+        # The estimate is kept for all answers and people, so the flags come from the answer itself.
+        at_stake = [
+            flag
+            for flag in item.flags
+            if flag.state == FlagState.OPEN and flag.rule in OF_SEVERAL_JUDGES
+        ]
+        return " ".join(filter(None, (judge, flag_words(len(at_stake)))))
 
 
 def last_settings(store: Store, response_id: int) -> LastSettings:
@@ -125,7 +134,7 @@ def again_section(actions: Actions, item: Item) -> None:
             )
         job = actions.session.again.get(item.response_id)
         if job is None:
-            _status(tag("div", settings.words))
+            _status(tag("div", settings.words(item)))
         elif job.ended is None:
             # The progress of the job. When it has ended, the whole page runs again and shows both
             # verdicts.

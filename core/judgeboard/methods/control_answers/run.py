@@ -384,9 +384,15 @@ _Original = tuple[int, Response]  # with its id
 
 
 def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Original, _Original]]:
+    # The donor is the next answer of the same source: a control answer belongs to the source of its
+    # original, and people who see this source alone may read it.
     for batch in batches(ids.tolist(), _AT_ONCE):
         part = read_originals(connection, batch)
-        yield from zip(part, [*part[1:], *part[:1]], strict=True)
+        of_source: dict[str, list[_Original]] = {}
+        for original in part:
+            of_source.setdefault(original[1].source, []).append(original)
+        donors = {source: iter([*same[1:], same[0]]) for source, same in of_source.items()}
+        yield from ((original, next(donors[original[1].source])) for original in part)
 
 
 def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines import on_sqlite
-from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
+from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.formats.output import to_json
 from judgeboard.health.record import Check
@@ -40,8 +40,9 @@ from judgeboard.store.overview import overview
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import RESPONSE
 from judging_log import judgments, rag, runs
-from stored_rows import read, write_to
+from stored_rows import read, rows_of, write_to
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -235,6 +236,21 @@ def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store)
         (made,) = (each for each in list_controls(connection) if each.external_id.startswith("a1#"))
         assert made.kind == "truncated"
         assert load_item(connection, made.response_id).response.answer == ""
+
+
+def test_a_control_repeats_no_answer_of_another_source(sqlite_store: Store) -> None:
+    # People who see one source alone read its control answers.
+    sources = ["alpha", "bravo", "alone", *["alpha", "bravo"] * 5]
+    rows = [
+        Response(source, f"a{n}", f"How long is rope {n}?", f"Rope {n} of {source}.", ("Rope.",))
+        for n, source in enumerate(sources)
+    ]
+    write_to(sqlite_store, store_responses, rows)
+    make_control_answers(sqlite_store, kinds=["other_answer"], n=20)
+    stored = rows_of(sqlite_store, RESPONSE)
+    made = [row for row in stored if row["kind"] is ResponseKind.CONTROL]
+    assert {row["source"] for row in made} == {"alpha", "bravo"}
+    assert all(row["answer"].endswith(f" of {row['source']}.") for row in made)
 
 
 def test_what_cannot_be_made_is_said(sqlite_store: Store) -> None:
