@@ -226,7 +226,9 @@ def test_the_table_of_what_to_add_names_files_that_have_these_lists() -> None:
     for name, file in rows:
         path = next((found for parent in (CORE, ROOT) if (found := parent / file).is_file()), None)
         assert path is not None, file
-        assert re.search(rf"^(class |def |async def )?{name}\b", path.read_text(encoding="utf-8"), re.MULTILINE), (
+        assert re.search(
+            rf"^(class |def |async def )?{name}\b", path.read_text(encoding="utf-8"), re.MULTILINE
+        ), (
             name,
             file,
         )

@@ -7,7 +7,7 @@ import streamlit as st
 from judgeboard.domain import Estimate, RunState
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.notes import paragraph
-from judgeboard.methods.suites.file import Baseline, ComparedCase
+from judgeboard.methods.suites.gate import Baseline, ComparedCase
 from judgeboard.methods.suites.results import (
     CaseResult,
     SuiteResult,

@@ -20,7 +20,7 @@ from judgeboard.health.record import State
 from judgeboard.health.report import measure_health
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.methods.control_answers.run import CONTROL_KINDS
-from judgeboard.methods.suites.file import FAIL
+from judgeboard.methods.suites.gate import FAIL
 from judgeboard.methods.suites.results import list_results, suite_result
 from judgeboard.reports.stats import stats
 from judgeboard.store.clock import utc_now

@@ -10,8 +10,17 @@ from judgeboard.domain import OVERALL, DimensionScore, Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.flags.checks import Check
 from judgeboard.measure.notes import Note, note
-from judgeboard.methods.suites import file as suite_file
 from judgeboard.methods.suites import queries
+from judgeboard.methods.suites.file import Suite
+from judgeboard.methods.suites.gate import (
+    NOT_MEASURED,
+    Baseline,
+    Gate,
+    compare,
+    find_baseline,
+    gate,
+    reaches,
+)
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
@@ -90,9 +99,9 @@ class SuiteResult(SuiteRun):
     above_threshold: int
     passing: int
     passed: bool | None
-    gate: suite_file.Gate
+    gate: Gate
     dimensions: Mapping[str, Estimate]
-    baseline: suite_file.Baseline | None
+    baseline: Baseline | None
     notes: tuple[Note, ...]
     failures: tuple[CaseResult, ...]
     cases: tuple[CaseResult, ...]
@@ -119,7 +128,7 @@ def suite_result(
     run_id: int,
     *,
     baseline: int | str | None = None,
-    suite: suite_file.Suite | None = None,
+    suite: Suite | None = None,
     account: RunAccount | None = None,
 ) -> SuiteResult:
     """Return the stored result of a suite run, or raise NotFound.
@@ -144,7 +153,7 @@ def suite_result(
     failing_checks = sum(any(not check.passed for check in case.checks) for case in cases)
     average, passing = listed.average_score.value, sum(case.passed is True for case in cases)
     done = account or account_of(store, run_id, not_reached=len(cases) - len(stored))
-    verdict = suite_file.gate(
+    verdict = gate(
         cases=listed.total_cases,
         unmeasured=listed.unmeasured,
         failing_checks=failing_checks,
@@ -158,20 +167,17 @@ def suite_result(
         unfinished = note(
             "gate_unfinished", state=done.state.value, why=done.why_stopped or "it is not finished"
         )
-        verdict = suite_file.Gate.of(suite_file.NOT_MEASURED, (unfinished, *verdict.reasons))
+        verdict = Gate.of(NOT_MEASURED, (unfinished, *verdict.reasons))
     return record_of(
         SuiteResult,
         listed,
         account=done,
         pass_rate=share_intervals(passing, listed.measured)[0],
         above_threshold=sum(
-            case.score is not None and suite_file.reaches(case.score, run.threshold)
-            for case in cases
+            case.score is not None and reaches(case.score, run.threshold) for case in cases
         ),
         passing=passing,
-        passed=None
-        if average is None
-        else suite_file.reaches(average, run.threshold) and not failing_checks,
+        passed=None if average is None else reaches(average, run.threshold) and not failing_checks,
         gate=verdict,
         dimensions={name: _dimension_mean(cases, name) for name in run.weights},
         baseline=compared,
@@ -209,14 +215,14 @@ def _baseline(
     baseline: int | str,
     run: queries.StoredSuiteRun,
     stored: Sequence[queries.StoredCase],
-) -> suite_file.Baseline | None:
+) -> Baseline | None:
     names = {"name": run.name, "candidate": run.candidate}
-    earlier = suite_file.find_baseline(
+    earlier = find_baseline(
         connection, baseline, **names, version_id=run.version_id, before=run.run_id
     )
     if earlier is None:
         return None
-    return suite_file.compare(
+    return compare(
         queries.load_cases(connection, earlier),
         stored,
         run_id=earlier.run_id,
@@ -248,9 +254,7 @@ def _case(
         return CaseResult(named.id, named.key, query, None, None, NOT_REACHED, None, {}, ())
     passed = None
     if stored.score is not None:
-        passed = suite_file.reaches(stored.score, threshold) and all(
-            check.passed for check in stored.checks
-        )
+        passed = reaches(stored.score, threshold) and all(check.passed for check in stored.checks)
     return CaseResult(
         case=named.id,
         key=stored.key,
@@ -287,7 +291,7 @@ def findings(result: SuiteResult) -> Iterator[Note]:
     yield from result.gate.reasons
 
 
-def baseline_notes(baseline: suite_file.Baseline) -> Iterator[Note]:
+def baseline_notes(baseline: Baseline) -> Iterator[Note]:
     """Yield the comparison with the baseline."""
     if baseline.mean_change.value is None:
         yield note("baseline_unmeasured", run=baseline.run)

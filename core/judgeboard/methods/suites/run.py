@@ -18,7 +18,8 @@ from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
 from judgeboard.llm.endpoint import FREE, ModelEndpoint
 from judgeboard.methods.suites import queries
-from judgeboard.methods.suites.file import Case, Suite, find_baseline, spec_hash
+from judgeboard.methods.suites.file import Case, Suite, spec_hash
+from judgeboard.methods.suites.gate import find_baseline
 from judgeboard.methods.suites.results import SuiteResult, suite_result
 from judgeboard.methods.suites.tables import SuiteCase
 from judgeboard.runs.generation import rebuilt_messages, store_verdicts
