@@ -169,7 +169,7 @@ def read_all(
     *given: Asked.args,
     **options: Asked.kwargs,
 ) -> Figures:
-    """Return what a function reads of all rows. It serves sign-in: `read` is for what a person sees."""
+    """Return what a function reads of all rows, for sign-in and marks: `read` is for what a person sees."""
     with store().reading() as connection:
         return function(connection, *given, **options)
 
@@ -182,11 +182,13 @@ def kept_until_new_rows(
     ``key`` tells the figures from all others. A person with something to review blind gets figures
     that are not kept.
     """
+    # The mark is older than the figures, and of all rows: a change may be hidden from the person.
+    state = read_all(mark)
     with reading() as connection:
         if hides_blind_rows(connection):
             return load(connection)
-        rows = str(store().engine.url), row_limits(connection), mark(connection)
-        figures: Figures = _kept((*rows, *key), load, connection)
+        rows = str(store().engine.url), row_limits(connection)
+        figures: Figures = _kept((*rows, state, *key), load, connection)
     return figures
 
 

@@ -3,7 +3,7 @@
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from threading import Lock
@@ -393,21 +393,19 @@ class KeptRecords:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Start empty; ``clock`` counts seconds."""
         self._clock = clock
-        self._kept: OrderedDict[Hashable, tuple[health.RecordMark, float, JudgeRecord]] = (
-            OrderedDict()
-        )
+        self._kept: OrderedDict[int, tuple[health.RecordMark, float, JudgeRecord]] = OrderedDict()
         self._lock = Lock()
 
     def read(
         self, connection: Connection, version: StoredVersion, models: ModelTable
     ) -> JudgeRecord:
-        """Return the record of a version; from the cache if valid, unless the reader has something to review blind."""
-        if hides_blind_rows(connection):
+        """Return the record of a version; from the cache if it is still valid and the reader sees all rows."""
+        # The mark counts events, which a reader with limited sources does not see.
+        if hides_blind_rows(connection) or row_limits(connection):
             return read_record(connection, version, models)
         mark, now, record = health.record_mark(connection), self._clock(), None
-        key = version.id, row_limits(connection)
         with self._lock:
-            kept = self._kept.get(key)
+            kept = self._kept.get(version.id)
         if kept is not None:
             read_at, since, known = kept
             if now - since < SECONDS and known.models == models:
@@ -418,8 +416,8 @@ class KeptRecords:
         if record is None:
             record = read_record(connection, version, models)
         with self._lock:
-            self._kept[key] = (mark, now, record)
-            self._kept.move_to_end(key)
+            self._kept[version.id] = (mark, now, record)
+            self._kept.move_to_end(version.id)
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
         return record

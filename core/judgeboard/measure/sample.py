@@ -41,7 +41,7 @@ Table = TypeVar(
 )
 Part = TypeVar("Part")
 
-MOST_KEPT = 4  # tables of a kind, for each database
+MOST_KEPT = 4  # tables of a kind, for each set of sources; and sets of sources, for each database
 MOST_REPLACED = 20_000  # answers; if more have changed, all are loaded again
 
 
@@ -250,7 +250,9 @@ _REVISIONS = count()  # never the same twice, also if tables are no longer kept 
 
 def _kept_of(connection: Connection) -> _KeptTables:
     """Return the kept tables of all who may see the same rows as a connection."""
-    key = "limits", row_limits(connection)
+    limits = row_limits(connection)
+    # The tables of all sources are always kept, and those of the last few sets of sources.
+    key = "some sources" if limits else "all sources", limits
     with _KEPT_LOCK:
         of_database = _KEPT.setdefault(connection.engine, {})
         tables = of_database.get(key) or _KeptTables()
