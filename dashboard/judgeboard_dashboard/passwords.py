@@ -174,7 +174,9 @@ class Passwords:
         account = await run_in_threadpool(read_all, account_of, name)
         limits = await run_in_threadpool(self._limits, request, name, account)
         # Whoever has no tries left is refused before the slow check of the password.
-        if self._waiting >= MOST_WAITING or not all(map(Tries.take, limits, limits.values())):
+        if self._waiting >= MOST_WAITING or not all(
+            tries.take(key) for tries, key in limits.items()
+        ):
             return _sign_in_form(name, TOO_MANY, HTTPStatus.TOO_MANY_REQUESTS)
         async with self._turn():
             right = await run_in_threadpool(is_password, account, fields.get("password", ""))

@@ -21,7 +21,7 @@ from streamlit.web.server.starlette.starlette_server_config import (
 from judgeboard_dashboard.sign_in import CALLBACK, COOKIE_SECONDS
 from judgeboard_dashboard.window import Wrapper
 
-# What this server reads of a sign-in, and what tells it from all others.
+# The claims that this server reads, and the claims that identify a sign-in.
 CLAIMS = (
     *("iss", "sub", "iat", "exp", "nonce", "email", "email_verified"),
     *("origin", "is_logged_in", "provider"),

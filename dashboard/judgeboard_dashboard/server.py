@@ -90,7 +90,7 @@ class NoMetrics(Wrapper):
     """Hides what Streamlit tells everybody of its sessions and memory."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, unless it asks for that."""
+        """Pass the request on, unless the request asks for the metrics."""
         is_asked = scope["type"] == "http" and scope["path"].rstrip("/") == "/_stcore/metrics"
         app = PlainTextResponse("Not Found", 404) if is_asked else self.app
         await app(scope, receive, send)

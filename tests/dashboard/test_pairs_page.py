@@ -1,6 +1,8 @@
 """The page of pairs without a browser: what it says when it is empty, what it lists, what it hides."""
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, labels, press, table, texts
 from judgeboard.domain import Preference, QueueOrder, Shown
-from judgeboard.people.roster import ensure_reviewer
+from judgeboard.imports.importing import import_file, undo_import
+from judgeboard.people.roster import ensure_reviewer, set_sources
 from judgeboard.reviews.shown import order_for
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -113,6 +116,24 @@ def test_the_list_is_worked_out_again_only_where_something_was_added(
     assert len(lines_of(app)) == len(pair_ids)
     people_say(page_store, pair_ids[0], "b")
     assert lines_of(app.run())["People"].tolist()[0] == "B (1)"
+
+
+def test_a_withdrawn_import_leaves_the_figures_of_a_person_with_limited_sources(
+    page_store: Store, open_page: OpenPage, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        pair = {"id": f"p{number}", "query": "Which?", "answer_a": "left-1", "answer_b": "right-1"}
+        file = tmp_path / f"{number}.jsonl"
+        file.write_text(json.dumps(pair))
+        import_file(page_store, file, kind="pairs", source="bench")
+        record(page_store, [number], {"ab": "a", "ba": "a"}, name="strict")
+    ensure_reviewer(page_store, "page", "Mara")
+    set_sources(page_store, "Mara", ["bench"], "lead", origin="page")
+    app = open_page("pairs", reviewer="Mara")
+    assert shown(app, 0)[0][:2] == ["all pairs", 2]
+    # No row with a higher id is left that the person could see.
+    undo_import(page_store, 1)
+    assert shown(app.run(), 0)[0][:2] == ["all pairs", 1]
 
 
 @pytest.mark.parametrize("pair", ["99", "x"])

@@ -3,7 +3,6 @@
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,6 @@ from judgeboard.formats.output import to_plain
 from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, shortened
-
-if TYPE_CHECKING:
-    pass
 
 
 @options.group(

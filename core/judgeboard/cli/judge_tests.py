@@ -1,14 +1,10 @@
 """The group `test`, and its command `health`: is this judge good?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from judgeboard.cli import options
-
-if TYPE_CHECKING:
-    pass
 
 
 @options.group(

@@ -25,7 +25,7 @@ from judgeboard.cli.groups import (
     CommandWithArguments,
     GroupWithDefault,
 )
-from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase
+from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.reports.terminal import local_user
 from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
 from judgeboard.text import as_utc, with_db
@@ -421,19 +421,14 @@ def typed_database() -> str | None:
 
 
 def open_store(*, create: bool = False) -> "Store":
-    """Open the database of the command; it is closed when the command ends.
-
-    If the command creates a SQLite file and is then refused, the file is removed.
-    """
+    """Open the database of the command; it is closed when the command ends."""
     from judgeboard.store.engine import database_url
-    from judgeboard.store.opening import open_store, remove_without_rows
+    from judgeboard.store.opening import open_store
     from judgeboard.store.outages import WAIT_SECONDS, Patience
 
     url = database_url(chosen_database())
-    file = Path(url.database or "")
-    folder = file.parent
-    is_new = create and url.get_backend_name() == "sqlite" and not file.exists()
-    needs_folder = is_new and not folder.exists()
+    folder = Path(url.database or "").parent
+    is_new = create and url.get_backend_name() == "sqlite" and not folder.exists()
     patience = None
     if url.get_backend_name() == "postgresql":
         from psycopg import conninfo, pq
@@ -449,17 +444,9 @@ def open_store(*, create: bool = False) -> "Store":
         else:
             patience.end_wait(time.monotonic())
     store = replace(open_store(chosen_database(), create=create), patience=patience)
-    if needs_folder:
-        echo(f"created the folder {folder}", err=True)
-    context = click.get_current_context()
     if is_new:
-
-        def remove_if_refused() -> None:
-            if isinstance(sys.exception(), JudgeboardError | click.ClickException):
-                remove_without_rows(file)
-
-        context.call_on_close(remove_if_refused)
-    context.call_on_close(store.close)
+        echo(f"created the folder {folder}", err=True)
+    click.get_current_context().call_on_close(store.close)
     end_loading()
     return store
 

@@ -142,8 +142,7 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
             values[name] = {key: value for key, value in score.items() if key != "dimension"}
     else:
         values = cells.object(field)
-    raw = cells.get("raw")
-    if values is None and scale is not None and isinstance(raw, dict):
+    if values is None and scale is not None and isinstance(raw := cells.get("raw"), dict):
         with suppress(Unusable):
             values = {name: scale.checked("raw", value) for name, value in raw.items()}
     named = [(field, name, value) for name, value in (values or {}).items()]

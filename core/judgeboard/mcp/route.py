@@ -3,7 +3,6 @@
 from asyncio import Semaphore
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -67,9 +66,7 @@ async def _call(
     if not from_own_page(request.headers, request.scope["scheme"]):
         raise Refused(403, "a page of another server may not use the tools", delivery.sender.name)
     body = await receiver.decoded(bytes, delivery)
-    # The extra loads in a second, which other requests must not wait for.
-    server_module = await run_in_threadpool(import_module, "judgeboard.mcp.server")
-    server: MCPServer = server_module.tool_server()
+    server = await run_in_threadpool(_server)
     CALLER.set(Caller(receiver.store(), delivery.sender))
     messages = iter([{"type": "http.request", "body": body}])
     reply, content = Reply(), bytearray()
@@ -90,3 +87,10 @@ async def _call(
         await manager.handle_request(request.scope, receive, send)
     reply.body = bytes(content)
     return reply
+
+
+def _server() -> "MCPServer":
+    # The extra loads in a second, which other requests must not wait for.
+    from judgeboard.mcp.server import tool_server
+
+    return tool_server()

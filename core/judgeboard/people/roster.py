@@ -308,8 +308,8 @@ def admit(store: Store, signed_in_as: str, *, arrives: bool = False) -> Reviewer
     """Return the stored person who signed in under a name; raise `NotAllowed` if no admin added them.
 
     The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. If a session begins
-    (``arrives``), the sign-in or the refusal is stored as an event, but of refusals at most one a
-    minute.
+    (``arrives``), the sign-in or the refusal is stored as an event, but of each name at most one
+    refusal a minute.
     """
     name = checked_sign_in_name(signed_in_as)
     with store.reading() as connection:

@@ -216,11 +216,8 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
 
 
 @contextmanager
-def used_by_nobody_else(path: Path) -> Iterator[sqlite3.Connection]:
-    """Hold a SQLite file alone by this connection; raise BadInput if another one has it open.
-
-    A damaged file cannot be held.
-    """
+def used_by_nobody_else(path: Path) -> Iterator[None]:
+    """Hold a SQLite file alone; raise BadInput if another connection has it open. A damaged file cannot be held."""
     with closing(sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)) as connection:
         deadline = time.monotonic() + _SECONDS
         with suppress(sqlite3.DatabaseError):
@@ -239,4 +236,4 @@ def used_by_nobody_else(path: Path) -> Iterator[sqlite3.Connection]:
                             f"another process uses {path}: stop the servers and workers on it, then try again"
                         ) from error
                     time.sleep(0.02)
-        yield connection
+        yield

@@ -188,7 +188,7 @@ def forget_unused(
     before: datetime | None = None,
     actor: str,
 ) -> int:
-    """Delete the spans of the traces of `forget_unused_traces`, and return the number of traces.
+    """Delete the spans of one trace, or of some traces without an answer; return the number of traces.
 
     Spans of these traces that come later are not stored.
     """

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from sqlalchemy import select
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
 from judgeboard.registry.plugins import metadata_of_packages
 from judgeboard.store.answer_facts import are_current, refresh_facts
 from judgeboard.store.backups import copy_before_upgrade, used_by_nobody_else
-from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import BESIDE, ONE_PAGE, Store, connect, database_url, missing
 from judgeboard.store.file_locks import FileLock
 from judgeboard.store.migrations import HEAD, OLDEST
@@ -64,14 +62,6 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
         store.close()
         raise
     return store
-
-
-def remove_without_rows(path: Path) -> None:
-    """Remove a SQLite file whose tables have no rows, unless another process uses it."""
-    with suppress(BadInput), used_by_nobody_else(path) as connection:
-        tables = METADATA.sorted_tables
-        if not any(connection.execute(str(select(each.c[0]))).fetchone() for each in tables):
-            path.unlink()
 
 
 def _make_usable(store: Store) -> None:

@@ -29,9 +29,7 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
-from judgeboard_dashboard.widgets.tables import (
-    table,
-)
+from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, empty, heading, when_known
 
 ORIGINS = {"oidc": "sign-in", "page": "name on a page", "cli": "terminal", "import": "import"}

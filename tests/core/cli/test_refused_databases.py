@@ -1,6 +1,5 @@
 """A file that is no database of this program stays as it is, to the byte, whatever command gets it as --db."""
 
-import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -173,26 +172,3 @@ def test_a_schema_of_another_program_gets_nothing(empty_postgres: str, place: Pa
         )
         assert tables.scalars().all() == ["event"]
     engine.dispose()
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "people invite ''",
-        "sources keys create ''",
-        "rule add judge '' --judge lexical",
-        "rule add judge live --judge-version 7",
-        "rule add alert level --when level --below 3 --criterion unknown --to email:a@example.org",
-        "rule add push phoenix --name ''",
-        "pull langfuse",
-    ],
-)
-def test_a_refused_command_creates_no_database(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run([*shlex.split(line), "--db", "log.db"]) == 2
-    assert not list(tmp_path.iterdir())
-    open_store("log.db", create=True).close()
-    assert run([*shlex.split(line), "--db", "log.db"]) == 2
-    assert Path("log.db").exists()  # what was there stays, also without rows
