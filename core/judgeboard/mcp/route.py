@@ -90,7 +90,6 @@ async def _call(
 
 
 def _server() -> "MCPServer":
-    # The extra loads in a second, which other requests must not wait for.
-    from judgeboard.mcp.server import tool_server
+    from judgeboard.mcp.server import tool_server  # an extra, which loads in a second
 
     return tool_server()

@@ -673,8 +673,6 @@ def test_whole_rows_are_read_where_it_is_known_what_to_leave_out() -> None:
     asking = {
         path.relative_to(CORE).as_posix()
         for path in CORE.rglob("*.py")
-        if re.search(
-            r"sql_compiler import .*\bwith_hidden_rows\b", path.read_text(encoding="utf-8")
-        )
+        if re.search(r"\bwith_hidden_rows\(", path.read_text(encoding="utf-8"))
     }
-    assert asking == known
+    assert asking - {"store/sql_compiler.py"} == known
