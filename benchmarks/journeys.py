@@ -38,7 +38,7 @@ from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.keys import Keyboard, Press
 
 ROOT = Path(session.__file__).parents[2]
-BOUNDS = {"a press of Y": 40, "an import": 30, "an agreement figure": 35}
+BOUNDS = {"a press of Y": 20, "an import": 35, "an agreement figure": 35}
 REVIEWER = "Mara"
 GUARD = 1.0  # seconds; a decision on an answer that just appeared is not taken
 
