@@ -1,7 +1,8 @@
 """Rate limits hold in all processes together, whichever command or rule calls."""
 
 import asyncio
-import os
+import subprocess
+import sys
 from bisect import bisect_left
 from itertools import accumulate
 from time import monotonic
@@ -14,11 +15,23 @@ from judgeboard.llm.rate_limits import RESERVE, CallPace, OwnTimelines, RateLimi
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
-from judged_at_a_limit import judge_at_a_limit
 from judging_log import address, asked, store_answers
-from served import fork_server
 
 PERIOD_S, REQUESTS, TOKENS = 0.8, 60, 4_000
+JUDGE = f"""
+import sys
+from judgeboard.llm import rate_limits
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.store.opening import open_store
+from judgeboard.store.filters import RowFilter
+rate_limits.PERIOD_SECONDS, rate_limits.BLOCK_SECONDS = {PERIOD_S}, {PERIOD_S / 60}
+database, url, part, model = sys.argv[1:]
+judge = make_judge("rag", name=part, model=model, base_url=url)
+print("ready", flush=True)
+sys.stdin.readline()
+summary = judge_pending(open_store(database), judge, where=RowFilter(query_types=(part,)))
+print(summary.ok)
+"""
 
 
 @pytest.mark.parametrize(
@@ -43,19 +56,19 @@ def test_two_processes_keep_one_limit_together(
     for part, count in parts.items():
         store_answers(store, count, first=1_000 * len(part), query_type=part)
     with RecordingEndpoint(note) as endpoint:
-        together = fork_server().Barrier(len(parts))
+        words = [sys.executable, "-c", JUDGE, address(store), endpoint.base_url]
         processes = [
-            fork_server().Process(
-                target=judge_at_a_limit,
-                args=(address(store), endpoint.base_url, part, PERIOD_S, together, {**os.environ}),
+            subprocess.Popen(
+                [*words, part, "limited"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
             for part in parts
         ]
-        for process in processes:
-            process.start()
-        for process in processes:
-            process.join()
-        assert [process.exitcode for process in processes] == [*parts.values()]
+        assert [process.stdout.readline() for process in processes if process.stdout] == [
+            "ready\n"
+        ] * 2
+        assert [process.communicate("go\n")[0] for process in processes] == [
+            f"{count}\n" for count in parts.values()
+        ]
         assert set(asked(endpoint).values()) == {1}
     used = [0, *accumulate(per_call for _ in arrived)]
     in_a_period = [
