@@ -12,7 +12,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -329,8 +328,7 @@ def test_a_worker_that_systemd_stops_has_not_failed(tmp_path: Path) -> None:
         [program, "worker", "--db", tmp_path / "log.db"], stderr=subprocess.PIPE, text=True
     )
     assert worker.stderr is not None
-    worker.stderr.readline()  # it waits for jobs
-    time.sleep(1)  # until it has set its handler of signals
+    worker.stderr.readline()  # it waits for jobs, and for signals
     worker.terminate()
     worker.communicate(timeout=15)
     unit = (DEPLOY / "judgeboard-worker@.service").read_text(encoding="utf-8")

@@ -54,9 +54,9 @@ def worker_command() -> None:
     store = replace(
         options.open_store(), patience=None
     )  # a worker has its own way through an outage
-    click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
     end_in_time()
+    click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     worker = Worker(store)
     worker.start()
     try:
