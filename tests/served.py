@@ -4,11 +4,13 @@ import multiprocessing
 import os
 import pkgutil
 import socket
+import sys
 import time
 import urllib.request
 from functools import cache
-from multiprocessing.context import ForkServerContext
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 
 START_SECONDS = 60
 _HOLDERS: list[socket.socket] = []
@@ -76,8 +78,26 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
         self.process.join()
 
 
+class ForkedProcess(ForkServerProcess):
+    """A process without the main module of this one: after a test of a page, it is that page, and would be drawn."""
+
+    def start(self) -> None:
+        """Start it."""
+        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        try:
+            super().start()
+        finally:
+            sys.modules["__main__"] = main
+
+
+class ForkServer(ForkServerContext):
+    """Starts such processes."""
+
+    Process = ForkedProcess
+
+
 @cache
-def fork_server() -> ForkServerContext:
+def fork_server() -> ForkServer:
     """Return what forks from a process that has imported everything, and that ends with this one."""
     import judgeboard
     import judgeboard_dashboard
@@ -95,7 +115,7 @@ def fork_server() -> ForkServerContext:
         for part in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
         if not part.name.startswith(scripts)
     ]
-    context = multiprocessing.get_context("forkserver")
+    context = ForkServer()
     context.set_forkserver_preload(
         ["judgeboard_dashboard.server", *NEEDED, *modules, MIGRATION, *FIRST_PAGES]
     )
