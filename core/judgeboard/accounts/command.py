@@ -25,8 +25,10 @@ def invite_command(name: str, role: str | None) -> None:
     person. If JUDGEBOARD_URL is set to the address of the server, the link begins with it.
     """
     from judgeboard.accounts.accounts import LINK_DAYS, LINK_PATH, invite
+    from judgeboard.people.roster import checked_sign_in_name
     from judgeboard.settings.model import load_settings
 
+    name = checked_sign_in_name(name)  # a wrong name makes no database
     token = invite(
         options.open_store(create=True), name, Role(role) if role else None, options.actor()
     )

@@ -23,3 +23,10 @@ def test_an_invitation_prints_a_link_alone_and_the_next_one_another(
     assert second.rpartition("/")[2] != first.rpartition("/")[2]
     assert run([*command, "--role", "lead"]) == 2
     assert "admin" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["", "cli:ann", "ann@"])
+def test_a_wrong_name_leaves_no_database(tmp_path: Path, name: str) -> None:
+    database = tmp_path / "judgeboard.db"
+    assert run(["people", "invite", name, "--db", str(database)]) == 2
+    assert not database.exists()
