@@ -1,6 +1,5 @@
 """Serves a database to a browser, in a process of its own."""
 
-import multiprocessing
 import os
 import pkgutil
 import socket
@@ -15,12 +14,6 @@ from types import ModuleType
 START_SECONDS = 60
 _HOLDERS: list[socket.socket] = []
 MIGRATION = "judgeboard.store.migrations.run"
-# Variables that are read when a server starts or later; Streamlit looks for its secrets in the home
-# folder then.
-READ_LATE = {
-    *("HOME", "JUDGEBOARD_ADMIN", "JUDGEBOARD_CONFIG", "JUDGEBOARD_URL"),
-    *("JUDGEBOARD_TRUSTED_HEADER", "JUDGEBOARD_TRUSTED_PROXIES"),
-}
 # What every server imports with its first pages, beside the modules of the pages.
 FIRST_PAGES = (
     "PIL.Image",
@@ -36,20 +29,14 @@ FIRST_PAGES = (
 class serving:  # noqa: N801 - reads as what it does in a with statement
     """Serves a database in a process of its own.
 
-    The process is forked from one that has imported what a server needs, which takes seconds. With
-    environment variables of its own it starts anew, unless no module reads them when it is
-    imported.
+    The process is forked from one that has imported what a server needs, which takes seconds. So
+    the environment variables of a server are those that no module reads when it is imported.
     """
 
     def __init__(self, database: Path | str, port: int | None = None, **environment: str) -> None:
         self.database = database
         self.port = port or free_port()
-        start = (
-            fork_server()
-            if READ_LATE.issuperset(environment)
-            else multiprocessing.get_context("spawn")
-        )
-        self.process = start.Process(
+        self.process = fork_server().Process(
             target=_serve,
             args=(str(database), self.port, {**os.environ, **environment}, Path.cwd()),
             daemon=True,
