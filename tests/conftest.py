@@ -1,6 +1,7 @@
 """Fixtures that every suite may ask for."""
 
 import fcntl
+import logging
 import os
 import shutil
 import signal
@@ -205,7 +206,11 @@ def shared() -> Path:
 def bare_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Keep the settings of whoever runs the tests, and the project files that they have confirmed, out of them."""
+    """Keep the settings of whoever runs the tests, and the project files that they have confirmed, out of them.
+
+    A handler of the log that a test adds is removed after the test, because its stream is closed.
+    """
+    monkeypatch.setattr(logging.getLogger("judgeboard"), "handlers", [])
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "config"))
     for name in os.environ:
         if (

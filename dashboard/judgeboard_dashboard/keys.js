@@ -303,6 +303,7 @@
   const take = (event) => {
     if (!event.isTrusted) return;
     if (list.open) {
+      last = { key: null, at: 0 }; // the next H is no double press
       if (event.key !== "Escape") event.stopImmediatePropagation(); // the browser still scrolls the list
       if (event.key.toUpperCase() === "H") list.close();
       return;
