@@ -1,4 +1,4 @@
-"""Audits: reviews of a judge's verdicts by a second judge, as exports of Judgeboard and records of tools have them."""
+"""Audits: reviews of a judge's verdicts by a second judge, from exports of Judgeboard and records of tools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _RESULTS = {"true": True, "false": False, "none": None}
 
 @dataclass(frozen=True, slots=True)
 class ImportedAudit:
-    """A review of the verdict of a ``judge`` with these numbers of its ask and its repeat, from 0 as in an export."""
+    """A review of a verdict of ``judge``. The numbers of ask and repeat start at 0, as in an export."""
 
     response_id: str
     judge: str
@@ -50,7 +50,10 @@ class ImportedAudit:
 
 
 class AuditImport(RecordedImport[ImportedAudit]):
-    """Reviews of verdicts by supreme judges, with the flags that they raise. Import them after the verdicts."""
+    """Reviews of verdicts by supreme judges, with the flags that the reviews raise.
+
+    Import audits after the verdicts.
+    """
 
     columns: ClassVar[ColumnNames] = {
         "external_id": known_names.RESPONSE_ID,
@@ -114,20 +117,20 @@ class AuditImport(RecordedImport[ImportedAudit]):
     def store(
         self, connection: Connection, records: Sequence[ImportedAudit], now: datetime
     ) -> Stored:
-        """Store the reviews that are not stored yet, with the flags that they raise."""
+        """Store the new reviews, with the flags that the reviews raise."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
         answers = self.find_answers(connection, rows, names)
         response_ids = {answer.id for answer in answers.values()}
         locked = lock_responses(connection, response_ids)
-        # The versions of the judges, their judgments of the answers, and the reviews of these
+        # The versions of the judges, the judgments of the answers, and the reviews of these
         # judgments.
         judges = dict.fromkeys(judge for index in answers for judge in records[index].judges)
         versions = {judge: recorded_version(connection, judge, now) for judge in judges}
         judgments = judgment_ids(
             connection, {version.id for version in versions.values()}, response_ids
         )
-        known = recorded_reviews(connection, judgments.values())
+        results = recorded_reviews(connection, judgments.values())
         # The reviews that are new, by supreme judge.
         new: dict[RecordedJudge, list[NewJudgmentReview]] = {}
         for index, answer in answers.items():
@@ -143,8 +146,8 @@ class AuditImport(RecordedImport[ImportedAudit]):
             elif judgment_id is None:
                 reason = f"no judgment of {record.response_id!r} by {record.judge}: import the verdicts first"
                 rows.refuse(index, "judge", reason)
-            elif (key := (versions[supreme].id, judgment_id, record.ask)) not in known:
-                known[key] = result
+            elif (key := (versions[supreme].id, judgment_id, record.ask)) not in results:
+                results[key] = result
                 new.setdefault(supreme, []).append(
                     NewJudgmentReview(
                         answer.id,
@@ -157,7 +160,7 @@ class AuditImport(RecordedImport[ImportedAudit]):
                     )
                 )
                 rows.new.add(index)
-            elif known[key] != result:
+            elif results[key] != result:
                 reason = f"{record.supreme_judge} has another review of this verdict"
                 rows.refuse(index, "correct", reason, differs=True)
         for supreme, reviews in new.items():

@@ -54,7 +54,7 @@ _SECONDS = {zone: hours * 3600 for zone, hours in _ZONES.items()}
 class DatesOfColumn:
     """What a column shows of the order of day and month.
 
-    ``example`` is the date that decides the ``order``. If none does, it is the first date with the
+    ``example`` is the date that decides the ``order``; if no date decides, the first date with the
     year last.
     """
 
@@ -66,7 +66,7 @@ class DatesOfColumn:
 def dates_of(column: str, values: Iterable[Any]) -> DatesOfColumn | None:
     """Return what the dates of a column show; None if no value is a date with the year last.
 
-    The first date that is possible in one order only decides: 31/02/2026 does not exist and shows
+    The first date that is possible in only one order decides. 31/02/2026 does not exist and shows
     nothing.
     """
     undecided: DatesOfColumn | None = None
@@ -99,7 +99,7 @@ def orders_of(value: Any) -> list[DateOrder]:
 
 
 def read_time(value: Any, order: DateOrder | None) -> datetime:
-    """Return a time in UTC. ``order`` is that of dates with the year last, if the file shows it.
+    """Return a time in UTC. ``order`` is the order of day and month in dates with the year last, if the file shows one.
 
     Raises ValueError, with a message for the user, if ``value`` is not a time.
     """

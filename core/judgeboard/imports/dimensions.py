@@ -16,15 +16,14 @@ _HIGHEST = 10  # of a column of scores beside others; one with higher numbers ra
 _NO_SCORES = frozenset(
     {"id", "index", "unnamed", "column", "row", "count", "seconds", "ms", "duration", "age", "year"}
 )
-"""A column with one of these words in its name has no scores."""
+"""A column with one of these words in the name has no scores."""
 
 
 @dataclass(slots=True)
 class Dimensions:
-    """The dimensions of a file and their ``scales``, as its first rows show them. Each of the ``columns`` is one.
+    """The dimensions of a file and the ``scales`` that the first rows show. Each of the ``columns`` is a dimension.
 
-    The numbers of ``unclear`` columns beside a label or such do not show their scale; they are not
-    stored.
+    The numbers of ``unclear`` columns beside a label or such show no scale and are not stored.
     """
 
     columns: list[str] = field(default_factory=list)
@@ -32,21 +31,23 @@ class Dimensions:
     unclear: list[str] = field(default_factory=list)
 
     def look(self, rows: Sequence[Cells]) -> dict[str, str]:
-        """Find the dimensions and their scales. Return the likely scale if the numbers do not show it."""
-        taken = {ours: theirs for cells in rows for ours, theirs in cells.taken.items()}
-        is_graded = not _PARTS.isdisjoint(taken)
-        if "dimension" not in taken:
+        """Find the dimensions and scales. Return the likely scale if the numbers do not show the scale."""
+        column_of = {ours: theirs for cells in rows for ours, theirs in cells.taken.items()}
+        is_graded = not _PARTS.isdisjoint(column_of)
+        if "dimension" not in column_of:
             others = () if is_graded else (name for cells in rows for name in cells.extra)
             likely = (
                 name for name in others if _NO_SCORES.isdisjoint(simple_name(name).split("_"))
             )
             self.columns = list(
-                dict.fromkeys([*likely, *(taken[name] for name in ("score",) if name in taken)])
+                dict.fromkeys(
+                    [*likely, *(column_of[name] for name in ("score",) if name in column_of)]
+                )
             )
         values: dict[str, list[Any]] = defaultdict(list)
         scales: set[NumberScale] = set()
         for cells in rows:
-            with suppress(Unusable):  # such a row is rejected when it is read
+            with suppress(Unusable):  # such a row is rejected later
                 scales |= {scale_in("scale", text) for text in (cells.text("scale"),) if text}
                 for name, value in self._numbers(cells).items():
                     values[name].append(value)
@@ -80,14 +81,14 @@ class Dimensions:
         return {}
 
     def messages(self) -> Iterator[str]:
-        """Yield the scales that the numbers show, and the scores that are not stored because theirs do not."""
+        """Yield the scales that the numbers show, and the scores that are not stored because no scale is shown."""
         if self.scales:
             yield f"scales, as the numbers show: {', '.join(f'{name} {each}' for name, each in self.scales.items())}"
         if self.unclear:
             yield f"not stored, because the numbers do not show their scale: {', '.join(self.unclear)}"
 
     def uses(self, columns: Sequence[ColumnUse]) -> tuple[ColumnUse, ...]:
-        """Return the report on the columns with those that are read as scores."""
+        """Return the report on the columns, with the columns of scores."""
         return tuple(
             replace(use, ours=f"aspects.{use.theirs}", how=_HOW, unasked=False)
             if use.theirs in self.columns
@@ -96,7 +97,7 @@ class Dimensions:
         )
 
     def read(self, cells: Cells) -> Cells:
-        """Return a row whose scores on dimensions stand in ``aspects``, each with its scale."""
+        """Return a row with the scores on dimensions in ``aspects``, each with a scale."""
         text = cells.text("scale")
         scores: dict[str, Any] = {}
         for name, number in self._numbers(cells).items():
@@ -114,10 +115,10 @@ class Dimensions:
         )
 
     def _numbers(self, cells: Cells) -> dict[str, Any]:
-        """Return what a row has as the number of each dimension."""
+        """Return the number of each dimension in a row."""
         aspects = cells.json("aspects")
-        named = aspects.items() if isinstance(aspects, dict) else ()
-        numbers = {name: number for name, number in named if type(number) in {int, float}}
+        pairs = aspects.items() if isinstance(aspects, dict) else ()
+        numbers = {name: number for name, number in pairs if type(number) in {int, float}}
         columns = {name: name for name in self.columns if name in cells.values}
         if "dimension" in cells.taken:
             columns = {cells.required_name("dimension"): cells.taken.get("score", "")}

@@ -25,7 +25,7 @@ Plan = tuple[Mapping[str, str], tuple[str, ...]]
 EXTRA = "extra"  # with --map COLUMN=extra, the column is not recognised as a field
 # These names are fields only in files with a column `external_id`, such as Judgeboard's own
 # exports. In other files, a "source" can be the address of a document, and a "kind" can be
-# anything. A kind of files may have more of them.
+# anything. A kind of files may have more such fields.
 OWN_EXPORT_ONLY = frozenset({"source", "kind"})
 
 PER_PERSON = frozenset({"human"})
@@ -39,7 +39,7 @@ _BY_MAP, _BY_NAME = "mapped", "recognised by name"
 
 @dataclass(slots=True)
 class ColumnUse:
-    """The use of a column: ``ours`` is its field, ``how`` the reason for the choice, ``example`` a first value.
+    """The use of a column: ``ours`` is the field, ``how`` the reason for the choice, ``example`` a first value.
 
     A column that is not a field has ``ours`` None. A field without a column has ``theirs`` None.
     ``sure`` is False if a person must choose the meaning of the column. ``unasked`` is True if the
@@ -92,10 +92,10 @@ def nested_names(values: Mapping[str, Any]) -> list[str]:
 
 def _without(values: dict[str, Any], path: Sequence[Any]) -> dict[str, Any]:
     """Return an object without the value at a path of keys. Objects that become empty are removed too."""
-    key, *rest = path
-    if key not in values or (rest and not isinstance(values[key], dict)):
+    key, *inner_path = path
+    if key not in values or (inner_path and not isinstance(values[key], dict)):
         return values
-    inner = _without(values[key], rest) if rest else {}
+    inner = _without(values[key], inner_path) if inner_path else {}
     return {
         name: inner if name == key else value
         for name, value in values.items()
@@ -110,9 +110,9 @@ class Columns:
     over names; with dots, ``theirs`` may be the path to a value inside a column, and ``ours`` the
     name of a value in a field of `PARTS`. ``constants`` has the values of fields that are the same
     in all rows. ``left_over`` is the report's text for columns that are not fields.
-    ``reads_left_over`` returns whether they are read anyway, given the fields that have a column.
-    Feedback with one of the ``meanings`` is not ambiguous. ``own_export_only`` are fields that only
-    files with a column `external_id` have.
+    ``reads_left_over`` returns whether such columns are read anyway, given the fields that have a
+    column. Feedback with one of the ``meanings`` is not ambiguous. ``own_export_only`` are fields
+    that only files with a column `external_id` have.
     """
 
     def __init__(
@@ -133,11 +133,11 @@ class Columns:
             for theirs, ours in (mapping or {}).items()
             if (part := _part(fields, ours))
         }
-        whole = {
+        whole_columns = {
             theirs: ours for theirs, ours in (mapping or {}).items() if theirs not in self._parts
         }
         self._mapping = {
-            theirs: field_meant(fields, theirs, ours) for theirs, ours in whole.items()
+            theirs: field_meant(fields, theirs, ours) for theirs, ours in whole_columns.items()
         }
         # The names that may mean a value inside a column.
         self._nested: dict[str, tuple[str | int, ...]] = {}
@@ -154,37 +154,37 @@ class Columns:
             raise BadInput(f"--set and --map both give {min(doubled)}: keep one")
         self._left_over = left_over
         self._reads_left_over = reads_left_over
-        self._meant = (meanings or {}).get("feedback", {})
+        self._feedback_words = (meanings or {}).get("feedback", {})
         self._plans: dict[tuple[str, ...], Plan] = {}
-        self._seen: dict[str, ColumnUse] = {}
+        self._uses: dict[str, ColumnUse] = {}
         self._unsure: dict[
             str, set[int]
         ] = {}  # values of columns of feedback that may be thumbs or stars
-        mapped = [ours for ours in self._mapping.values() if ours != EXTRA]
-        if twice := next((ours for ours in mapped if mapped.count(ours) > 1), None):
-            both = " and ".join(
+        targets = [ours for ours in self._mapping.values() if ours != EXTRA]
+        if twice := next((ours for ours in targets if targets.count(ours) > 1), None):
+            names = " and ".join(
                 repr(theirs) for theirs, ours in self._mapping.items() if ours == twice
             )
-            raise BadInput(f"--map maps two columns to {twice}, {both}: keep one")
+            raise BadInput(f"--map maps two columns to {twice}, {names}: keep one")
 
     @property
     def unseen(self) -> list[str]:
         """The columns in the mapping that are in no row so far."""
         return [
-            *(theirs for theirs in self._mapping if theirs not in self._seen),
+            *(theirs for theirs in self._mapping if theirs not in self._uses),
             *sorted(self._unseen_parts),
         ]
 
     def known(self, *, nested: bool) -> list[str]:
-        """Return the first columns of the rows so far. With ``nested``, add the names of values inside them."""
-        examples = {name: column.example for name, column in self._seen.items()}
+        """Return the first columns of the rows so far. With ``nested``, add the names of nested values."""
+        examples = {name: column.example for name, column in self._uses.items()}
         return [*list(examples)[:30], *(nested_names(examples)[:30] if nested else ())]
 
     def unfolded(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return a row with a separate column for each value inside a column that the mapping names.
 
-        Columns that are parts of a field become its object. Constants become columns with the names
-        of their fields.
+        Columns that are parts of a field become the object of the field. A constant becomes a
+        column with the name of the field.
         """
         row = values
         for theirs, path in self._nested.items():
@@ -202,8 +202,8 @@ class Columns:
                     }
                 row = {
                     **{
-                        each: kept
-                        for each, kept in row.items()
+                        each: cell
+                        for each, cell in row.items()
                         if each != theirs or is_beside(ours)
                     },
                     ours: inner,
@@ -220,7 +220,7 @@ class Columns:
     def plan(self, values: Mapping[str, Any], *, counts: bool = True) -> Plan:
         """Return the plan for a row with these columns, and add the row to the report.
 
-        Without ``counts``, its values are not counted: the row is planned again when it is read.
+        Without ``counts``, the values are not counted: reading the row plans the row again.
         """
         names = tuple(values)
         plan = self._plans.get(names)
@@ -241,7 +241,7 @@ class Columns:
         for ours in (*self._fields, *persons):
             uses = [
                 self._line(column)
-                for column in self._seen.values()
+                for column in self._uses.values()
                 if column.ours == ours and ours not in folded
             ]
             lines += uses or (
@@ -254,9 +254,9 @@ class Columns:
             ColumnUse(f"{ours}.{name}", theirs, _BY_MAP) for theirs, (ours, name) in parts.items()
         ]
         read = self._reads_left_over(
-            {column.ours for column in self._seen.values() if column.ours is not None}
+            {column.ours for column in self._uses.values() if column.ours is not None}
         )
-        for theirs, column in self._seen.items():
+        for theirs, column in self._uses.items():
             if column.ours is None and theirs not in parts:
                 unasked = column.example is not None and theirs not in self._mapping and not read
                 lines.append(replace(column, unasked=unasked))
@@ -273,10 +273,10 @@ class Columns:
         return replace(column, how=how, sure=False)
 
     def _decide(self, names: tuple[str, ...]) -> Plan:
-        taken = {
+        column_of = {
             self._mapping[name]: name for name in names if self._mapping.get(name, EXTRA) != EXTRA
         }
-        how = dict.fromkeys(taken.values(), _BY_MAP)
+        how = dict.fromkeys(column_of.values(), _BY_MAP)
         how |= {
             name: f"{_BY_MAP}: {self._left_over}"
             for name in names
@@ -287,29 +287,29 @@ class Columns:
             if name not in self._mapping:
                 simple.setdefault(simple_name(name), name)
         own_export = "external_id" in simple
-        for ours, called in self._fields.items():
+        for ours, other_names in self._fields.items():
             candidates = [
                 simple[name]
-                for name in called
-                if name in simple and simple[name] not in taken.values()
+                for name in other_names
+                if name in simple and simple[name] not in column_of.values()
             ]
             if not candidates or (ours in self._own_export_only and not own_export):
                 continue
-            if ours not in taken:
-                taken[ours] = candidates.pop(0)
-                how[taken[ours]] = _BY_NAME
+            if ours not in column_of:
+                column_of[ours] = candidates.pop(0)
+                how[column_of[ours]] = _BY_NAME
             for name in candidates:
-                how.setdefault(name, f"{self._left_over}: {ours} is taken from {taken[ours]!r}")
-        uses = {theirs: ours for ours, theirs in taken.items()}
+                how.setdefault(name, f"{self._left_over}: {ours} is taken from {column_of[ours]!r}")
+        uses = {theirs: ours for ours, theirs in column_of.items()}
         for name in names:
-            known = self._seen.get(name)
-            if known is None and len(self._seen) <= MAX_COLUMNS:
-                self._seen[name] = ColumnUse(uses.get(name), name, how.get(name, self._left_over))
-            elif known is not None and known.ours is None and name in uses:
-                known.ours, known.how = uses[name], how[name]
-        # The metadata of an answer also keep the columns of verdicts and grades: other mappings are
-        # the same answer.
-        return taken, tuple(
+            use = self._uses.get(name)
+            if use is None and len(self._uses) <= MAX_COLUMNS:
+                self._uses[name] = ColumnUse(uses.get(name), name, how.get(name, self._left_over))
+            elif use is not None and use.ours is None and name in uses:
+                use.ours, use.how = uses[name], how[name]
+        # The metadata of an answer also keep the columns of verdicts and grades, so that another
+        # mapping gives the same answer.
+        return column_of, tuple(
             name
             for name in names
             if (name not in uses or is_beside(uses[name])) and not is_beside(name)
@@ -317,7 +317,7 @@ class Columns:
 
     def _note(self, values: Mapping[str, Any], times: int) -> None:
         for name, value in values.items():
-            column = self._seen.get(name)
+            column = self._uses.get(name)
             if column is None or value is None or value == "":
                 continue
             column.times += times
@@ -326,13 +326,13 @@ class Columns:
             if (
                 column.ours == "feedback"
                 and may_be_either(value)
-                and word_of(value) not in self._meant
+                and word_of(value) not in self._feedback_words
             ):
                 self._unsure.setdefault(name, set()).add(int(spelled_number(str(value))))
 
 
 def _object_in(value: Any) -> dict[str, Any]:
-    """Return an object, or that in a text of CSV; an empty one for other values."""
+    """Return an object, also from a JSON text; an empty object for other values."""
     if isinstance(value, str):
         with suppress(Unusable):
             value = parsed_json("", value)
@@ -340,7 +340,7 @@ def _object_in(value: Any) -> dict[str, Any]:
 
 
 BESIDE = ("verdicts", "grades")
-"""The kinds of rows that a file may have beside its answers. Their fields have the name of the kind before them."""
+"""The kinds of rows that a file may have beside answers. The names of these fields start with the kind."""
 
 
 def is_beside(ours: str) -> bool:
@@ -353,7 +353,7 @@ PARTS = ("verdicts.scores", "grades.aspects", "aspects", "scores", "fields")
 
 
 def _part(fields: ColumnNames, ours: str) -> tuple[str, str] | None:
-    """Return the field and the name of a value in it, such as ``scores.fluency``; None for a whole field."""
+    """Return the field and the name of a value in the field, such as ``scores.fluency``; None for a whole field."""
     for part in PARTS:
         field = next((each for each in fields if part == each or part in fields[each]), None)
         if field is not None and ours.startswith(f"{part}."):
@@ -368,13 +368,13 @@ def field_meant(fields: ColumnNames, theirs: str, ours: str, option: str = "--ma
     field, _, person = ours.partition(".")
     if field in PER_PERSON and field in fields and person.strip():
         return ours
-    meant = [name for name, called in fields.items() if ours in called]
-    if not meant:
-        typed = f"--map {theirs}={ours}" if option == "--map" else f"{option} {ours}=…"
+    matches = [name for name, names in fields.items() if ours in names]
+    if not matches:
+        words = f"--map {theirs}={ours}" if option == "--map" else f"{option} {ours}=…"
         others = f" or {EXTRA}" if option == "--map" else ""
-        named = ", ".join(name for name, called in fields.items() if called)
-        raise BadInput(f"{typed}: there is no field {ours!r}; choose {named}{others}")
-    return meant[0]
+        choices = ", ".join(name for name, names in fields.items() if names)
+        raise BadInput(f"{words}: there is no field {ours!r}; choose {choices}{others}")
+    return matches[0]
 
 
 def simple_name(name: str) -> str:
@@ -382,7 +382,7 @@ def simple_name(name: str) -> str:
     return _NOT_WORD.sub("_", _CAMEL.sub("_", name.strip())).strip("_").lower()
 
 
-MAX_NUMBER = 2**31 - 2  # so that it and the next number fit a column of PostgreSQL
+MAX_NUMBER = 2**31 - 2  # the next number also fits a column of PostgreSQL
 MAX_ID = 512  # characters; an index entry with source and external id has at most 2,704 bytes on PostgreSQL
 NOT_JSON = "a text that is not JSON"
 
@@ -402,14 +402,14 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """One row, with the columns of its fields. Its methods raise Unusable for a value of the wrong type.
+    """One row, with the column of each field. The methods raise Unusable for a value of the wrong type.
 
     ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value.
     ``parsed`` has the values read from texts, by column. ``meanings`` has the values that replace
     words. With ``dates``, dates with the year last are read in this order. ``unread`` has, by
     column, the field and the reason of optional values that cannot be read. An answer is ``judged``
-    if a verdict or a grade comes with it. Texts and JSON values are read with their ``masks``; ids,
-    names, numbers and times as the file has them.
+    if a verdict or a grade comes with the answer. Texts and JSON values are masked with ``masks``;
+    ids, names, numbers and times are not.
     """
 
     values: Mapping[str, Any]
@@ -442,11 +442,11 @@ class Cells:
         return value if self.masks is None else self.masks.masked(value)
 
     def raw(self, field: str) -> Any:
-        """Return the value of a field without its meaning, None if it is absent."""
+        """Return the value of a field without meanings, None if absent."""
         return self.masked(self._written(field))
 
     def get(self, field: str) -> Any:
-        """Return the value of a field, None if it is absent. A value replaces a word that has a meaning."""
+        """Return the value of a field, None if absent. The meaning of a word replaces the word."""
         return self.masked(self.unmasked(field))
 
     def _written(self, field: str) -> Any:
@@ -458,7 +458,7 @@ class Cells:
         return None if value == "" and self.textual else value
 
     def unmasked(self, field: str) -> Any:
-        """Return the value of a field as the file means it, for what is parsed before it is masked."""
+        """Return the value of a field with meanings but without masks, for values that are parsed before masking."""
         value, meanings = self._written(field), self.meanings.get(field.partition(".")[0], {})
         value = meanings.get(word_of(value) or "", value) if meanings else value
         return None if meanings and value == "" else value
@@ -466,7 +466,7 @@ class Cells:
     def optional(
         self, field: str, read: Callable[[str], Value], default: Default
     ) -> Value | Default:
-        """Return an optional field, or the ``default`` if it cannot be read: `metadata_in` then keeps it."""
+        """Return an optional field, or the ``default`` for an unreadable value, which `metadata_in` then keeps."""
         if field not in self.taken:
             return default
         try:
@@ -487,7 +487,7 @@ class Cells:
         return _required(field, self.text(field))
 
     def name(self, field: str, limit: int = MAX_NAME) -> str | None:
-        """Return an id or a name: a text or a whole number; None if it is absent or blank."""
+        """Return an id or a name: a text or a whole number; None if absent or blank."""
         value = self.unmasked(field)
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # pandas writes 3 as 3.0 in a column with missing values
@@ -574,8 +574,8 @@ def chosen(field: str, value: Any, choices: type[Choice]) -> Choice | None:
     try:
         return choices(value.strip().lower() if isinstance(value, str) else value)
     except ValueError:
-        shown = repr(value) if isinstance(value, str) else json_kind(value)
-        raise Unusable(field, f"{shown[:60]} is not one of {', '.join(choices)}") from None
+        text = repr(value) if isinstance(value, str) else json_kind(value)
+        raise Unusable(field, f"{text[:60]} is not one of {', '.join(choices)}") from None
 
 
 def checked(field: str, check: Callable[[Any], Value], value: Any) -> Value:
@@ -587,7 +587,7 @@ def checked(field: str, check: Callable[[Any], Value], value: Any) -> Value:
 
 
 def may_be_either(value: Any) -> bool:
-    """Whether a number is ambiguous without a scale: 0 and 1 may be thumbs or stars, and beside -1 they are thumbs."""
+    """Whether a number is ambiguous without a scale: 0 and 1 may be thumbs or stars, and thumbs beside -1."""
     number = spelled_number(value) if isinstance(value, str) else value
     return type(number) in {int, float} and number in {-1, 0, 1}
 
@@ -663,8 +663,8 @@ def json_text(value: Any) -> str | None:
 
 def metadata_in(cells: Cells, more: Mapping[str, object] | None = None) -> dict[str, Any]:
     """Return the row's metadata, with the columns that are not fields or not readable, and the values of ``more``."""
-    own: dict[str, Any] | None = cells.optional("metadata", cells.object, None)
-    metadata = dict(own or {})
+    values: dict[str, Any] | None = cells.optional("metadata", cells.object, None)
+    metadata = dict(values or {})
     for name, value in {
         **{name: cells.masked(cells.values[name]) for name in (*cells.extra, *cells.unread)},
         **(more or {}),

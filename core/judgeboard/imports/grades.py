@@ -61,7 +61,8 @@ from judgeboard.store.reviews import ReviewRecord
 from judgeboard.store.tables import SchemaVersion
 from judgeboard.text import counted
 
-# In exports: the number of the review, that of the review which it replaces, and what is no grade.
+# In exports: the number of the review, the number of the replaced review, and values that are no
+# grade.
 _OF_REVIEWS = (
     "review",
     "replaces",
@@ -82,7 +83,7 @@ _ASPECTS = ("groundedness", "quality", "dimension", "score")
 
 @dataclass(frozen=True, slots=True)
 class ImportedPreference:
-    """A person's preference from a file of grades, with the external id of its pair."""
+    """A person's preference from a file of grades, with the external id of the pair."""
 
     pair_id: str
     preference: GivenPreference
@@ -93,15 +94,15 @@ class ImportedPreference:
 class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     """Grades and preferences by people. In one file, a person can give each part of a grade of a response only once.
 
-    A grade adds to the person's grades from earlier imports: it replaces only the parts that it
-    has, also if they are changed back. But a grade that another file has changed stays changed if
-    this file had it before.
+    A grade adds to the person's grades from earlier imports. The new grade replaces only the parts
+    that it has, also if a part changes back to an earlier value. But a grade that another file has
+    changed stays changed if this file had the same grade before.
 
     A grade needs a label, groundedness, quality, scores, ``fields`` of a label schema, or failure
-    modes. If a row has a ``scale``, all its numbers are on that scale: its groundedness is
-    converted, and its quality and the numbers in ``aspects`` are scores on it. `Dimensions` reads
-    other scores. A row of an export has the number of its ``review``. Then a person may have
-    several reviews, and a review may be a decision without a grade.
+    modes. A ``scale`` is the scale of all numbers of the row: groundedness is converted, and
+    quality and the numbers in ``aspects`` are scores on the scale. `Dimensions` reads other scores.
+    A row of an export has the number of its ``review``. Then a person may have several reviews, and
+    a review may be a decision without a grade.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -175,15 +176,15 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
         self._spellings: dict[str, set[str]] = {}
-        self._stored: dict[str, set[str]] | None = (
-            None  # the reviewers before this import, by their spelling
+        self._authors: dict[str, set[str]] | None = (
+            None  # the reviewers before this import, by spelling
         )
         self._respelled: set[tuple[str, str]] = (
             set()
         )  # ids and reviewers graded before in another spelling
         self._reviews = FileReviews()
         self._dimensions = Dimensions()
-        self._changed = 0
+        self._changes = 0
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
@@ -192,16 +193,19 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
 
     @classmethod
     def reads_left_over(cls, fields: Collection[str]) -> bool:
-        """Whether other columns are read. In a file of preferences without ``aspects``, each of them is an aspect."""
+        """Whether other columns are read.
+
+        In a file of preferences without ``aspects``, each other column is an aspect.
+        """
         return "pair_id" in fields and "aspects" not in fields
 
     def look(self, rows: Sequence[Cells]) -> dict[str, str]:
-        """Find the dimensions of grades of answers, and their scales."""
+        """Find the dimensions and scales of grades of answers."""
         of_others = any(field in cells.taken for cells in rows for field in ("pair_id", "review"))
         return {} if of_others else self._dimensions.look(rows)
 
     def uses(self, columns: Sequence[ColumnUse]) -> Sequence[ColumnUse]:
-        """Return the report on the columns with those that have scores."""
+        """Return the report on the columns, with the columns of scores."""
         return self._dimensions.uses(columns)
 
     def build(self, cells: Cells) -> ImportedGrade | ImportedPreference:
@@ -213,8 +217,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         annotator = self._annotator(cells)
         scale = own_scale(cells)
         scores = scores_in(cells, scale, "aspects")
-        # The marks on statements. Ids of judgments are left out: these belong to another
-        # database.
+        # The marks on statements. Ids of judgments belong to another database and are left out.
         marks = []
         for mark in cells.objects("claim_marks") or ():
             text, ends = mark.get("text", ""), (mark.get("start"), mark.get("end"))
@@ -250,8 +253,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             schema, fields = label_set, {**fields, label_set: word}
         if fields and schema is None:
             raise Unusable("label_schema", "fields need the name of their label schema")
-        graded = (grade.label, grade.groundedness, grade.quality) != (None, None, None)
-        if not (scores or fields or grade.modes or graded or review):
+        has_grade = (grade.label, grade.groundedness, grade.quality) != (None, None, None)
+        if not (scores or fields or grade.modes or has_grade or review):
             raise Unusable(None, "no grade: give label, groundedness, quality or failure_modes")
         at = cells.time("at")
         source = cells.name("source") or self.source
@@ -279,7 +282,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     ) -> Stored:
         """Store the grades and preferences whose response or pair is stored."""
         rows = RowOutcomes(len(records))
-        self._stored = author_spellings(connection) if self._stored is None else self._stored
+        self._authors = author_spellings(connection) if self._authors is None else self._authors
         grades = {
             index: record
             for index, record in enumerate(records)
@@ -290,8 +293,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             for index, record in enumerate(records)
             if isinstance(record, ImportedPreference)
         }
-        named = {index: (record.response_id, record.annotator) for index, record in grades.items()}
-        for index in self._refuse_respelled(connection, rows, "external_id", named):
+        names = {index: (record.response_id, record.annotator) for index, record in grades.items()}
+        for index in self._refuse_respelled(connection, rows, "external_id", names):
             del grades[index]
         of_pairs = {
             index: (record.pair_id, record.preference.annotator)
@@ -302,11 +305,11 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         grade_names = {
             index: (record.response_id, record.source) for index, record in grades.items()
         }
-        known = self.find_answers(connection, rows, grade_names)
+        answers = self.find_answers(connection, rows, grade_names)
         if (label_set := self.labels.label_set) is not None:
             words = {
                 i: grades[i].fields[label_set]
-                for i in known
+                for i in answers
                 if i in grades and label_set in grades[i].fields
             }
             options = set(
@@ -317,19 +320,19 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
                     rows.refuse(index, "label", no_option(label_set, word))
                     del grades[index]
         schemas = _with_fields(connection, rows, grades)
-        self._place_spans(connection, {index: each.id for index, each in known.items()}, grades)
-        graded = [
+        self._place_spans(connection, {index: each.id for index, each in answers.items()}, grades)
+        grade_rows = [
             GradeOf(response.id, response.source, grades[index], schemas.get(index))
-            for index, response in known.items()
+            for index, response in answers.items()
             if index in grades
         ]
         ensure_modes(
             connection,
-            {mode for each in graded for mode in each.imported.grade.modes},
+            {mode for each in grade_rows for mode in each.imported.grade.modes},
             self.actor,
             now,
         )
-        new = self._insert_grades(connection, graded, now) if graded else 0
+        new = self._insert_grades(connection, grade_rows, now) if grade_rows else 0
         pair_names = {
             index: (record.pair_id, record.source) for index, record in preferences.items()
         }
@@ -338,7 +341,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             if preferences
             else {}
         )
-        preferred = {
+        preference_rows = {
             index: PreferenceOf(
                 pair.id,
                 pair.source,
@@ -348,16 +351,16 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             )
             for index, pair in rows.find("pair", "pair_id", pair_names, pairs).items()
         }
-        rows.new |= self._insert_preferences(connection, preferred, now)
-        stored = rows.stored()
-        stored.new += new
-        stored.unchanged -= new
-        return stored
+        rows.new |= self._insert_preferences(connection, preference_rows, now)
+        outcome = rows.stored()
+        outcome.new += new
+        outcome.unchanged -= new
+        return outcome
 
     def _place_spans(
         self, connection: Connection, ids: Mapping[int, int], grades: dict[int, Any]
     ) -> None:
-        """Move the spans of grades, by row, to their places in answers that are longer or shorter because of masks."""
+        """Move the spans of grades, by row, in answers that are longer or shorter because of masks."""
         masks = masks_in_force()
         if masks is None:
             return
@@ -381,18 +384,18 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     ) -> int:
         """Store grades, and return how many are new."""
         plain = [each for each in grades if each.imported.review is None]
-        new, changed = insert_grades(connection, plain, self.batch_id, now)
-        self._changed += changed
-        recorded = [
+        new, changes = insert_grades(connection, plain, self.batch_id, now)
+        self._changes += changes
+        with_review = [
             (each.imported.review, each) for each in grades if each.imported.review is not None
         ]
-        if recorded:
+        if with_review:
             reviewers = imported_reviewers(
-                connection, {each.imported.annotator for _, each in recorded}
+                connection, {each.imported.annotator for _, each in with_review}
             )
             reviews = [
                 (record, review_of_grade(each, reviewers, self.batch_id, now))
-                for record, each in recorded
+                for record, each in with_review
             ]
             new += len(self._reviews.store(connection, reviews))
         return new
@@ -406,15 +409,15 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             store_preferences(connection, list(plain.values()), self.batch_id, now) if plain else []
         )
         new = {index for index, is_new in zip(plain, are_new, strict=True) if is_new}
-        recorded = {index: each for index, each in preferences.items() if index not in plain}
-        if recorded:
-            names = {each.preference.annotator for each in recorded.values()}
+        with_review = {index: each for index, each in preferences.items() if index not in plain}
+        if with_review:
+            names = {each.preference.annotator for each in with_review.values()}
             reviewers = imported_reviewers(connection, names)
             reviews = {
                 index: review_of_preference(each, reviewers, self.batch_id, now)
-                for index, each in recorded.items()
+                for index, each in with_review.items()
             }
-            records = [(each.review, reviews[index]) for index, each in recorded.items()]
+            records = [(each.review, reviews[index]) for index, each in with_review.items()]
             keys = self._reviews.store(
                 connection, [(record, review) for record, review in records if record]
             )
@@ -424,13 +427,13 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def messages(self) -> Iterator[str]:
         """Yield scales, how many earlier grades changed, and names in several spellings that are one person."""
         yield from self._dimensions.messages()
-        if self._changed:
-            yield f"{counted(self._changed, 'earlier grade')} of the same people changed"
-        for spelling, written in self._spellings.items():
-            stored = (self._stored or {}).get(spelling, set())
-            names = written | stored
+        if self._changes:
+            yield f"{counted(self._changes, 'earlier grade')} of the same people changed"
+        for spelling, file_names in self._spellings.items():
+            stored_names = (self._authors or {}).get(spelling, set())
+            names = file_names | stored_names
             if (
-                len(names) > 1 and len(stored) < 2
+                len(names) > 1 and len(stored_names) < 2
             ):  # people who are stored in two spellings are two people
                 yield f"one reviewer: {' and '.join(map(repr, sorted(names)))}"
 
@@ -440,19 +443,21 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         return annotator
 
     def _is_first(
-        self, key: str, graded: str, annotator: str, parts: Collection[str], content: object
+        self, key: str, graded_id: str, annotator: str, parts: Collection[str], content: object
     ) -> bool:
         """Whether the reviewer gives these parts of a grade of ``key`` first, or again in an equal row.
 
-        Notes whether another spelling of the reviewer's name has given them.
+        Notes whether another spelling of the reviewer's name has given one of the parts.
         """
-        equal, *own = (f"{key}\0{annotator}\0{name}" for name in (content, *parts))
+        equal, *keys = (f"{key}\0{annotator}\0{name}" for name in (content, *parts))
         if equal in self.seen:
             return True
         others = self._spellings[one_spelling(annotator)] - {annotator}
         if any(f"{key}\0{name}\0{part}" in self.seen for name in others for part in parts):
-            self._respelled.add((graded, annotator))
-        return not any(each in self.seen for each in own) and all(map(self.seen.add, (equal, *own)))
+            self._respelled.add((graded_id, annotator))
+        return not any(each in self.seen for each in keys) and all(
+            map(self.seen.add, (equal, *keys))
+        )
 
     def _check_number(self, review: ReviewRecord) -> None:
         if not self.seen.add(f"review\0{review.number}"):
@@ -463,27 +468,27 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         connection: Connection,
         rows: RowOutcomes,
         field: str,
-        named: Mapping[int, tuple[str, str]],
+        names: Mapping[int, tuple[str, str]],
     ) -> set[int]:
         """Refuse, and return, the rows of a reviewer who graded the same before in another spelling of the name.
 
-        People who are stored with such names already are different people.
+        People who are already stored in several spellings are different people.
         """
-        again = {index: name for index, name in named.items() if name in self._respelled}
+        again = {index: name for index, name in names.items() if name in self._respelled}
         apart = several_of_spelling(connection) if again else set()
-        refused = {
+        indexes = {
             index for index, (_, annotator) in again.items() if one_spelling(annotator) not in apart
         }
-        for index in refused:
-            graded, annotator = again[index]
-            reason = f"{annotator!r}, in another spelling, has graded {graded!r} in an earlier row of this file"
+        for index in indexes:
+            graded_id, annotator = again[index]
+            reason = f"{annotator!r}, in another spelling, has graded {graded_id!r} in an earlier row of this file"
             rows.refuse(index, field, reason)
-        return refused
+        return indexes
 
     def _of_pair(self, cells: Cells) -> ImportedPreference:
         pair_id, annotator = cells.required_name("pair_id", MAX_ID), self._annotator(cells)
         source = cells.name("source") or self.source
-        shown, scale = cells.choice("shown", Shown), scale_of_pairs("scale", cells.text("scale"))
+        order, scale = cells.choice("shown", Shown), scale_of_pairs("scale", cells.text("scale"))
         columns = cells.object("aspects")
         if columns is None:
             # The aspects are groundedness, quality and all columns without another meaning.
@@ -503,14 +508,14 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         if review is not None:
             self._check_number(review)
         elif not self._is_first(
-            f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator, [""], aspects
+            f"pair\0{source or ''}\0{pair_id}\0{order or ''}", pair_id, annotator, [""], aspects
         ):
             raise Unusable(
                 "pair_id",
                 f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file",
             )
         preference = GivenPreference(
-            annotator, aspects, shown, Grade(**_texts(cells, NOTES)), cells.time("at")
+            annotator, aspects, order, Grade(**_texts(cells, NOTES)), cells.time("at")
         )
         return ImportedPreference(pair_id, preference, source, review)
 
@@ -520,7 +525,7 @@ def _texts(cells: Cells, names: Collection[str]) -> dict[str, Any]:
 
 
 def _review_record(cells: Cells) -> ReviewRecord | None:
-    """Return what a row of an export knows of its review besides the grade; None without a number of the review."""
+    """Return the review of a row of an export, without the grade; None without a number of the review."""
     number, replaces = cells.whole_number("review"), cells.whole_number("replaces")
     if number is None:
         return None
@@ -529,9 +534,9 @@ def _review_record(cells: Cells) -> ReviewRecord | None:
         isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0
     ):
         raise Unusable("seconds", "not a number of seconds")
-    seen = cells.json("seen")
-    if seen is not None and not (
-        isinstance(seen, list) and all(isinstance(each, str) for each in seen)
+    seen_texts = cells.json("seen")
+    if seen_texts is not None and not (
+        isinstance(seen_texts, list) and all(isinstance(each, str) for each in seen_texts)
     ):
         raise Unusable("seen", "not a list of texts")
     flags = cells.objects("flags") or ()
@@ -545,7 +550,7 @@ def _review_record(cells: Cells) -> ReviewRecord | None:
         decision=cells.choice("decision", Decision),
         stage=cells.choice("stage", Stage),
         seconds=None if seconds is None else float(seconds),
-        seen=None if seen is None else tuple(seen),
+        seen=None if seen_texts is None else tuple(seen_texts),
         rules=tuple(map(str, rules)),
         still_open=frozenset(
             str(flag["rule"]) for flag in flags if flag.get("state") == FlagState.OPEN
@@ -560,17 +565,17 @@ def _with_fields(
 
     In an export, a span of a field has the field's name. Such a span becomes a value of the field.
     """
-    known: dict[str, SchemaVersion] = {}
+    schemas: dict[str, SchemaVersion] = {}
     ids: dict[int, int] = {}
     for index, record in list(grades.items()):
         if record.schema is None:
             continue
         try:
-            stored = known[record.schema] = known.get(record.schema) or schema_named(
+            schema = schemas[record.schema] = schemas.get(record.schema) or schema_named(
                 connection, record.schema
             )
-            values = stored.content.values(record.grade) | dict(record.fields)
-            grade = stored.content.grade(values, record.grade)
+            values = schema.content.values(record.grade) | dict(record.fields)
+            grade = schema.content.grade(values, record.grade)
         except NotFound as error:
             rows.refuse(index, "label_schema", str(error))
             del grades[index]
@@ -579,7 +584,7 @@ def _with_fields(
             del grades[index]
         else:
             grades[index] = replace(record, grade=grade, scores=(*record.scores, *grade.scores))
-            ids[index] = stored.id
+            ids[index] = schema.id
     return ids
 
 
@@ -605,7 +610,7 @@ def _modes(cells: Cells) -> tuple[str, ...]:
 
 
 def _placed(span: dict[str, Any], answer: str, first_mask: int) -> dict[str, Any]:
-    """Return a span with its place in the answer with masks, without one if its text is not found there."""
+    """Return a span with the place of its text in the masked answer, without a place if the text is not found."""
     start, end, text = span.get("start"), span.get("end"), span.get("text")
     if start is None or end is None or end <= first_mask or span.get("passage") is not None:
         return span
@@ -617,7 +622,7 @@ def _placed(span: dict[str, Any], answer: str, first_mask: int) -> dict[str, Any
 
 
 def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:
-    """Return the marked parts of the answer; ``start`` and ``end`` are offsets into it."""
+    """Return the marked parts of the answer; ``start`` and ``end`` are offsets into the answer."""
     spans = cells.objects("spans")
     for number, span in enumerate(spans or (), start=1):
         ends: list[Any] = [span.get("start"), span.get("end")]

@@ -47,8 +47,11 @@ MOST_NAMED = 30  # maximum number of columns in a text
 MOST_KEPT = 20  # maximum number of first rejected rows in a summary
 
 OnProgress = Callable[[int, float | None], None]
-"""Called during the reading and after each batch. It gets the number of rows so far and the share of the file that was
-read (None: unknown). An error in the function ends the import."""
+"""Called during the reading and after each batch.
+
+The function gets the number of rows so far and the share of the file that was read (None: unknown). An error
+in the function ends the import.
+"""
 
 
 @dataclass(slots=True)
@@ -57,16 +60,16 @@ class ImportSummary:
 
     Rejected rows include ``differing`` rows, whose id is stored with other content. ``unreadable``
     is the reason if the file could not be read to its end. ``before`` is the time of an earlier
-    import of the same bytes. ``older_file`` has the rejected rows of an earlier import, if this one
-    rejected none. ``first_differing`` is a separate list because all unusable rows of a batch come
-    before its differing rows. ``labels`` are the words that the file has for labels, ``messages``
-    tell what else people should know. ``export`` is what the file was recognised as, if it is an
-    export of another tool, ``of_traces`` if its answers are those of traces; ``others`` counts its
-    rows of other kinds. ``tool_source`` is the source of its answers, if none was chosen.
-    ``mapping``, ``left_out``, ``unread`` and ``encoding`` are those of the `Reading`. ``dates``
-    shows how dates with the year last were read, if the file decided it. ``flags`` counts the flags
-    that the new rows raised. ``number`` is that of the import, None if it stored nothing.
-    ``earlier`` has the numbers of the imports with the differing rows.
+    import of the same bytes. ``older_file`` has the rejected rows of an earlier import, if this
+    import rejected none. ``first_differing`` is a separate list because all unusable rows of a
+    batch come before the differing rows. ``labels`` are the words that the file has for labels,
+    ``messages`` tell what else people should know. ``export`` is the title of a recognised export
+    of another tool. ``of_traces`` is True if the answers come from traces. ``others`` counts the
+    rows of other kinds. ``tool_source`` is the source of the tool, if no source was chosen.
+    ``mapping``, ``left_out``, ``unread`` and ``encoding`` come from the `Reading`. ``dates`` shows
+    how dates with the year last were read, if the file decided. ``flags`` counts the flags that the
+    new rows raised. ``number`` is the number of the import, None if nothing was stored. ``earlier``
+    has the numbers of the imports with the differing rows.
     """
 
     file: str
@@ -118,7 +121,7 @@ class ImportSummary:
 
     @property
     def not_read(self) -> dict[str, int]:
-        """The columns that are not read, although no mapping excludes them, with their numbers of values."""
+        """The columns that are not read, although no mapping excludes them, with the number of values in each."""
         return {
             use.theirs: use.times for use in self.columns if use.unasked and use.theirs is not None
         }
@@ -132,7 +135,7 @@ class ImportSummary:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the file was taken for, and what was read in another way or not at all, by labels."""
+        """What the import recognised, and what was read in another way or not at all, by label."""
         others = self.others if self.kind == RESPONSES else {}
         class_ = kind_class(self.kind)
         is_beside = self.mapping is not None and self.mapping.kind != self.kind
@@ -178,11 +181,12 @@ def import_file(
 
     Rows are stored in batches of at most 1,000, each in one transaction. After a crash, import the
     file again. Rejected rows are written to a file with line, field and reason. If no row is
-    rejected, such a file of an earlier import stays, because it may be of another database.
+    rejected, such a file of an earlier import stays, because that file may belong to another
+    database.
 
     ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not. The keys of
     `ImportRequest` are keyword arguments: ``import_file(store, file, kind="grades",
-    source="shop")``. With a ``batch``, the rows belong to it, and the caller finishes it.
+    source="shop")``. With a ``batch``, the rows belong to this batch, which the caller finishes.
     ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected
     rows.
 
@@ -209,14 +213,14 @@ def import_file(
         if digest is not None:
             with store.reading() as connection:
                 summary.before = same_file_before(connection, digest, summary.kind)
-        unnamed = file if isinstance(file, str | Path) else "upload"
-        target = request.get("rejected") or rejected_path(request.get("name") or unnamed)
+        file_name = file if isinstance(file, str | Path) else "upload"
+        target = request.get("rejected") or rejected_path(request.get("name") or file_name)
         with RejectedFile(target) as rejects:
             reject = on_rejected or (rejects.add if not dry_run else lambda _rejected: None)
-            opened = batch or OpenBatch(Path(reading.name).name, digest)
-            reading.kind.runs = opened.runs
+            open_batch = batch or OpenBatch(Path(reading.name).name, digest)
+            reading.kind.runs = open_batch.runs
             rows = _Rows(
-                store, reading.kind, summary, reject, request.get("actor", "library"), opened
+                store, reading.kind, summary, reject, request.get("actor", "library"), open_batch
             )
             flushed = 0  # bytes of the file
             for item in reading:
@@ -227,21 +231,16 @@ def import_file(
                     note(reading.share_read)
             rows.flush()
             rows.finish(whole=batch is None)
-            summary.number = opened.id
-            remembered: dict[str, Any] = {
+            summary.number = open_batch.id
+            options: dict[str, Any] = {
                 name: value for name in _MAPPING if (value := request.get(name))
             }
-            if (
-                summary.new
-                and not dry_run
-                and reading.mapping is not None
-                and "mapping" in remembered
-            ):
+            if summary.new and not dry_run and reading.mapping is not None and "mapping" in options:
                 with store.writing() as connection:
                     remember_mapping(
                         connection,
                         _source(request),
-                        remembered | {"kind": reading.kind_name},
+                        options | {"kind": reading.kind_name},
                         actor_name(request.get("actor", "library")),
                     )
         summary.columns = reading.columns()
@@ -278,14 +277,14 @@ def import_file(
 
 
 def requests_beside(summary: ImportSummary, request: ImportRequest) -> list[ImportRequest]:
-    """Return the requests for the verdicts and grades of a file beside its answers, which are stored now."""
+    """Return the requests that import the verdicts and grades beside the stored answers of a file."""
     if summary.kind != RESPONSES or summary.dry_run:
         return []
     return [request | {"kind": kind, "beside": summary.export is None} for kind in summary.others]
 
 
 _MAPPING = ("mapping", "constants", "values", "dates")
-"""The parts of a request that map columns, which are remembered."""
+"""The parts of a request that map columns and are remembered."""
 
 
 def _opened(
@@ -294,23 +293,20 @@ def _opened(
     request: ImportRequest,
     note: Callable[[float | None], None],
 ) -> Reading:
-    """Open a file. If its mapping is not certain, the mapping that its source had before is taken, if it fits."""
+    """Open a file. If the mapping is not certain, the last mapping of the same source is used if that mapping fits."""
     start = None if isinstance(file, str | Path) or not file.seekable() else file.tell()
     try:
         return clear_records(file, request, note)
     except UnclearFile:
         with store.reading() as connection:
-            remembered = remembered_mapping(connection, _source(request))
-        other_kind = remembered is not None and request.get("kind") not in {
-            None,
-            remembered["kind"],
-        }
-        if remembered is None or other_kind or request.get("mapping"):
+            mapping = remembered_mapping(connection, _source(request))
+        other_kind = mapping is not None and request.get("kind") not in {None, mapping["kind"]}
+        if mapping is None or other_kind or request.get("mapping"):
             raise
         with suppress(BadInput):  # the file may have other columns
             if not isinstance(file, str | Path):
                 file.seek(start or 0)
-            return clear_records(file, {**request, **remembered}, note)  # type: ignore[typeddict-item]  # from JSON
+            return clear_records(file, {**request, **mapping}, note)  # type: ignore[typeddict-item]  # from JSON
         raise
 
 
@@ -347,15 +343,15 @@ class OpenBatch:
 def undo_import(
     store: Store, number: int | None = None, *, with_reviews: bool = False, actor: Actor = "library"
 ) -> ImportUndo:
-    """Withdraw the rows of an import (default: the latest), with what was derived from them, in one transaction.
+    """Withdraw the rows of an import (default: the latest) and all that was derived from the rows, in one transaction.
 
-    The ids are free then: the file can be imported again. Answers and pairs on which people decided
-    stay, unless ``with_reviews`` is given.
+    Then the ids are free, and the file can be imported again. Answers and pairs on which people
+    decided stay, unless ``with_reviews`` is given.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
         NotFound: There is no such import.
-        BadInput: Nothing of it is left, or its rows cannot be told apart from those of other
+        BadInput: No row of the import is left, or the rows cannot be told apart from rows of other
             imports.
     """
     with allowed(store, actor, Action.IMPORT) as connection:
@@ -396,27 +392,27 @@ class _Rows:
             attempt, now = connection.begin_nested(), utc_now()
             batch_id: int | None = self._started_batch(connection, now)
             newest_flag = latest_flag(connection)
-            stored = self.kind.store(connection, self.records, now)
+            outcome = self.kind.store(connection, self.records, now)
             flags = count_raised(connection, newest_flag, now)
             # A file with nothing new stores nothing, not even an import batch.
-            if self.summary.dry_run or not (stored.new or stored.feedback_added):
+            if self.summary.dry_run or not (outcome.new or outcome.feedback_added):
                 attempt.rollback()
                 batch_id = self.batch.id
             else:
                 attempt.commit()
         self.batch.id = batch_id
         self.summary.flags += flags
-        return stored
+        return outcome
 
     def flush(self) -> None:
         if not self.records:
             return
-        summary, stored = self.summary, self._store()
-        summary.new += stored.new
-        summary.unchanged += stored.unchanged
-        summary.feedback_added += stored.feedback_added
-        summary.earlier |= stored.imports
-        for problem in stored.problems:
+        summary, outcome = self.summary, self._store()
+        summary.new += outcome.new
+        summary.unchanged += outcome.unchanged
+        summary.feedback_added += outcome.feedback_added
+        summary.earlier |= outcome.imports
+        for problem in outcome.problems:
             line, row = self.rows[problem.line]
             self._reject(replace(problem, line=line, row=row))
         self.records, self.rows = [], []
@@ -443,7 +439,7 @@ class _Rows:
                 self.batch.finish_in(connection, now)
 
     def _started_batch(self, connection: Connection, now: datetime) -> int:
-        """Return the batch of the records that are stored next; the caller keeps it if some are new."""
+        """Return the batch of the records that are stored next; the caller keeps the batch if some records are new."""
         self.kind.batch_id = self.batch.id or start_batch(
             connection,
             file=self.batch.name,
@@ -465,7 +461,7 @@ class _Rows:
 
 
 def _sha256(file: str | Path | BinaryIO) -> str | None:
-    """Return the hash of a file, None if it can be read only once, like standard input."""
+    """Return the hash of a file, None for a file that can be read only once, like standard input."""
     if not isinstance(file, str | Path):
         if not file.seekable():
             return None

@@ -25,7 +25,7 @@ from judgeboard.registry.methods import Kind, with_methods
 DEFAULT_SOURCE = "default"
 SPAN_DIGITS = 16  # of the id of a span, in hexadecimal digits
 _OWN_ID_OF_TRACE = re.compile("(tr-)?[0-9a-f]{32}")
-"""The id of a trace as SDKs draw it: no other trace has it."""
+"""The id of a trace as SDKs draw ids: unique."""
 
 if TYPE_CHECKING:  # listing the kinds loads no database library
     from sqlalchemy import Connection
@@ -98,9 +98,9 @@ Record = TypeVar("Record")
 
 @dataclass(slots=True)
 class Stored:
-    """The result of storing one batch; ``imports`` are those that stored the rows from which some differ.
+    """The result of storing one batch; ``imports`` are the earlier imports of the rows from which some records differ.
 
-    The line of a problem is the place of its record in the batch, from 0.
+    The line of a problem is the place of the record in the batch, from 0.
     """
 
     new: int = 0
@@ -114,19 +114,19 @@ class ImportKind(ABC, Generic[Record]):
     """Builds the records of one file and stores them.
 
     ``source`` is the source of rows that name no source. For kinds that refer to stored responses
-    or pairs, it is their source (None: any). ``columns`` has the other names of each field. The
-    fields ``needed`` show the kind of a row. ``left_over`` tells people how columns that are not
-    fields are handled. ``brings_answers`` is False for kinds that only refer to stored responses or
-    pairs. ``choices`` has the values of fields with few values. Fields in ``own_export_only`` are
-    read only in files with a column ``external_id``. ``labels`` counts the words for labels. With
-    ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is the
-    import batch of the records that are stored next, None if they came without a file. ``runs`` has
-    the runs of recorded judges by judge version. With ``of_traces``, the answers are those of
-    traces: a trace is one answer, whichever way and source it came by. ``tool_source`` is the
-    source of the tool whose export is read, if no source was chosen. ``file_answers`` has the
-    answers in the file, by id, to which the records that are stored next belong. ``row_ids`` has
-    the ids of the rows with the conversations of these answers. ``aspects_added`` counts the stored
-    verdicts on pairs that got further aspects.
+    or pairs, ``source`` is the source of the stored rows (None: any). ``columns`` has the other
+    names of each field. The fields ``needed`` show the kind of a row. ``left_over`` tells people
+    how columns that are not fields are handled. ``brings_answers`` is False for kinds that only
+    refer to stored responses or pairs. ``choices`` has the values of fields with few values. Fields
+    in ``own_export_only`` are read only in files with a column ``external_id``. ``labels`` counts
+    the words for labels. With ``newer_counts``, a verdict that differs from the stored one is a
+    newer one. ``batch_id`` is the import batch of the records that are stored next, None without a
+    file. ``runs`` has the runs of recorded judges by judge version. With ``of_traces``, the answers
+    come from traces: a trace is one answer, whatever the source. ``tool_source`` is the source of
+    the tool whose export is read, if no source was chosen. ``file_answers`` has the answers in the
+    file, by id, to which the records that are stored next belong. ``row_ids`` has the ids of the
+    rows with the conversations of these answers. ``aspects_added`` counts the stored verdicts on
+    pairs that got further aspects.
     """
 
     columns: ClassVar[ColumnNames]
@@ -151,7 +151,7 @@ class ImportKind(ABC, Generic[Record]):
         self.row_ids: dict[str, str] = {}
 
     def messages(self) -> Iterator[str]:
-        """Yield what people should know of the rows so far, apart from rejected ones."""
+        """Yield messages about the rows so far, apart from rejected rows."""
         yield from ()
 
     @classmethod
@@ -170,11 +170,11 @@ class ImportKind(ABC, Generic[Record]):
         return False
 
     def look(self, rows: Sequence[Cells]) -> dict[str, str]:  # noqa: ARG002 - for kinds that look
-        """Read from the first rows what others do not say. Return likely values of all rows, to be confirmed."""
+        """Learn from the first rows what other rows do not show. Return likely values of all rows, to be confirmed."""
         return {}
 
     def uses(self, columns: Sequence[ColumnUse]) -> Sequence[ColumnUse]:
-        """Return the report on the columns with those that the kind reads, although they are no fields."""
+        """Return the report on the columns, with columns that the kind reads although no field names them."""
         return columns
 
     @abstractmethod
@@ -188,16 +188,16 @@ class ImportKind(ABC, Generic[Record]):
     def responses_named(
         self, connection: "Connection", ids: Collection[str]
     ) -> dict[str, list["Named"]]:
-        """Return the responses with these external ids; those of traces also by the id of the span of the answer."""
+        """Return the responses with these external ids; responses of traces also by the id of the answer's span."""
         from judgeboard.store.responses import responses_named, responses_of_spans
 
-        named = responses_named(connection, ids)
-        # Only ids of spans are looked for: that reads all responses, and ids of traces without an
-        # answer are common.
+        responses = responses_named(connection, ids)
+        # Only ids of spans are looked for: the search reads all responses, and ids of traces
+        # without an answer are common.
         others = {
-            id_ for id_ in set(ids) - named.keys() if self.of_traces and len(id_) == SPAN_DIGITS
+            id_ for id_ in set(ids) - responses.keys() if self.of_traces and len(id_) == SPAN_DIGITS
         }
-        return named | (responses_of_spans(connection, others) if others else {})
+        return responses | (responses_of_spans(connection, others) if others else {})
 
     def find_answers(
         self,
@@ -207,38 +207,42 @@ class ImportKind(ABC, Generic[Record]):
     ) -> dict[int, "Named"]:
         """Return the stored response of each row (`RowOutcomes.find`).
 
-        A row of an export belongs to an answer in the file. It is refused if its answer is stored
-        with other content.
+        A row of an export belongs to an answer in the file. The row is refused if the answer is
+        stored with other content.
         """
         from judgeboard.store.responses import stored_contents
 
-        named = self.responses_named(connection, {external_id for external_id, _ in names.values()})
-        in_file = named.keys() & self.file_answers.keys()
-        with_answer = [each.id for external_id in in_file for each in named[external_id]]
+        responses = self.responses_named(
+            connection, {external_id for external_id, _ in names.values()}
+        )
+        in_file = responses.keys() & self.file_answers.keys()
+        with_answer = [each.id for external_id in in_file for each in responses[external_id]]
         contents = stored_contents(connection, with_answer) if with_answer else {}
-        own = {
+        same_answers = {
             external_id: self._of_tool(
                 [each for each in same_id if self._is_same(external_id, contents.get(each.id))]
             )
-            for external_id, same_id in named.items()
+            for external_id, same_id in responses.items()
         }
         for index, (external_id, source) in names.items():
             of_source = [
                 each
-                for each in named.get(external_id, ())
+                for each in responses.get(external_id, ())
                 if source is None or each.source == source
             ]
-            if of_source and not set(of_source) & set(own[external_id]):
+            if of_source and not set(of_source) & set(same_answers[external_id]):
                 reason = f"its answer is rejected: {external_id!r} is stored with other content"
                 rows.refuse(index, "external_id", reason, differs=True)
-        left = {index: name for index, name in names.items() if index not in rows.problems}
-        return rows.find("response", "external_id", left, own, of_traces=self.of_traces)
+        remaining = {index: name for index, name in names.items() if index not in rows.problems}
+        return rows.find(
+            "response", "external_id", remaining, same_answers, of_traces=self.of_traces
+        )
 
-    def _is_same(self, external_id: str, stored: "StoredContent | None") -> bool:
+    def _is_same(self, external_id: str, content: "StoredContent | None") -> bool:
         answer = self.file_answers.get(external_id)
-        return answer is None or stored is None or self.is_same(answer, stored)
+        return answer is None or content is None or self.is_same(answer, content)
 
-    def is_same(self, answer: "Response", stored: "StoredContent") -> bool:
+    def is_same(self, answer: "Response", content: "StoredContent") -> bool:
         """Whether a stored answer with the id of an answer in the file is this answer.
 
         The answer of a trace may differ. But an id that an application chose, such as "chat-1", may
@@ -247,19 +251,23 @@ class ImportKind(ABC, Generic[Record]):
         from judgeboard.store.responses import content_hash
 
         if self.of_traces and (
-            _OWN_ID_OF_TRACE.fullmatch(answer.external_id) or stored.query in {None, answer.query}
+            _OWN_ID_OF_TRACE.fullmatch(answer.external_id) or content.query in {None, answer.query}
         ):
             return True
-        return stored.content_hash == content_hash(answer)
+        return content.content_hash == content_hash(answer)
 
-    def _of_tool(self, stored: list["Named"]) -> list["Named"]:
-        """Return those in the source of the tool, otherwise those in the default source, where they were earlier."""
-        if self.tool_source is None or len(stored) < 2:
-            return stored
+    def _of_tool(self, responses: list["Named"]) -> list["Named"]:
+        """Return the responses in the source of the tool, else in the default source, which earlier imports used."""
+        if self.tool_source is None or len(responses) < 2:
+            return responses
         sources = [self.tool_source, DEFAULT_SOURCE]
         return next(
-            (own for name in sources if (own := [each for each in stored if each.source == name])),
-            stored,
+            (
+                of_source
+                for name in sources
+                if (of_source := [each for each in responses if each.source == name])
+            ),
+            responses,
         )
 
     def finish(self, connection: "Connection", now: datetime) -> int:  # noqa: ARG002 - most kinds have nothing open
@@ -276,7 +284,7 @@ class RowOutcomes:
         self.problems: dict[int, Rejected] = {}
 
     def refuse(self, index: int, field_: str | None, reason: str, *, differs: bool = False) -> None:
-        """Refuse a row; its first reason is kept."""
+        """Refuse a row; the first reason is kept."""
         self.problems.setdefault(index, Rejected(index, field_, reason, None, differs))
 
     def find(
@@ -284,7 +292,7 @@ class RowOutcomes:
         what: str,
         field_: str,
         names: Mapping[int, tuple[str, str | None]],
-        named: Mapping[str, Sequence["Named"]],
+        items: Mapping[str, Sequence["Named"]],
         *,
         of_traces: bool = False,
     ) -> dict[int, "Named"]:
@@ -295,7 +303,7 @@ class RowOutcomes:
         """
         matches: dict[int, Named] = {}
         for index, (external_id, source) in names.items():
-            same_id = named.get(external_id, ())
+            same_id = items.get(external_id, ())
             candidates = [each for each in same_id if source is None or each.source == source]
             if of_traces:
                 candidates = candidates or list(same_id)
@@ -326,11 +334,11 @@ _CONTENT_BITS = 16
 
 
 class SeenIds:
-    """Texts that were seen, as 64-bit hashes, each with 16 bits of a hash of its content: ten bytes for each text.
+    """Texts that were seen, as 64-bit hashes with 16 bits of a content hash: ten bytes for each text.
 
-    A set or a dict of numbers takes a hundred bytes for each. The first bits of a hash tell its
-    array, the others stand there. Two texts share a hash in about one of thirty million files with
-    a million texts.
+    A set or a dict of numbers takes a hundred bytes for each. The first bits of a hash select an
+    array, which holds the other bits. Two texts share a hash in about one of thirty million files
+    with a million texts.
     """
 
     def __init__(self) -> None:
@@ -344,23 +352,23 @@ class SeenIds:
         return self.same(key, 0) is None
 
     def same(self, key: str, content: int) -> bool | None:
-        """Add a text; None if it is new, otherwise whether the hash of its content is that of the first time."""
+        """Add a text; None for a new text, otherwise whether the content hash equals the first one."""
         hashes, entry = self._place(key)
         entry |= content % (1 << _CONTENT_BITS)
-        for other in hashes:
-            if other >> _CONTENT_BITS == entry >> _CONTENT_BITS:
-                return other == entry
+        for each in hashes:
+            if each >> _CONTENT_BITS == entry >> _CONTENT_BITS:
+                return each == entry
         hashes.append(entry)
         return None
 
     def __contains__(self, key: str) -> bool:
         hashes, entry = self._place(key)
-        return any(other >> _CONTENT_BITS == entry >> _CONTENT_BITS for other in hashes)
+        return any(each >> _CONTENT_BITS == entry >> _CONTENT_BITS for each in hashes)
 
     def _place(self, key: str) -> tuple["array[int]", int]:
-        """Return the array of a text, and what stands there for a text with a content whose hash is 0."""
+        """Return the array of a text, and the entry in the array for a text whose content hash is 0."""
         number = int.from_bytes(
             self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         )
-        which, rest = divmod(number, 1 << 48)
-        return self._arrays[which], rest << _CONTENT_BITS
+        place, bits = divmod(number, 1 << 48)
+        return self._arrays[place], bits << _CONTENT_BITS

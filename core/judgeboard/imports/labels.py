@@ -39,7 +39,7 @@ _DESCRIPTIONS = (
     ("passed", "failed"),
     ("good", "bad"),
 )
-# Words that answer the question of their column: "yes" is good in a column "faithful" and bad in a
+# Words that answer the question of a column: "yes" is good in a column "faithful" and bad in a
 # column "hallucination".
 _ANSWERS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _LABELS = {good: _GOOD for good, _ in _DESCRIPTIONS} | {bad: _BAD for _, bad in _DESCRIPTIONS}
@@ -62,7 +62,7 @@ _MAX_WORD = 60  # characters
 
 @dataclass(frozen=True, slots=True)
 class LabelWord:
-    """A word for a label in a file, and its number of rows. ``label`` is None if the word is not known.
+    """A word for a label in a file, and the number of rows. ``label`` is None for an unknown word.
 
     ``sure`` is False if the word could also mean the other label: "yes" depends on what the column
     asks.
@@ -75,25 +75,25 @@ class LabelWord:
 
 
 class LabelWords:
-    """Reads the labels of a file and counts their words. With a ``label_set``, the words are labels of their own."""
+    """Reads the labels of a file and counts the words. With a ``label_set``, each word is a label."""
 
     def __init__(self) -> None:
         self.label_set: str | None = None
         self._rows: Counter[tuple[str, Label | None, bool]] = Counter()
 
     def read(self, cells: Cells) -> Label | None:
-        """Return the label of a row, None if it has none. Raises Unusable for an unknown word."""
+        """Return the label of a row, None without a label. Raises Unusable for an unknown word."""
         value = cells.raw("label")
         if value is None or self.label_set is not None:
             return None
         word = _short(value)
-        mapped = cells.meanings.get("label", {}).get(word)
-        if mapped == "" or (
-            mapped is None and word in MISSING - {"none"}
+        meaning = cells.meanings.get("label", {}).get(word)
+        if meaning == "" or (
+            meaning is None and word in MISSING - {"none"}
         ):  # "none" may be a class: no hallucination
             return None
-        label = _known(word, cells.taken["label"]) if mapped is None else Label(mapped)
-        key = word, label, mapped is not None or word not in _ANSWERS
+        label = _known(word, cells.taken["label"]) if meaning is None else Label(meaning)
+        key = word, label, meaning is not None or word not in _ANSWERS
         if label is not None or key in self._rows or len(self._rows) < _MAX_UNKNOWN:
             self._rows[key] += 1
         if label is None:
@@ -110,8 +110,8 @@ class LabelWords:
     def is_no_verdict(self, cells: Cells) -> bool:
         """Whether the label of a row says that the judge gave no usable verdict: "Invalid", "N/A", "error".
 
-        "none" is not among them: it may be the class of answers without a hallucination, so `read`
-        asks what it means.
+        "none" is no such word: it may be the class of answers without a hallucination, so `read`
+        raises for it.
         """
         value = cells.raw("label")
         word = None if value is None else _short(value)
@@ -142,9 +142,9 @@ def label_set_field(
 ) -> "SchemaField":
     """Return the category of a label set, which is the only field of the label schema with the same name.
 
-    New words become its last options, in a new version. So a word keeps its number in the scores of
-    judges. Words beyond the largest number of options are left out: `no_option` says why their rows
-    are refused. Raises BadInput if the label schema has other fields.
+    New words become the last options, in a new version, so that a word keeps the number in the
+    scores of judges. Words beyond the largest number of options are left out, and the rows with
+    these words are refused (`no_option`). Raises BadInput if the label schema has other fields.
     """
     from judgeboard.formats.label_schema import MOST_OPTIONS, FieldType, stored_schema
     from judgeboard.store.label_schemas import ensure_schema, schema_named
@@ -162,9 +162,9 @@ def label_set_field(
     if not new:
         return field
     (content,) = schema.as_json()["fields"]
-    made = stored_schema(name, [content | {"options": [*content.get("options", ()), *new]}])
-    ensure_schema(connection, made, actor, now)
-    return made.fields[0]
+    new_schema = stored_schema(name, [content | {"options": [*content.get("options", ()), *new]}])
+    ensure_schema(connection, new_schema, actor, now)
+    return new_schema.fields[0]
 
 
 def no_option(name: str, word: str) -> str:
@@ -180,7 +180,7 @@ def map_option(word: str, label: Label) -> str:
 
 
 def in_other_words(words: Sequence[LabelWord]) -> bool:
-    """Whether any label of a file was read from a word that is not its name."""
+    """Whether any label of a file was read from a word other than the label's name."""
     return any(each.label is not None and each.word != each.label for each in words)
 
 
@@ -188,11 +188,11 @@ def labels_sentence(words: Sequence[LabelWord]) -> str:
     """Return which word was read as which label: "hallucinated (bad) from 'no' (3 rows), grounded (good) from …"."""
     parts = []
     for label, rating in RATINGS.items():
-        its = [
+        words_of_label = [
             f"{each.word!r} ({counted(each.rows, 'row')})" for each in words if each.label is label
         ]
-        if its:
-            parts.append(f"{label} ({rating}) from {' and '.join(its)}")
+        if words_of_label:
+            parts.append(f"{label} ({rating}) from {' and '.join(words_of_label)}")
     return ", ".join(parts)
 
 
@@ -207,7 +207,7 @@ def other_way(words: Sequence[LabelWord]) -> str:
 def label_of(value: Any, column: str | None) -> Label | None:
     """Return the label that a word in a column means, None for an unknown word.
 
-    Without a column, "yes" and "no" are unknown: they answer a question.
+    Without a column, "yes" and "no" are unknown, because both answer a question.
     """
     word = word_of(value)
     return None if word is None else _known(word, column)

@@ -14,14 +14,14 @@ Item = TypeVar("Item")
 
 
 class ListImport(RecordedImport[Value]):
-    """Rows with a list of samples, and further lists beside it, with one item for each sample."""
+    """Rows with a list of samples, and further lists with one item for each sample."""
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
         self._other_length: Counter[str] = Counter()
 
     def messages(self) -> Iterator[str]:
-        """Yield the columns that are left out because the length of their list differs from that of the samples."""
+        """Yield the columns that are left out because the list has another length than the samples."""
         for column, rows in self._other_length.items():
             left_out = f"{column!r} is left out in {counted(rows, 'row')}"
             yield f"{left_out}: the length of its list differs from that of the samples"
@@ -29,7 +29,10 @@ class ListImport(RecordedImport[Value]):
     def beside(
         self, cells: Cells, field: str, read: Callable[[Any], Item], length: int
     ) -> list[Item] | None:
-        """Return a list beside the samples; None if it is absent, or if it has another length, which is counted."""
+        """Return a list beside the samples; None if absent.
+
+        A list of another length counts as absent and is reported.
+        """
         values = listed(cells, field, read)
         if values is not None and len(values) != length:
             self._other_length[cells.taken.get(field, field)] += 1
@@ -38,7 +41,7 @@ class ListImport(RecordedImport[Value]):
 
 
 def listed(cells: Cells, field: str, read: Callable[[Any], Item]) -> list[Item] | None:
-    """Return a list of the results of ``read`` for its items; None if the list is absent."""
+    """Return the results of ``read`` for the items of a list; None if the list is absent."""
     value = cells.json(field)
     if value is None:
         return None

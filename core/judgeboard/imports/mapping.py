@@ -1,4 +1,4 @@
-"""The mapping of a file: which column is which field. It is proposed, tried on the first rows, and looked at."""
+"""Proposes the mapping of a file (which column is which field), and tries the mapping on the first rows."""
 
 import itertools
 from collections import Counter
@@ -32,16 +32,14 @@ LEAST_FIT = 0.95
 TIMES = frozenset({"asked_at", "at"})
 TEXTS = ("query", "answer", "context")
 _TEXTS = frozenset({"query", "answer"})  # an object in these fields has the text inside
-_OPTIONAL = frozenset(
-    {"context"}
-)  # optional fields that are read in columns with any name if the values show them
+_OPTIONAL = frozenset({"context"})  # optional fields that values show in columns with any name
 _LABEL, _BY_PERSON = "grades.label", {"grades.annotator": "human"}  # a label without a name
 _EXAMPLES = 50  # rows from which fields are proposed
 
 
 @dataclass(frozen=True, slots=True)
 class MappedField:
-    """A field, its column (None: the same value in all rows), and up to two values as they would be stored."""
+    """A field, the column (None: the same value in all rows), and up to two values in the stored form."""
 
     ours: str
     theirs: str | None
@@ -52,13 +50,13 @@ class MappedField:
 class FileMapping:
     """How the columns of a file are read.
 
-    ``kind`` is that of its rows. ``columns``, ``{theirs: ours}``, and ``constants``, ``{ours:
-    value}``, are what the names of the columns do not say. ``missing`` are the required fields
+    ``kind`` is the kind of the rows. ``columns``, ``{theirs: ours}``, and ``constants``, ``{ours:
+    value}``, are what the names of the columns do not show. ``missing`` are the required fields
     without a column. ``left_over`` are the columns that are not read. ``dates`` is a column of
-    dates with the year last, and their order if one of them shows it. ``rows`` were tried. ``fit``
-    is the share of the tried rows that can be stored. ``is_certain`` is False if a person must look
-    at the mapping first. ``further`` is the column of a label that a person may have given, and its
-    field.
+    dates with the year last, with the order if one date shows the order. ``rows`` were tried.
+    ``fit`` is the share of the tried rows that can be stored. ``is_certain`` is False if a person
+    must look at the mapping first. ``further`` is the column and the field of a label that a person
+    may have given.
     """
 
     file: str
@@ -113,7 +111,7 @@ class FileMapping:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The first rows of a file, and how they are read.
+    """The first rows of a file, with the options for reading.
 
     In rows ``of_turns``, passages may be in the metadata, and scores may be about the whole
     conversation.
@@ -129,22 +127,26 @@ class FirstRows:
     def mapping(
         self, kind: str, mapped: Mapping[str, str], constants: Mapping[str, str]
     ) -> FileMapping:
-        """Return the mapping of the rows as a kind; ``mapped`` and ``constants`` are those of a request."""
+        """Return the mapping of the rows as a kind; ``mapped`` and ``constants`` are options of a request."""
         class_ = kind_class(kind)
-        taken = self._taken(columns_of(class_, mapped, constants, self.meanings))
-        fields = {*taken, *mapped.values()}
-        # A question may be missing, but the columns are looked through for it.
-        needed = class_.needed if kind == "responses" else class_.required(taken)
-        missing = [ours for ours in needed if ours not in fields]
-        used = {*taken.values(), *mapped}
-        open_ = used - {taken.get("metadata")} if self.of_turns else used
-        free = {name: values for name, values in self._columns(open_).items() if name not in used}
-        # What is proposed: fields that are missing, and what the file has beside its answers.
+        column_of = self._taken(columns_of(class_, mapped, constants, self.meanings))
+        fields = {*column_of, *mapped.values()}
+        # A question may be missing, but a column of questions is looked for.
+        needed = class_.needed if kind == "responses" else class_.required(column_of)
+        missing_fields = [ours for ours in needed if ours not in fields]
+        used_columns = {*column_of.values(), *mapped}
+        open_ = used_columns - {column_of.get("metadata")} if self.of_turns else used_columns
+        free = {
+            name: values
+            for name, values in self._columns(open_).items()
+            if name not in used_columns
+        }
+        # Proposed are missing fields, and verdicts or grades beside the answers.
         columns, values_of_all = dict(mapped), dict(constants)
-        sure = not missing
-        rated = taken.get("feedback")
-        if rated is not None and "stars" not in fields and are_stars(self._columns(set())[rated]):
-            columns[rated] = "stars"
+        sure = not missing_fields
+        rating = column_of.get("feedback")
+        if rating is not None and "stars" not in fields and are_stars(self._columns(set())[rating]):
+            columns[rating] = "stars"
         if kind == "responses" and not self.of_turns:
             names = {name for row in self.rows[:_EXAMPLES] for name in row}
             top = {
@@ -159,41 +161,41 @@ class FirstRows:
                     }
                     values_of_all |= beside.constants
                     sure &= beside.is_sure
-        if missing or class_.brings_answers:
+        if missing_fields or class_.brings_answers:
             likely = [ours for ours in class_.columns if ours not in fields]
-            proposed = propose(class_.columns, missing, likely, free)
+            proposals = propose(class_.columns, missing_fields, likely, free)
             columns |= {
                 theirs: ours
-                for theirs, ours in proposed.items()
+                for theirs, ours in proposals.items()
                 if theirs not in columns and (not sure or ours in _OPTIONAL)
             }
         mapping = self._tried(kind, columns, values_of_all, mapped, sure=sure)
         label = next((name for name in mapping.left_over if simple_name(name) == "label"), None)
         if kind != "responses" or label is None or not mapping.is_certain:
             return mapping
-        tried = self._tried(
+        trial = self._tried(
             kind, {**columns, label: _LABEL}, {**values_of_all, **_BY_PERSON}, mapped, sure=True
         )
         return (
             replace(mapping, further=(label, _LABEL))
-            if _LABEL in tried.columns.values()
+            if _LABEL in trial.columns.values()
             else mapping
         )
 
     def texts(self, mapped: Mapping[str, str]) -> list[str]:
-        """Return the columns of question, answer and passages, as far as names or values show them."""
+        """Return the columns of question, answer and passages that names or values show."""
         class_ = kind_class("responses")
-        taken = self._taken(columns_of(class_, mapped, {}, self.meanings))
-        free = self._columns({*taken.values()})
-        missing = [ours for ours in TEXTS if ours not in taken]
-        columns = {name: values for name, values in free.items() if name not in taken.values()}
-        taken |= {
+        column_of = self._taken(columns_of(class_, mapped, {}, self.meanings))
+        free = self._columns({*column_of.values()})
+        missing_fields = [ours for ours in TEXTS if ours not in column_of]
+        columns = {name: values for name, values in free.items() if name not in column_of.values()}
+        column_of |= {
             ours: theirs
             for theirs, ours in propose(
-                class_.columns, _TEXTS.intersection(missing), missing, columns
+                class_.columns, _TEXTS.intersection(missing_fields), missing_fields, columns
             ).items()
         }
-        return [taken[ours] for ours in TEXTS if ours in taken]
+        return [column_of[ours] for ours in TEXTS if ours in column_of]
 
     def _tried(
         self,
@@ -204,7 +206,7 @@ class FirstRows:
         *,
         sure: bool,
     ) -> FileMapping:
-        """Return the mapping without what does not fit the rows."""
+        """Return the mapping without the columns that do not fit the rows."""
         while True:
             trial = _Trial(self, kind, columns, constants)
             if trial.likely.keys() - constants.keys():
@@ -238,20 +240,22 @@ class FirstRows:
         return trial.result(sure=sure)
 
     def _taken(self, columns: Columns) -> dict[str, str]:
-        taken: dict[str, str] = {}
+        column_of: dict[str, str] = {}
         for values in self.rows:
             unfolded = columns.unfolded(dict(values))
             plan, _ = columns.plan(unfolded, counts=False)
-            taken |= _of_texts(plan, unfolded)
-        return taken
+            column_of |= _of_texts(plan, unfolded)
+        return column_of
 
-    def _columns(self, used: set[str]) -> dict[str, list[Any]]:
+    def _columns(self, used_columns: set[str]) -> dict[str, list[Any]]:
         """Return the first values of the columns, and of the values inside columns that are not used."""
         values: dict[str, list[Any]] = {}
         for row in self.rows[:_EXAMPLES]:
             for name in [
                 *row,
-                *nested_names({name: each for name, each in row.items() if name not in used}),
+                *nested_names(
+                    {name: each for name, each in row.items() if name not in used_columns}
+                ),
             ]:
                 try:
                     path = (name,) if name in row else metadata_path(name)
@@ -262,7 +266,7 @@ class FirstRows:
 
 
 class _Trial:
-    """Reads the first rows with a mapping, and keeps which columns do not fit."""
+    """Reads the first rows with a mapping, and notes the columns that do not fit."""
 
     def __init__(
         self, first: FirstRows, kind: str, columns: Mapping[str, str], constants: Mapping[str, str]
@@ -276,9 +280,9 @@ class _Trial:
         rows = []
         for row in first.rows:
             values = self._plans.unfolded(dict(row))
-            taken, others = self._plans.plan(values, counts=False)
-            self.taken |= _of_texts(taken, values)
-            rows.append((values, taken, others))
+            column_of, others = self._plans.plan(values, counts=False)
+            self.taken |= _of_texts(column_of, values)
+            rows.append((values, column_of, others))
         self.dates = self._dates()
         order = first.dates or (None if self.dates is None else self.dates.order)
         self._reading = self._class("default")
@@ -289,15 +293,15 @@ class _Trial:
         cells = [
             Cells(
                 values,
-                taken,
+                column_of,
                 others,
                 first.textual,
                 meanings=first.meanings,
                 dates=order,
-                judged=any(map(is_beside, taken)),
+                judged=any(map(is_beside, column_of)),
                 masks=None,  # a look at the file stores nothing
             )
-            for values, taken, others in rows
+            for values, column_of, others in rows
         ]
         self.likely = self._reading.look(cells)
         for each in cells:
@@ -305,21 +309,28 @@ class _Trial:
 
     @property
     def unfit(self) -> set[str]:
-        """The columns whose values do not fit. Fields by their names stay so, but a column that repeats is no id."""
-        tried = {*self.columns, *(self.taken[name] for name in {"external_id"} & self.taken.keys())}
-        faults = {name: self._faults[name] for name in tried} | self._files
+        """The columns whose values do not fit.
+
+        A field recognised by name stays, but a column with repeated values is no id.
+        """
+        names = {*self.columns, *(self.taken[name] for name in {"external_id"} & self.taken.keys())}
+        faults = {name: self._faults[name] for name in names} | self._files
         return {
             name for name, count in faults.items() if count > (1 - LEAST_FIT) * self._times[name]
         }
 
     def _try(self, cells: Cells) -> None:
         """Read a row, and count the columns that cannot be read."""
-        taken = cells.taken
-        self._times.update(theirs for ours, theirs in taken.items() if cells.get(ours) is not None)
+        column_of = cells.taken
+        self._times.update(
+            theirs for ours, theirs in column_of.items() if cells.get(ours) is not None
+        )
         if fault_in(dict(cells.values)):
             return
         texts = [
-            (taken[ours], cells.get(ours)) for ours in _TEXTS & taken.keys() if taken[ours] != ours
+            (column_of[ours], cells.get(ours))
+            for ours in _TEXTS & column_of.keys()
+            if column_of[ours] != ours
         ]
         self._files.update(
             name
@@ -330,27 +341,29 @@ class _Trial:
             record = self._reading.build(cells)
         except Unusable as error:
             self._faults.update(
-                [taken[error.field]] if error.field is not None and error.field in taken else ()
+                [column_of[error.field]]
+                if error.field is not None and error.field in column_of
+                else ()
             )
             return
         self.read += 1
         undecided = (
             self.dates.column if self.dates is not None and self.dates.order is None else None
         )
-        self._faults.update(cells.unread.keys() - {taken.get("external_id"), undecided})
-        for ours, theirs in taken.items():
+        self._faults.update(cells.unread.keys() - {column_of.get("external_id"), undecided})
+        for ours, theirs in column_of.items():
             if theirs not in cells.unread and (value := cells.get(ours)) is not None:
                 self._show(ours, _stored(record, ours, value))
         for ours, value in self._plans.parts_of(cells.values):
             self._show(ours, str(value))
         for name, importing in self._beside.items() if isinstance(record, Response) else ():
-            own = beside_cells(cells, name, record)
+            cells_beside = beside_cells(cells, name, record)
             try:
-                if own is not None:
-                    importing.build(own)
+                if cells_beside is not None:
+                    importing.build(cells_beside)
             except Unusable:
                 self._faults.update(
-                    theirs for ours, theirs in taken.items() if ours.startswith(f"{name}.")
+                    theirs for ours, theirs in column_of.items() if ours.startswith(f"{name}.")
                 )
 
     def _show(self, ours: str, value: str) -> None:
@@ -360,18 +373,20 @@ class _Trial:
 
     def result(self, *, sure: bool) -> FileMapping:
         """Return the mapping that was tried."""
-        first, taken = self.first, self.taken
-        missing = tuple(ours for ours in self._class.required(taken) if ours not in taken)
-        whole = {
-            **taken,
+        first, column_of = self.first, self.taken
+        missing_fields = tuple(
+            ours for ours in self._class.required(column_of) if ours not in column_of
+        )
+        columns = {
+            **column_of,
             **{ours: theirs for theirs, ours in self.columns.items() if ours != EXTRA},
         }
         fields = [
             MappedField(ours, theirs, tuple(self.values.get(ours, ())))
-            for ours, theirs in whole.items()
+            for ours, theirs in columns.items()
             if ours != theirs or ours in self._class.columns or ours in self.constants
         ]
-        read = {*whole.values()}
+        read = {*columns.values()}
         others = [
             {name: value for name, value in row.items() if name not in read}
             for row in first.rows[:_EXAMPLES]
@@ -382,7 +397,7 @@ class _Trial:
         left_over = dict.fromkeys(
             each for name, names in inside.items() for each in names or [name] if each not in read
         )
-        # Columns of scores have the names of their dimensions.
+        # A column of scores has the name of the dimension.
         for use in self._reading.uses([ColumnUse(None, name, "") for name in left_over]):
             if use.ours is not None and use.theirs is not None:
                 del left_over[use.theirs]
@@ -397,38 +412,40 @@ class _Trial:
             ),
             self.columns,
             self.constants,
-            missing,
+            missing_fields,
             tuple(left_over),
             self.dates,
             len(first.rows),
             self.read / max(1, len(first.rows)),
-            sure and not missing and not (self.dates is not None and self.dates.order is None),
-            other_step=self._class.other_step(taken) if missing else None,
+            sure
+            and not missing_fields
+            and not (self.dates is not None and self.dates.order is None),
+            other_step=self._class.other_step(column_of) if missing_fields else None,
         )
 
     def _dates(self) -> DatesOfColumn | None:
-        """Return the column of dates with the year last, unless other dates than such show no order."""
+        """Return the column of dates with the year last; None without a clear order if others have the year first."""
         for theirs in (
             self.taken[ours] for ours in TIMES & self.taken.keys() if self.first.dates is None
         ):
             values = [value for row in self.first.rows if not is_missing(value := row.get(theirs))]
-            shown = dates_of(theirs, values)
-            if shown is not None and (shown.order is not None or not any(map(is_time, values))):
-                return shown
+            dates = dates_of(theirs, values)
+            if dates is not None and (dates.order is not None or not any(map(is_time, values))):
+                return dates
         return None
 
 
-def _of_texts(taken: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the columns of fields without a question or an answer that is an object: its text is inside."""
+def _of_texts(column_of: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of fields without a question or an answer that is an object: the text is inside the object."""
     return {
         ours: theirs
-        for ours, theirs in taken.items()
+        for ours, theirs in column_of.items()
         if not (ours in _TEXTS and isinstance(values[theirs], dict))
     }
 
 
 def _stored(record: Any, ours: str, value: Any) -> str:
-    """Return the value of a field as it would be stored."""
+    """Return the value of a field in the stored form."""
     if not isinstance(record, Response):
         return str(value)
     if ours == "context" and record.passages is not None:
@@ -474,7 +491,7 @@ def fields_of(kind: type[ImportKind[Any]]) -> dict[str, tuple[str, ...]]:
 def beside_cells(cells: Cells, kind: str, answer: Response) -> Cells | None:
     """Return the verdict or the grade in the row of an answer, None if the row has none."""
     prefix = f"{kind}."
-    taken = {
+    column_of = {
         ours.removeprefix(prefix): theirs
         for ours, theirs in cells.taken.items()
         if ours.startswith(prefix)
@@ -490,11 +507,11 @@ def beside_cells(cells: Cells, kind: str, answer: Response) -> Cells | None:
         for name, words in cells.meanings.items()
         if name.startswith(prefix)
     }
-    own = {"external_id": answer.external_id, "source": answer.source or None}
+    answer_fields = {"external_id": answer.external_id, "source": answer.source or None}
     return replace(
         cells,
-        values={**cells.values, **own},
-        taken={**taken, **{name: name for name in own}},
+        values={**cells.values, **answer_fields},
+        taken={**column_of, **{name: name for name in answer_fields}},
         extra=(),
         parsed={},
         meanings=meanings,
@@ -503,11 +520,11 @@ def beside_cells(cells: Cells, kind: str, answer: Response) -> Cells | None:
 
 
 def kinds_of(row: Mapping[str, Any]) -> list[str]:
-    """Return the kinds whose required fields are columns of a row by their names, those with answers first."""
+    """Return the kinds whose required fields are columns of a row by name, kinds with answers first."""
     fit = []
     for name in KINDS:
-        own = columns_of(kind_class(name), {}, {}, {}).plan(row, counts=False)[0]
-        if all(ours in own for ours in kind_class(name).required(own)):
+        column_of = columns_of(kind_class(name), {}, {}, {}).plan(row, counts=False)[0]
+        if all(ours in column_of for ours in kind_class(name).required(column_of)):
             fit.append(name)
     return sorted(
         fit, key=lambda name: (not kind_class(name).brings_answers, -len(kind_class(name).needed))
@@ -517,12 +534,14 @@ def kinds_of(row: Mapping[str, Any]) -> list[str]:
 def mapping_of(
     first: FirstRows, kind: str | None, mapped: Mapping[str, str], constants: Mapping[str, str]
 ) -> FileMapping:
-    """Return the mapping of a file. Without a kind, its rows are answers, unless only another kind fits."""
-    # An exported flag repeats a verdict, and is none.
+    """Return the mapping of a file. Without a kind, the rows are answers, unless only another kind fits."""
+    # An exported flag repeats a verdict, but is no verdict.
     if kind is None and first.rows and "raise_key" not in first.rows[0]:
-        taken, _ = columns_of(kind_class("responses"), {}, {}, {}).plan(first.rows[0], counts=False)
+        column_of, _ = columns_of(kind_class("responses"), {}, {}, {}).plan(
+            first.rows[0], counts=False
+        )
         # Rows with the question or the answer in a column with a known name are answers.
-        has_texts = not _TEXTS.isdisjoint({*taken, *mapped.values()})
+        has_texts = not _TEXTS.isdisjoint({*column_of, *mapped.values()})
         for name in () if has_texts else (*kinds_of(first.rows[0]), "responses", "grades"):
             mapping = first.mapping(name, mapped, constants)
             if mapping.is_usable:

@@ -60,13 +60,13 @@ def as_message(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     role = key_named(value, ROLE_NAMES)
-    if role is None or (known := role_of(value[role])) is None:
+    if role is None or (role_name := role_of(value[role])) is None:
         return None
-    if value.get("role") == known:
+    if value.get("role") == role_name:
         return value
     text = key_named(value, TEXT_NAMES)
     others = {name: each for name, each in value.items() if name not in {role, text}}
-    return None if text is None else {"role": known, "content": value[text], **others}
+    return None if text is None else {"role": role_name, "content": value[text], **others}
 
 
 def as_messages(value: Any) -> list[dict[str, Any]]:

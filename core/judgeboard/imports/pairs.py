@@ -108,16 +108,16 @@ class ImportedPair:
 
 @dataclass(slots=True)
 class _JudgeRows:
-    """The rows of one judge. ``orders`` are the orders in which it has a verdict on any pair.
+    """The rows of one judge. ``orders`` are the orders in which the judge has a verdict on any pair.
 
-    ``missing`` has the raw texts of pairs and orders without a verdict. ``known`` has those of them
-    whose row is not new. A pair is identified by source and external id, because pairs in a dry run
-    have no lasting ids.
+    ``missing_raws`` has the raw texts of pairs and orders without a verdict. ``unchanged`` has the
+    pairs and orders of rows that are not new. A pair is identified by source and external id,
+    because pairs in a dry run have no lasting ids.
     """
 
     orders: set[Shown] = field(default_factory=set)
-    missing: dict[tuple[tuple[str, str], Shown], str | None] = field(default_factory=dict)
-    known: set[tuple[tuple[str, str], Shown]] = field(default_factory=set)
+    missing_raws: dict[tuple[tuple[str, str], Shown], str | None] = field(default_factory=dict)
+    unchanged: set[tuple[tuple[str, str], Shown]] = field(default_factory=set)
 
 
 class PairImport(RecordedImport[ImportedPair]):
@@ -130,13 +130,13 @@ class PairImport(RecordedImport[ImportedPair]):
     gold label. Instead, ``winner_a``, ``winner_b`` or ``winner_tie`` may be 1. ``score_a`` and
     ``score_b`` are a judge's scores of both answers. With `chosen` and `rejected`, the chosen
     answer is A and gold. Map a column of each person to `human.NAME`. People's numbers need a
-    ``scale`` (above 0 B is better); in a list of people it is -2..2 by default.
+    ``scale`` (above 0 B is better); in a list of people, the default is -2..2.
 
     Without an id column, ids are derived from the content. A `question_id` is not the id of a pair
-    if the row names two models: then the rest of the id is derived. A judge was asked in the orders
-    in which it has a verdict on any pair of the file, or with A first if it has no verdict, unless
-    the file has no column of verdicts. Comparisons without a usable verdict are therefore stored
-    after all others.
+    if the row names two models: then the rest of the id is derived. If the file has a column of
+    verdicts, a judge was asked in each order in which the judge has a verdict on any pair of the
+    file; a judge without a verdict, with A first. Comparisons without a usable verdict are
+    therefore stored after all others.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -194,9 +194,9 @@ class PairImport(RecordedImport[ImportedPair]):
             cells, self.source or "", letter, external_id=_id_in(cells, models), more=_kept(cells)
         )
         verdicts = {
-            shown: verdict
-            for name, shown in _ORDERS.items()
-            if (verdict := verdict_in(cells, name, models, shown=shown))
+            order: verdict
+            for name, order in _ORDERS.items()
+            if (verdict := verdict_in(cells, name, models, shown=order))
         }
         if of_judge and not cells.taken.keys() & _ORDERS.keys():
             scores = [cells.number("score_a"), cells.number("score_b")]
@@ -214,19 +214,19 @@ class PairImport(RecordedImport[ImportedPair]):
         # orders.
         raw = cells.get("raw")
         if isinstance(raw, dict) and raw.keys() <= set(Shown):
-            raws = {Shown(shown): json_text(value) for shown, value in raw.items()}
+            raws = {Shown(order): json_text(value) for order, value in raw.items()}
         else:
             raws = dict.fromkeys(Shown, json_text(raw))
         raws |= {
-            shown: json_text(cells.get(name))
-            for name, shown in _RAWS.items()
+            order: json_text(cells.get(name))
+            for name, order in _RAWS.items()
             if cells.get(name) is not None
         }
         return ImportedPair(
             pair,
             judge,
             verdicts,
-            {shown: text for shown, text in raws.items() if text is not None},
+            {order: text for order, text in raws.items() if text is not None},
             people,
         )
 
@@ -254,25 +254,28 @@ class PairImport(RecordedImport[ImportedPair]):
         return rows.stored()
 
     def finish(self, connection: Connection, now: datetime) -> int:
-        """Store the comparisons without a usable verdict. Return how many rows are new only because of these."""
+        """Store the comparisons without a usable verdict.
+
+        Return how many rows are new only because of these comparisons.
+        """
         late: set[tuple[str, tuple[str, str]]] = set()
         for judge, rows in self._rows_of_judges.items() if self._verdict_columns else ():
-            asked = rows.orders or {Shown.AB}
-            missing = {key: raw for key, raw in rows.missing.items() if key[1] in asked}
-            if not missing:
+            orders = rows.orders or {Shown.AB}
+            missing_raws = {key: raw for key, raw in rows.missing_raws.items() if key[1] in orders}
+            if not missing_raws:
                 continue
             version = recorded_version(connection, RecordedJudge(judge), now)
-            ids = ids_of_pairs(connection, {pair for pair, _ in missing})
-            stored = stored_comparisons(connection, version.id, ids.values())
+            ids = ids_of_pairs(connection, {pair for pair, _ in missing_raws})
+            comparisons = stored_comparisons(connection, version.id, ids.values())
             items = []
-            for (pair, shown), raw in missing.items():
+            for (pair, order), raw in missing_raws.items():
                 if pair in ids:
-                    item = NewComparison(ids[pair], shown, StepRecord(Status.UNPARSABLE, raw=raw))
-                    if key_of(item) in stored:
+                    item = NewComparison(ids[pair], order, StepRecord(Status.UNPARSABLE, raw=raw))
+                    if key_of(item) in comparisons:
                         continue
                     items.append(item)
                 # A dry run stores no pair, so the comparison counts as new.
-                if (pair, shown) in rows.known:
+                if (pair, order) in rows.unchanged:
                     late.add((judge, pair))
             if items:
                 store_comparisons(
@@ -295,9 +298,9 @@ class PairImport(RecordedImport[ImportedPair]):
                 continue
             by_judge.setdefault(record.judge, {})[index] = [
                 NewComparison(
-                    pair_id, shown, StepRecord(Status.OK, raw=record.raws.get(shown)), verdict
+                    pair_id, order, StepRecord(Status.OK, raw=record.raws.get(order)), verdict
                 )
-                for shown, verdict in record.verdicts.items()
+                for order, verdict in record.verdicts.items()
             ]
         for judge, comparisons in by_judge.items():
             version = recorded_version(connection, RecordedJudge(judge), now)
@@ -308,16 +311,16 @@ class PairImport(RecordedImport[ImportedPair]):
                     continue
                 record = records[index]
                 rows_of_judge.orders |= record.verdicts.keys()
-                for shown in Shown:
-                    key = ((record.pair.source, record.pair.external_id), shown)
-                    if shown not in record.verdicts and key not in rows_of_judge.missing:
-                        rows_of_judge.missing[key] = record.raws.get(shown)
+                for order in Shown:
+                    key = ((record.pair.source, record.pair.external_id), order)
+                    if order not in record.verdicts and key not in rows_of_judge.missing_raws:
+                        rows_of_judge.missing_raws[key] = record.raws.get(order)
                         if index not in rows.new:
-                            rows_of_judge.known.add(key)
+                            rows_of_judge.unchanged.add(key)
 
 
 def _kept(cells: Cells) -> dict[str, Any]:
-    """Return, by column, what a row without a judge has in columns of a judge or a person: it is kept with the pair.
+    """Return, by column, the values of a row without a judge in columns of a judge or a person, to keep with the pair.
 
     Empty for the row of a judge or a person: other rows of the pair may have other values there.
     """
@@ -333,7 +336,7 @@ def _kept(cells: Cells) -> dict[str, Any]:
 
 
 def _id_in(cells: Cells, models: Mapping[str, Preference]) -> str:
-    """Return the id of a pair, derived from its content if the row has no id, or only that of its question."""
+    """Return the id of a pair, derived from the content if the row has no id or only the id of a question."""
     external_id = (
         cells.required_name("external_id", MAX_ID - len("pair::a"))
         if "external_id" in cells.taken
@@ -390,7 +393,7 @@ def pair_in(
 
 
 def models_in(cells: Cells) -> dict[str, Preference]:
-    """Return the side of each model, by its name in lower case; empty if both answers are of one model."""
+    """Return the side of each model, by name in lower case; empty if one model gave both answers."""
     sides = {"model_a": Preference.A, "model_b": Preference.B}
     names = {
         name.strip().casefold(): side
@@ -439,8 +442,8 @@ class ImportedComparison:
 class ComparisonImport(RecordedImport[ImportedComparison]):
     """Recorded comparisons of stored pairs, with one run per judge and file.
 
-    ``verdict`` names the stored answers A and B; it does not depend on the ``order`` in which they
-    were shown. A row without a verdict is an unusable reply. Its ``status`` can give the reason.
+    ``verdict`` names the stored answers A and B, whatever the ``order`` in which the judge saw the
+    answers. A row without a verdict is an unusable reply. The ``status`` can give the reason.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -464,10 +467,10 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
     def build(self, cells: Cells) -> ImportedComparison:
         """Return the comparison of a row."""
         judge = RecordedJudge(cells.required_name("judge"), cells.name("judge_version"))
-        shown = cells.choice("order", Shown)
-        if shown is None:
+        order = cells.choice("order", Shown)
+        if order is None:
             raise Unusable("order", "no order: give ab or ba")
-        verdict, aspect = verdict_in(cells, "verdict", shown=shown), cells.name("aspect")
+        verdict, aspect = verdict_in(cells, "verdict", shown=order), cells.name("aspect")
         if aspect is not None and verdict:
             if verdict.keys() != {OVERALL}:
                 raise Unusable(
@@ -482,7 +485,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
             )
         comparison = NewComparison(
             pair_id=0,
-            shown=shown,
+            shown=order,
             record=StepRecord(status, raw=json_text(cells.get("raw")), error=cells.text("error")),
             preferences=verdict,
             condition=cells.choice("condition", Condition) or Condition.PLAIN,
@@ -502,9 +505,9 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         """Store the comparisons whose pair is stored. Reject a row if the stored verdict in this order differs."""
         rows = RowOutcomes(len(records))
         names = {index: (record.pair_id, record.source) for index, record in enumerate(records)}
-        named = pairs_named(connection, {external_id for external_id, _ in names.values()})
+        pairs = pairs_named(connection, {external_id for external_id, _ in names.values()})
         by_judge: dict[RecordedJudge, dict[int, list[NewComparison]]] = {}
-        for index, pair in rows.find("pair", "external_id", names, named).items():
+        for index, pair in rows.find("pair", "external_id", names, pairs).items():
             item = replace(records[index].comparison, pair_id=pair.id)
             by_judge.setdefault(records[index].judge, {})[index] = [item]
         for judge, comparisons in by_judge.items():

@@ -1,4 +1,4 @@
-"""What the words, numbers and lists of a row say about a pair: which answer a judge or a person prefers."""
+"""Reads from the words, numbers and lists of a row which answer of a pair a judge or a person prefers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ def preference_word(
 ) -> Preference:
     """Return the preference of a word: a, b, tie, another word like model_a or "tie (bothbad)", or a model's name.
 
-    ``models`` has the side of each model of the pair, by its name in lower case.
+    ``models`` has the side of each model of the pair, by name in lower case.
     """
     word = value.strip().strip("[]").casefold() if isinstance(value, str) else ""
     sides = {(models or {}).get(word), _WORDS.get(" ".join(word.replace("_", " ").split()))} - {
@@ -60,14 +60,14 @@ def preference_word(
         raise Unusable(field, f"{json_kind(value)} is not A, B or tie")
     spelled = str(value)[:20]
     option = f"--map-value {quote(f'{field}:{spelled}=A')}"
-    other = ", or keep the column as it is with --map COLUMN=extra" if field == "winner" else ""
+    hint = ", or keep the column as it is with --map COLUMN=extra" if field == "winner" else ""
     raise Unusable(
-        field, f"{spelled!r} is not A, B or tie: say what it means, for example {option}{other}"
+        field, f"{spelled!r} is not A, B or tie: say what it means, for example {option}{hint}"
     )
 
 
 def check_words(field: str, shown: Shown | None, *words: Any) -> None:
-    """Raise Unusable for a word such as "first" where B was shown first: it may mean B, or the answer A."""
+    """Raise Unusable for a word such as "first" where B was shown first: the word may mean B, or the answer A."""
     for word in words if shown is Shown.BA else ():
         if isinstance(word, str) and word.strip().strip("[]").casefold() in _PLACES:
             meaning = f"write A or B, or say what it means, for example --map-value {field}:{word.strip()}=B"
@@ -86,8 +86,8 @@ def verdict_in(
     """Return a judge's preferences by aspect in the order ``shown``; a single word is for ``overall``.
 
     Two numbers are the scores of A and B: the answer with the higher score is preferred. Words such
-    as "error", and the scores -1 and -1 that scripts write for them, are no verdict. ``models`` is
-    as in `preference_word`.
+    as "error", and the scores -1 and -1 that scripts write for an error, are no verdict. ``models``
+    is as in `preference_word`.
     """
     value = list_or_object(cells, field)
     if isinstance(value, str) and (scores := _TWO_NUMBERS.fullmatch(value)):
@@ -133,7 +133,7 @@ _TWO_NUMBERS = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[\s,;]\s*(-?\d+(?:\.\d+)?)\s*
 
 
 def higher(field: str, scores: Sequence[Any]) -> Preference:
-    """Return which of two scores is higher. Differences below 1e-9 are ties, because they are rounding errors."""
+    """Return which of two scores is higher. Differences below 1e-9 are rounding errors and count as ties."""
     if len(scores) != 2 or any(
         isinstance(each, bool) or not isinstance(each, int | float) for each in scores
     ):
@@ -151,8 +151,8 @@ def human_in(
     ``annotator`` and optional ``shown``, ``scale``, `NOTES` and ``at``. ``preference`` is about the
     aspect ``overall``. Every other key is an aspect. People without a preference are left out. A
     column mapped to ``human.NAME`` has the preference of this person. With the field ``annotator``,
-    the word is the preference of this person. Their numbers need a ``scale``, because 1 may mean
-    that the first answer is better, or that the second one is better by 1.
+    the word is the preference of this person. Numbers need a ``scale``, because 1 may mean that the
+    first answer is better, or that the second answer is better by 1.
     """
     value = list_or_object(cells, field)
     words = {
@@ -229,23 +229,23 @@ def _person(entry: Mapping[str, Any], models: Mapping[str, Preference] | None) -
             "human", f"{', '.join(('scale', *NOTES[:-1]))} and {NOTES[-1]} of {name} must be texts"
         )
     aspects = {key: value for key, value in entry.items() if key not in _NO_ASPECT}
-    shown = chosen("human", entry.get("shown"), Shown)
-    check_words("human", shown, entry.get("preference"), *aspects.values())
+    order = chosen("human", entry.get("shown"), Shown)
+    check_words("human", order, entry.get("preference"), *aspects.values())
     preferences = aspects_in(
         "human", aspects, scale_of_pairs("human", scale), entry.get("preference"), models
     )
     at = None if entry.get("at") is None else checked("human", as_utc, entry["at"])
-    return GivenPreference(name, preferences, shown, Grade(**notes), at)
+    return GivenPreference(name, preferences, order, Grade(**notes), at)
 
 
 def _preference(
     field: str, value: Any, scale: NumberScale, models: Mapping[str, Preference] | None
 ) -> AspectPreference:
     if isinstance(value, dict):  # as in an export: a side, a grade on a scale of its own, or both
-        side, grade, own = (value.get(name) for name in ("preference", "value", "scale"))
+        side, grade, scale_name = (value.get(name) for name in ("preference", "value", "scale"))
         if grade is None:
             return AspectPreference(preference_word(field, side, models))
-        of_grade = _preference(field, grade, scale_of_pairs(field, own), models)
+        of_grade = _preference(field, grade, scale_of_pairs(field, scale_name), models)
         return (
             of_grade
             if side is None

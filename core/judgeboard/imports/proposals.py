@@ -1,4 +1,4 @@
-"""Proposes fields of columns from their names and first values. `mapping` tries what is proposed here."""
+"""Proposes the fields of columns from names and first values. `mapping` tries the proposals."""
 
 import re
 import unicodedata
@@ -73,7 +73,7 @@ _ASKS = re.compile("[?\uff1f]")  # U+FF1F is the question mark of Chinese and Ja
 _PASSAGE = 40  # words; a longer text is rather a passage than a question
 _LONGEST_ID = 64  # characters
 _EPOCH = 1e9  # seconds; smaller numbers are rather durations than times
-# With these words in its name, a text is no answer and no question.
+# A text column with one of these words in the name is no answer and no question.
 _GOLD = frozenset(
     {
         "gold",
@@ -90,9 +90,9 @@ _GOLD = frozenset(
 )
 _CODE = re.compile(
     r"[A-Za-z]{1,10}[-_]?\d{2,}|[0-9a-f]{8}-?[0-9a-f-]{8,}"
-)  # such values are ids, whatever their name is
+)  # such values are ids under any name
 FILE_NAME = re.compile(r"\S+\.\w{1,5}")
-# With these words in its name, an id is not that of an answer.
+# An id column with one of these words in the name has no ids of answers.
 _OTHER_IDS = frozenset(
     {
         "user",
@@ -131,7 +131,8 @@ def propose(
     for ours in free:
         if has_feedback and ours in _FEEDBACK:
             continue
-        # The words in names of columns that point to the field: those that suffice, and weaker ones.
+        # The words in names of columns that point to the field: words that suffice, and weaker
+        # words.
         strong: Sequence[str] = ()
         weak: Sequence[str] = ()
         if ours in _HINTS:
@@ -143,7 +144,7 @@ def propose(
         for theirs, look in looks.items():
             words = _words(theirs)
             fit = _fit(ours, look, words)
-            # The id of an answer is its own, and no part of a list.
+            # The id of an answer is unique, and no part of a list.
             if (
                 ours == "external_id"
                 and "answer" in fields
@@ -152,21 +153,21 @@ def propose(
                 continue
             if fit is not None and (score := _name_score(words, strong, weak) + fit) > 0:
                 scores.append((score, ours, theirs))
-    proposed: dict[str, str] = {}
+    matches: dict[str, str] = {}
     for score, ours, theirs in sorted(scores, key=lambda item: -item[0]):
-        taken = _FEEDBACK if ours in _FEEDBACK else {ours}  # one column of feedback is enough
+        group = _FEEDBACK if ours in _FEEDBACK else {ours}  # one column of feedback is enough
         if (
-            theirs not in proposed
-            and taken.isdisjoint(proposed.values())
+            theirs not in matches
+            and group.isdisjoint(matches.values())
             and (score >= _ENOUGH or ours in needed)
         ):
-            proposed[theirs] = ours
-    return {theirs: proposed[theirs] for theirs in columns if theirs in proposed}
+            matches[theirs] = ours
+    return {theirs: matches[theirs] for theirs in columns if theirs in matches}
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What the first values of a column look like; ``words`` is the median of their words, the others are shares."""
+    """What the first values of a column look like; ``words`` is the median number of words, the others are shares."""
 
     values: Sequence[Any]
     words: float
@@ -234,15 +235,13 @@ def objects_in(text: str) -> list[Any] | None:
 
 
 def _has_passages(value: Any) -> bool:
-    """Whether a value is a list of passages, or a text with several of them."""
+    """Whether a value is a list of passages, or a text with several passages."""
     if isinstance(value, str):
-        listed = python_list(value) or objects_in(value)
+        items = python_list(value) or objects_in(value)
         value = (
-            listed
-            if listed is not None
-            else re.split(r"\n{2,}|\s*(?:\|+|-{3,}|;)\s*", value.strip())
+            items if items is not None else re.split(r"\n{2,}|\s*(?:\|+|-{3,}|;)\s*", value.strip())
         )
-        if len(value) < 2 and listed is None:
+        if len(value) < 2 and items is None:
             return False
     texts = value if isinstance(value, list) else []
     return any(
@@ -266,7 +265,7 @@ def _name_score(words: Collection[str], strong: Collection[str], weak: Collectio
 
 
 def _fit(ours: str, look: _Look, words: Collection[str]) -> float | None:
-    """Return how well the values of a column fit a field (about -1 to 2); None if they do not fit at all."""
+    """Return how well the values of a column fit a field (about -1 to 2); None if the values do not fit at all."""
     if not look.values:
         return None
     if ours in {"query", "answer", "reference"}:
@@ -279,11 +278,11 @@ def _fit(ours: str, look: _Look, words: Collection[str]) -> float | None:
         return _fit_of_feedback(ours, look)
     if ours == "context":
         is_list = any(isinstance(value, list) for value in look.values)
-        listed = 0.0 if look.passages <= 0.5 else 2.0 if is_list else 1.5
+        list_score = 0.0 if look.passages <= 0.5 else 2.0 if is_list else 1.5
         is_text = (
             look.prose > 0.5 and look.words > 1
         )  # one word is rather the id or name of a passage
-        return listed + (look.words > _PASSAGE) if listed or is_text else None
+        return list_score + (look.words > _PASSAGE) if list_score or is_text else None
     if ours in _OF_GENERATOR and not _JUDGES.union(_PEOPLE).isdisjoint(words):
         return None
     texts = [
@@ -321,11 +320,11 @@ def _fit_of_text(ours: str, look: _Look) -> float | None:
     in_words = 0.5 if look.words >= 3 else 0.0
     # Short answers are often repeated. With less than -1, a text of several words is still a likely
     # answer.
-    repeated = -0.75 if len({*map(str, look.values)}) * 2 <= len(look.values) else 0.0
+    repetition = -0.75 if len({*map(str, look.values)}) * 2 <= len(look.values) else 0.0
     if ours == "query":
-        return min(2.0, 3 * look.questions) + in_words + repeated - (look.words > _PASSAGE)
+        return min(2.0, 3 * look.questions) + in_words + repetition - (look.words > _PASSAGE)
     if ours == "answer":
-        return 2 * in_words + repeated - (look.questions > 0.5)
+        return 2 * in_words + repetition - (look.questions > 0.5)
     return 0.0
 
 
@@ -389,7 +388,7 @@ _WHO_WORDS = frozenset({"model", "name", "id", "llm"})
 
 
 class Beside(NamedTuple):
-    """What a file has beside its answers: fields by column, values for all rows, and whether the scale is certain."""
+    """What a file has beside answers: fields by column, values for all rows, and whether the scale is certain."""
 
     columns: dict[str, str]
     constants: dict[str, str]
@@ -397,7 +396,7 @@ class Beside(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """Who judged: the words for them in names of columns, and the fields of their judgments."""
+    """Who judged: the words for judges or people in names of columns, and the fields of the judgments."""
 
     kind: str
     words: frozenset[str]
@@ -432,11 +431,11 @@ def judged_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Beside]:
     }
     # A metric is a judge's, unless only a person is named.
     owner = "grades" if who["grades"] and not who["verdicts"] else "verdicts"
-    judged = {
+    by_kind = {
         each.kind: _judged(each, columns, who[each.kind], owns=each.kind == owner)
         for each in _JUDGED
     }
-    return {kind: beside for kind, beside in judged.items() if beside is not None}
+    return {kind: beside for kind, beside in by_kind.items() if beside is not None}
 
 
 def _judged(
@@ -451,36 +450,36 @@ def _judged(
     reasons: list[str] = []
     scores: dict[str, Sequence[Any]] = {}
     for name, values in present.items():
-        rest = _words(name) - by.words
-        is_score = owns and (bool(rest & _METRICS) or simple_name(name) in by.fields["quality"])
+        words = _words(name) - by.words
+        is_score = owns and (bool(words & _METRICS) or simple_name(name) in by.fields["quality"])
         if (
             not values
             or name in who
             or simple_name(name) in _OF_PASSAGES
-            or rest & _USERS
+            or words & _USERS
             or not (own[name] or who or is_score)
         ):
             continue
         if all(isinstance(_number(value), int | float) for value in values):
-            if is_score or rest & _SCORE_WORDS or (own[name] and rest and not rest & _WHO_WORDS):
+            if is_score or words & _SCORE_WORDS or (own[name] and words and not words & _WHO_WORDS):
                 scores[name] = [_number(value) for value in values]
-        elif rest & _LABEL_WORDS and all(label_of(value, name) for value in values):
+        elif words & _LABEL_WORDS and all(label_of(value, name) for value in values):
             parts.setdefault("label", name)
-        elif rest & _REASON_WORDS and _are_texts(values):
+        elif words & _REASON_WORDS and _are_texts(values):
             reasons.append(name)
-        elif own[name] and rest & _WHO_WORDS and _are_texts(values):
+        elif own[name] and words & _WHO_WORDS and _are_texts(values):
             who.append(name)
-    if len(reasons) == 1:  # several would each belong to one score
+    if len(reasons) == 1:  # of several columns, each belongs to one score
         parts[by.note] = reasons[0]
-    mapped, scale, is_sure = _scores(by, scores)
-    if "label" not in parts and not mapped:
+    fields, scale, is_sure = _scores(by, scores)
+    if "label" not in parts and not fields:
         return None
     parts |= {by.who: who[0]} if who else {}
     constants = ({} if scale is None else {"scale": scale}) | ({} if who else {by.who: by.unnamed})
     return Beside(
         {
             name: f"{by.kind}.{ours}"
-            for name, ours in (*((name, ours) for ours, name in parts.items()), *mapped.items())
+            for name, ours in (*((name, ours) for ours, name in parts.items()), *fields.items())
         },
         {f"{by.kind}.{ours}": value for ours, value in constants.items()},
         is_sure,
@@ -490,7 +489,7 @@ def _judged(
 def _scores(
     by: _Judged, scores: Mapping[str, Sequence[Any]]
 ) -> tuple[dict[str, str], str | None, bool]:
-    """Return the fields of scores on one scale, the scale (None: that of the fields), and whether it is certain."""
+    """Return the fields of scores on one scale, the scale (None: as in the fields), and whether it is certain."""
     scales = {
         name: str(usual)
         for name, numbers in scores.items()
@@ -507,22 +506,22 @@ def _scores(
         if simple_name(name) in by.fields["quality"]
         and all(float(number).is_integer() and 1 <= number <= 4 for number in scores[name])
     ]
-    mapped = dict.fromkeys(groundedness[:1], "groundedness") | dict.fromkeys(quality[:1], "quality")
-    others = {name: scale for name, scale in scales.items() if name not in mapped}
+    fields = dict.fromkeys(groundedness[:1], "groundedness") | dict.fromkeys(quality[:1], "quality")
+    others = {name: scale for name, scale in scales.items() if name not in fields}
     if quality or not others:
-        return mapped, None, True
-    # A row has one scale: the groundedness stands on that from 0 to 1.
+        return fields, None, True
+    # A row has one scale, and groundedness is on the scale from 0 to 1.
     scale = "0-1" if groundedness else Counter(others.values()).most_common(1)[0][0]
-    same = [name for name in others if others[name] == scale]
-    for name in same:
+    same_scale = [name for name in others if others[name] == scale]
+    for name in same_scale:
         plain = (
             bool(_SCORE_WORDS & _words(name))
             and not _METRICS & _words(name)
-            and "quality" not in mapped.values()
+            and "quality" not in fields.values()
         )
-        mapped[name] = "quality" if plain else f"{by.scores}.{simple_name(name)}"
-    is_certain = scale == "0-1" or all(shown_scale(scores[name]) is not None for name in same)
-    return mapped, scale if same else None, is_certain
+        fields[name] = "quality" if plain else f"{by.scores}.{simple_name(name)}"
+    is_certain = scale == "0-1" or all(shown_scale(scores[name]) is not None for name in same_scale)
+    return fields, scale if same_scale else None, is_certain
 
 
 def _words(name: str) -> frozenset[str]:

@@ -72,14 +72,14 @@ class ImportRequest(TypedDict, total=False):
     ``values``, ``{field: {word: value}}``, has the values of words in a field; an empty value means
     missing. ``constants``, ``{field: value}``, has the values of fields that are the same in all
     rows. ``source`` is the log of rows without a source (default: ``default``; of an export, the
-    source of its tool). For kinds that refer to stored responses or pairs, it is the log with these
-    (default: any). With ``names_source``, a column ``source`` is the source also in files without a
-    column ``external_id``. With a ``label_set``, the labels of grades and verdicts are options of a
-    label schema with this name. ``dates`` is the order of day and month in dates with the year last
-    (default: as the file shows). ``export`` reads the rows of another tool (default: it is
-    recognised). With ``beside``, the rows are those of ``kind`` beside the answers of the file.
-    With ``newer_counts``, a verdict that differs from the stored one is stored as a newer one.
-    ``name`` names a stream in messages. ``actor`` is who imports (default: ``library``). A
+    source of the tool). For kinds that refer to stored responses or pairs, ``source`` is the log
+    with these rows (default: any). With ``names_source``, a column ``source`` is the source also in
+    files without a column ``external_id``. With a ``label_set``, the labels of grades and verdicts
+    are options of a label schema with this name. ``dates`` is the order of day and month in dates
+    with the year last (default: as the file shows). ``export`` reads the rows of another tool
+    (default: recognised). With ``beside``, the rows of ``kind`` beside the answers of the file are
+    read. With ``newer_counts``, a verdict that differs from the stored one is stored as a newer
+    one. ``name`` names a stream in messages. ``actor`` is who imports (default: ``library``). A
     ``dry_run`` stores and writes nothing. ``rejected`` is the file of the rejected rows (default:
     ``FILE.rejected.jsonl``).
     """
@@ -103,7 +103,7 @@ class ImportRequest(TypedDict, total=False):
 
 
 class UnclearFile(BadInput):
-    """A file whose `mapping` must be looked at before it is imported; nothing was stored."""
+    """A file whose `mapping` a person must check before the import; nothing was stored."""
 
     def __init__(self, mapping: FileMapping) -> None:
         fields = ", ".join(
@@ -119,14 +119,14 @@ class UnclearFile(BadInput):
 
 
 class Reading(Iterator[Any], AbstractContextManager["Reading"]):
-    """Reads an import file: an iterator over its records and its `Rejected` rows.
+    """Reads an import file: an iterator over the records and the `Rejected` rows.
 
-    If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the
-    reason. ``line`` is the number of the last line or row, ``row`` its values. In a file of
-    rejected rows, the original rows are read. ``export`` is what the file was recognised as.
+    If the file cannot be read to the end, the last item is a Rejected row and ``unreadable`` is the
+    reason. ``line`` is the number of the last line or row, ``row`` has the values. In a file of
+    rejected rows, the original rows are read. ``export`` is the recognised export of another tool.
     ``mapping`` says how the columns are read, None for an export whose entries are read. ``others``
     counts the rows of other kinds beside the answers so far. ``left_out`` has the parts of a file
-    around its rows. ``unread`` counts the optional values that could not be read, by column, field
+    around the rows. ``unread`` counts the optional values that could not be read, by column, field
     and reason of the first one.
     """
 
@@ -151,7 +151,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         ahead, rows = first_items(self._rows_of_file, LOOK_AHEAD, self._is_full)
         first = [item.values for item in ahead if isinstance(item, Row)]
         constants = request.get("constants") or {}
-        # A format says how to read the file, and so does a mapping of question and answer: nothing
+        # A format, or a mapping of question and answer, says how to read the file: then no export
         # is recognised.
         recognises = request.get("format", AUTO) == AUTO and {"query", "answer"}.isdisjoint(
             self._mapped.values()
@@ -169,10 +169,10 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self._open(first, export)
         if self._entries is not None:
             rows = self._entries.rows(rows)
-        if missing := [theirs for theirs in self._columns.unseen if theirs in self._mapped]:
-            names = self._columns.known(nested="." in missing[0])
+        if unseen_columns := [theirs for theirs in self._columns.unseen if theirs in self._mapped]:
+            names = self._columns.known(nested="." in unseen_columns[0])
             raise BadInput(
-                f"{self.name} has no column {missing[0]!r} in its first {counted(len(first), 'row')}; "
+                f"{self.name} has no column {unseen_columns[0]!r} in its first {counted(len(first), 'row')}; "
                 f"it has {', '.join(names) or 'no columns'}"
             )
         self._items = rows
@@ -190,7 +190,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     @property
     def share_read(self) -> float | None:
-        """The share of the file that was read, 0 to 1; None if its size is unknown."""
+        """The share of the file that was read, 0 to 1; None if the size is unknown."""
         return self._source.share_read
 
     @property
@@ -208,19 +208,22 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         return tuple(self.kind.uses(self._columns.report()))
 
     def messages(self) -> Iterator[str]:
-        """Yield what people should know of the rows so far, apart from rejected ones."""
+        """Yield messages about the rows so far, apart from rejected rows."""
         yield from self.kind.messages()
         yield from self._entries.messages() if self._entries is not None else ()
 
     def decide_dates(self) -> DatesOfColumn | None:
-        """Read on until a date shows the order of day and month. Return its column, or None if no date does."""
+        """Read on until a date shows the order of day and month.
+
+        Return the column of this date, None if there is none.
+        """
         for _ in self:
             if self._order is not None:
                 return self.dates
         return None
 
     def close(self) -> None:
-        """Close the file. Reading it to the end closes it too."""
+        """Close the file. Reading to the end also closes the file."""
         self._rows_of_file.close()
         self._source.close()
 
@@ -229,7 +232,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _recognised(self, first: list[dict[str, Any]], *, with_mapping: bool) -> Export | None:
         kind = self._request.get("kind") or RESPONSES
-        for rows in (first[:FIRST_ROWS], first):  # the first of them may be empty or damaged
+        for rows in (first[:FIRST_ROWS], first):  # the first rows may be empty or damaged
             export = recognised(rows, kind, with_mapping=with_mapping)
             if export is not None or any(has_needed(row, kind) for row in rows):
                 return export
@@ -258,7 +261,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         return PassageRows(*columns) if len(columns) == len(TEXTS) else None
 
     def _open(self, first: list[dict[str, Any]], export: Export | None) -> None:
-        """Choose the kind of the rows, and the columns of its fields."""
+        """Choose the kind of the rows, and the columns of the fields."""
         request, constants = self._request, self._request.get("constants") or {}
         kind = request.get("kind")
         answers = RESPONSES if request.get("beside") else kind or RESPONSES
@@ -270,7 +273,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self._order = None if order is None else DateOrder(order)
         mapped = self._mapped
         has_columns = export is None or export.shape is not None
-        # The fields of a request to a server have their names.
+        # A request to a server names the fields, so no mapping is proposed.
         if has_columns and not request.get("names_source"):
             of_turns = export is not None
             rows = FirstRows(
@@ -341,17 +344,17 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _cells(self, row: Row, *, counts: bool = False) -> Cells:
         values = self._columns.unfolded(row.values)
-        taken, others = self._columns.plan(values, counts=counts)
-        order = self._order_of(values, taken)
-        judged = (isinstance(row, ExportedRow) and row.judged) or bool(self._kinds_beside)
+        column_of, others = self._columns.plan(values, counts=counts)
+        order = self._order_of(values, column_of)
+        is_judged = (isinstance(row, ExportedRow) and row.judged) or bool(self._kinds_beside)
         return Cells(
             values,
-            taken,
+            column_of,
             others,
             self.format.textual,
             meanings=self._meanings,
             dates=order,
-            judged=judged,
+            judged=is_judged,
             masks=self._masks,
         )
 
@@ -360,12 +363,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         answer = answers.build(cells)
         if (
             not answers.take_repeated()
-        ):  # otherwise, an earlier row has the answer with its metadata
+        ):  # otherwise, an earlier row has the answer with the metadata
             self.kind.file_answers[answer.external_id] = answer
         return beside_cells(cells, self.kind_name, answer)
 
     def _record(self, row: Row) -> Any:
-        """Return the record of a row, the row as rejected, or None if it has nothing of the kind."""
+        """Return the record of a row, the row as rejected, or None if the row has nothing of the kind."""
         if isinstance(row, ExportedRow) and row.answer is not None and self._answers is not None:
             answer = self._answers.of(row.answer, row.line)
             if isinstance(answer, Rejected):
@@ -374,18 +377,18 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
                 )
             self.kind.file_answers[answer.external_id] = answer
         cells = self._cells(row, counts=True)
-        taken = cells.taken
+        column_of = cells.taken
         if fault := fault_in(row.values):
             theirs, reason = fault
-            ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
+            ours = next((ours for ours, name in column_of.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
         try:
-            own = (
+            record_cells = (
                 cells if self._answer_kind is None else self._cells_beside(cells, self._answer_kind)
             )
-            if own is None:
+            if record_cells is None:
                 return None
-            record = self.kind.build(own)
+            record = self.kind.build(record_cells)
         except Unusable as error:
             return Rejected(row.line, error.field, error.reason, cells.as_json())
         self.row = cells.as_json()
@@ -399,14 +402,16 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             self.kind.row_ids[record.external_id] = str(row.row_id or record.external_id)
         return record
 
-    def _order_of(self, values: Mapping[str, Any], taken: Mapping[str, str]) -> DateOrder | None:
-        """Return the order of day and month, which the first date that is possible in one order only decides."""
+    def _order_of(
+        self, values: Mapping[str, Any], column_of: Mapping[str, str]
+    ) -> DateOrder | None:
+        """Return the order of day and month. The first date that is possible in only one order decides."""
         if self._order is not None:
             return self._order
-        for theirs in (taken[ours] for ours in TIMES & taken.keys()):
-            shown = dates_of(theirs, [values.get(theirs)])
-            if shown is not None and shown.order is not None:
-                self.dates, self._order = shown, shown.order
+        for theirs in (column_of[ours] for ours in TIMES & column_of.keys()):
+            dates = dates_of(theirs, [values.get(theirs)])
+            if dates is not None and dates.order is not None:
+                self.dates, self._order = dates, dates.order
         return self._order
 
 
@@ -426,11 +431,11 @@ def read_records(
 ) -> Reading:
     """Read a file of one kind lazily: a path, ``-`` for standard input, or a stream of bytes, gzipped or not.
 
-    ``on_read`` is that of `ByteSource`.
+    ``on_read`` is passed to `ByteSource`.
     """
-    if unknown := request.keys() - ImportRequest.__optional_keys__:
+    if unknown_keys := request.keys() - ImportRequest.__optional_keys__:
         raise TypeError(
-            f"unexpected keyword argument {min(unknown)!r}: {', '.join(ImportRequest.__annotations__)}"
+            f"unexpected keyword argument {min(unknown_keys)!r}: {', '.join(ImportRequest.__annotations__)}"
         )
     source, label_set = request.get("source"), request.get("label_set")
     check_known("--dates", request.get("dates"), [*DateOrder])
@@ -454,11 +459,11 @@ def read_records(
             raise BadInput(f"--label-set: {error}") from None
     if request.get("kind") is not None:
         kind_class(str(request["kind"]))
-    opened = ByteSource(file, request.get("name"), on_read)
+    byte_source = ByteSource(file, request.get("name"), on_read)
     try:
-        return Reading(opened, request)
+        return Reading(byte_source, request)
     except BaseException:
-        opened.close()
+        byte_source.close()
         raise
 
 
@@ -467,10 +472,10 @@ def clear_records(
     request: ImportRequest,
     on_read: Callable[[float | None], None] | None = None,
 ) -> Reading:
-    """Read a file lazily whose mapping is certain, is that of another tool's export, or was said by a person.
+    """Read a file lazily if the mapping is certain, comes from another tool's export, or was given by a person.
 
     If the first dates do not show the order of day and month, the file is read to the first date
-    that does. Raises UnclearFile if the mapping must be looked at.
+    that shows the order. Raises UnclearFile if a person must check the mapping.
     """
     reading = read_records(file, on_read, **request)
     mapping = reading.mapping
@@ -481,7 +486,7 @@ def clear_records(
         and mapping.asks_dates is None
         and (request.get("mapping") or request.get("constants"))
     ):
-        return reading  # a person said how to read it
+        return reading  # a person gave the mapping
     # Later dates may show the order of day and month. A pipe can be read only once.
     dates = None
     seekable = isinstance(file, str | Path) and Path(file).is_file()

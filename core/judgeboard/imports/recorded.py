@@ -74,30 +74,33 @@ class RecordedJudge:
 
 
 def recorded_version(connection: Connection, judge: RecordedJudge, now: datetime) -> StoredVersion:
-    """Return the stored version with the judge's fingerprint. If there is none, return that of its name and model."""
-    known = None if judge.version is None else find_version(connection, judge.version)
-    recorded = replay_version(judge.name, model=judge.model, recorded=judge.version)
-    return known or ensure_version(connection, recorded, now)
+    """Return the stored version with the judge's fingerprint.
+
+    If there is none, return the version of the judge's name and model.
+    """
+    version = None if judge.version is None else find_version(connection, judge.version)
+    new_version = replay_version(judge.name, model=judge.model, recorded=judge.version)
+    return version or ensure_version(connection, new_version, now)
 
 
 class RecordedImport(ImportKind[Record]):
-    """Imports records of judges. Each judge version in a file has one run, which its first new record starts.
+    """Imports records of judges. Each judge version in a file has one run, which the first new record starts.
 
-    Of records that come one by one, without a file, each judge version has one run a day.
+    Without a file, records come one by one, and each judge version has one run a day.
     """
 
     def run(self, connection: Connection, version: StoredVersion, now: datetime) -> int:
         """Return the run of a judge version."""
         if self.batch_id is None:
             return run_of_today(connection, IMPORT, version, RECEIVED, actor=self.actor, now=now).id
-        begun = self.runs.get(version.id)
-        # The run no longer exists if its batch was rolled back (a dry run, or a batch with nothing
+        run_id = self.runs.get(version.id)
+        # The run no longer exists if the batch was rolled back (a dry run, or a batch with nothing
         # new).
-        if begun is None or not is_run_of(connection, begun, version.id):
-            begun = self.runs[version.id] = start_import_run(
+        if run_id is None or not is_run_of(connection, run_id, version.id):
+            run_id = self.runs[version.id] = start_import_run(
                 connection, version, self.actor, now, import_batch_id=self.batch_id
             ).id
-        return begun
+        return run_id
 
     def finish(self, connection: Connection, now: datetime) -> int:
         """Mark the runs as done."""
@@ -115,27 +118,27 @@ def store_recorded(
     rows: RowOutcomes,
     now: datetime,
 ) -> None:
-    """Store the comparisons of one judge version. They are given by the index of their row.
+    """Store the comparisons of one judge version. ``comparisons`` has a list by row.
 
-    A stored verdict stays unchanged. Verdicts on further aspects are added to it. A contradicting
-    row is rejected.
+    A stored verdict stays unchanged. Verdicts on further aspects are added. A contradicting row is
+    rejected.
     """
     pair_ids = {item.pair_id for items in comparisons.values() for item in items}
-    stored = stored_comparisons(connection, version.id, pair_ids)
+    comparisons_by_key = stored_comparisons(connection, version.id, pair_ids)
     statuses: dict[ComparisonKey, str] = {
-        key: comparison.status for key, comparison in stored.items()
+        key: comparison.status for key, comparison in comparisons_by_key.items()
     }
     preferences = {
         key: {aspect: Preference(value) for aspect, value in comparison.preferences.items()}
-        for key, comparison in stored.items()
+        for key, comparison in comparisons_by_key.items()
     }
     new: dict[ComparisonKey, NewComparison] = {}
     further: dict[int, dict[str, Preference]] = {}
 
     def contradicts(item: NewComparison) -> bool:
-        known = preferences.get(key_of(item), {})
+        verdicts = preferences.get(key_of(item), {})
         return statuses.get(key_of(item), item.record.status) != item.record.status or any(
-            known.get(aspect, value) is not value for aspect, value in item.preferences.items()
+            verdicts.get(aspect, value) is not value for aspect, value in item.preferences.items()
         )
 
     for index, items in comparisons.items():
@@ -145,17 +148,19 @@ def store_recorded(
             continue
         for item in items:
             key = key_of(item)
-            known = preferences.setdefault(key, {})
-            added = {
-                aspect: value for aspect, value in item.preferences.items() if aspect not in known
+            stored_verdicts = preferences.setdefault(key, {})
+            new_verdicts = {
+                aspect: value
+                for aspect, value in item.preferences.items()
+                if aspect not in stored_verdicts
             }
-            known |= added
+            stored_verdicts |= new_verdicts
             if key not in statuses:
                 statuses[key], new[key] = item.record.status, item
-            elif not added:
+            elif not new_verdicts:
                 continue
-            elif key in stored:
-                further.setdefault(stored[key].id, {}).update(added)
+            elif key in comparisons_by_key:
+                further.setdefault(comparisons_by_key[key].id, {}).update(new_verdicts)
             rows.new.add(index)
     if new:
         items = [replace(item, preferences=preferences[key]) for key, item in new.items()]
@@ -166,10 +171,10 @@ def store_recorded(
 
 @dataclass(frozen=True, slots=True)
 class ImportedVerdict:
-    """A recorded verdict, with the external id of its response; ``word`` is its label in a label set.
+    """A recorded verdict, with the external id of the response; ``word`` is the label in a label set.
 
-    ``ask`` and ``repeat`` are numbers from 0, as in an export. Without an ``ask``, it is the
-    judge's first verdict.
+    ``ask`` and ``repeat`` are numbers from 0, as in an export. Without an ``ask``, the verdict is
+    the judge's first.
     """
 
     response_id: str
@@ -184,7 +189,7 @@ class ImportedVerdict:
 
     @property
     def recorded_judge(self) -> RecordedJudge:
-        """The judge with its version and model."""
+        """The judge with version and model."""
         return RecordedJudge(self.judge, self.judge_version, self.judge_model)
 
 
@@ -196,8 +201,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
     ``newer_counts``, a later row is a newer verdict.
 
     A verdict has a label, groundedness, quality or scores. A row without a verdict has a ``status``
-    (unparsable, refused, error). If a row has a ``scale``, all its numbers are on that scale: its
-    groundedness is converted, and its quality and the numbers in ``scores`` are scores on it.
+    (unparsable, refused, error). A ``scale`` is the scale of all numbers of the row: groundedness
+    is converted, and quality and the numbers in ``scores`` are scores on the scale.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -234,9 +239,9 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         judge = cells.required_name("judge")
         version, model = cells.name("judge_version"), cells.name("judge_model")
         status = cells.choice("status", Status) or Status.OK
-        said_nothing = self.labels.label_set is None and self.labels.is_no_verdict(cells)
+        is_no_verdict = self.labels.label_set is None and self.labels.is_no_verdict(cells)
         label, word = (
-            (None, None) if said_nothing else (self.labels.read(cells), self.labels.word(cells))
+            (None, None) if is_no_verdict else (self.labels.read(cells), self.labels.word(cells))
         )
         groundedness = groundedness_in(cells)
         scale = own_scale(cells)
@@ -248,7 +253,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             None,
             None,
         )
-        if said_nothing and not has_verdict and status is Status.OK:
+        if is_no_verdict and not has_verdict and status is Status.OK:
             status = Status.UNPARSABLE
         ask, repeat = cells.whole_number("ask"), cells.whole_number("repeat")
         # A reply that could not be read may name dimensions without a value.
@@ -267,7 +272,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             label=label,
             reasoning=cells.text("reasoning"),
             claims=_claims(cells),
-            raw=json_text(cells.get("raw")) or (str(cells.raw("label")) if said_nothing else None),
+            raw=json_text(cells.get("raw")) or (str(cells.raw("label")) if is_no_verdict else None),
             error=cells.text("error"),
             scores=scores,
         )
@@ -288,8 +293,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         self, connection: Connection, ids: Collection[str]
     ) -> dict[str, list[Named]]:
         """Return the responses with these external ids, also empty answers, which only a pair can have."""
-        named = super().responses_named(connection, ids)
-        return named | sides_named(connection, set(ids) - named.keys())
+        responses = super().responses_named(connection, ids)
+        return responses | sides_named(connection, set(ids) - responses.keys())
 
     def store(
         self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime
@@ -311,8 +316,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             # Another process may have stored some of the verdicts in the meantime.
             rows.new |= {
                 index
-                for stored, version_id in zip(counts, waiting, strict=True)
-                for index in rows_of_version[version_id][:stored]
+                for count, version_id in zip(counts, waiting, strict=True)
+                for index in rows_of_version[version_id][:count]
             }
             waiting.clear()
 
@@ -320,7 +325,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             version = recorded_version(connection, judge, now)
             if (
                 version.id in waiting
-            ):  # a version can have two names, and its verdicts are compared with stored ones
+            ):  # a version can have two names, and new verdicts are compared with stored ones
                 store_waiting()
             if self.batch_id is None and (problem := _problem_of_sent(judge, version)):
                 for index in response_ids:
@@ -347,8 +352,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         rows: RowOutcomes,
     ) -> dict[int, NewJudgment]:
         """Return the judgments of a version that are not stored yet, by row. Refuse rows with other stored verdicts."""
-        known = recorded_verdicts(connection, version.id, set(response_ids.values()))
-        latest = {response_id: ask for response_id, ask, repeat in known if repeat == 0}
+        verdicts = recorded_verdicts(connection, version.id, set(response_ids.values()))
+        latest = {response_id: ask for response_id, ask, repeat in verdicts if repeat == 0}
         new: dict[int, NewJudgment] = {}
         with_claims = [id_ for index, id_ in response_ids.items() if records[index].verdict.claims]
         inputs = judge_inputs(connection, with_claims) if with_claims else {}
@@ -364,12 +369,14 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             record = records[index]
             newest = latest.get(response_id, 0) if self.newer_counts else 0
             ask = newest if record.ask is None else record.ask
-            stored_verdict = known.get((response_id, ask, record.repeat))
+            stored_verdict = verdicts.get((response_id, ask, record.repeat))
             differs = stored_verdict is not None and not stored_verdict.equals(verdict)
             if stored_verdict is None or (differs and self.newer_counts):
                 ask = latest.get(response_id, 0) + 1 if differs else ask
                 new[index] = NewJudgment(response_id, ask, record.repeat, verdict)
-                known[response_id, ask, record.repeat] = RecordedVerdict(verdict, forgotten=False)
+                verdicts[response_id, ask, record.repeat] = RecordedVerdict(
+                    verdict, forgotten=False
+                )
                 latest[response_id] = max(ask, latest.get(response_id, 0))
             elif differs:
                 reason = f"{version.name} has another verdict on {records[index].response_id!r}"
@@ -379,7 +386,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
     def _scores(
         self, connection: Connection, words: Mapping[int, str], rows: RowOutcomes, now: datetime
     ) -> dict[int, DimensionScore]:
-        """Return the score of each row's word in the label set. Refuse rows whose word has none."""
+        """Return the score of each row's word in the label set. Refuse rows whose word has no score."""
         if self.labels.label_set is None or not words:
             return {}
         field = label_set_field(connection, self.labels.label_set, words.values(), self.actor, now)

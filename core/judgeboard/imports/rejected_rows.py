@@ -1,4 +1,4 @@
-"""The file of the rejected rows of an import: a line for each, with the reason. It can be corrected and imported."""
+"""The file of the rejected rows of an import: a line for each, with the reason. A corrected file can be imported."""
 
 import json
 from contextlib import AbstractContextManager

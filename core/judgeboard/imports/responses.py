@@ -70,10 +70,10 @@ _COMMENT = (
 
 
 class ResponseImport(ImportKind[Response]):
-    """Logged responses. A row is rejected if its id is stored with other content. A question may be missing.
+    """Logged responses. A row is rejected if the id is stored with other content. A question may be missing.
 
     The column ``source`` is read only in files with a column ``external_id``, such as exports. An
-    id may occur only once in a file. A row without an id gets its content hash as id. The k-th
+    id may occur only once in a file. A row without an id gets the content hash as id. The k-th
     equal row gets ``hash-k``.
     """
 
@@ -293,45 +293,51 @@ class ResponseImport(ImportKind[Response]):
 
     def take_repeated(self) -> list[Response]:
         """Return the answers since the last call that earlier rows of the file have too."""
-        repeated, self._repeated = self._repeated, []
-        return repeated
+        responses, self._repeated = self._repeated, []
+        return responses
 
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
         """Store new responses, and new feedback on stored responses."""
-        repeated = {id(each) for each in self.take_repeated()}
-        again = {index for index, record in enumerate(records) if id(record) in repeated}
+        repeated_ids = {id(each) for each in self.take_repeated()}
+        again = {index for index, record in enumerate(records) if id(record) in repeated_ids}
         elsewhere: dict[int, int] = {}
         if self.of_traces:
             elsewhere = self._stored_elsewhere(connection, records)
             again -= elsewhere.keys()
         elif self.tool_source is not None or self.row_ids:
             records = self._as_stored_earlier(connection, records)
-        own = [
+        indexes = [
             index for index in range(len(records)) if index not in elsewhere and index not in again
         ]
-        stored = store_responses(connection, [records[index] for index in own], self.batch_id, now)
-        result = Stored(
-            len(stored.new), stored.unchanged + len(elsewhere) + len(again), stored.feedback_added
+        outcome = store_responses(
+            connection, [records[index] for index in indexes], self.batch_id, now
         )
-        differing_ids = {own[place]: stored.ids[place] for place in stored.differing}
+        result = Stored(
+            len(outcome.new),
+            outcome.unchanged + len(elsewhere) + len(again),
+            outcome.feedback_added,
+        )
+        differing_ids = {indexes[place]: outcome.ids[place] for place in outcome.differing}
         if self.of_traces:
             contents = stored_contents(connection, differing_ids.values())
-            same = {
+            same_ids = {
                 index: id_
                 for index, id_ in differing_ids.items()
                 if self.is_same(records[index], contents[id_])
             }
-            known = {id_: records[index].feedback for index, id_ in (elsewhere | same).items()}
-            result.feedback_added += len(add_feedback(connection, known, (), self.batch_id, now))
-        kept = find_contents(connection, [key_of(records[index]) for index in differing_ids])
+            feedback = {
+                id_: records[index].feedback for index, id_ in (elsewhere | same_ids).items()
+            }
+            result.feedback_added += len(add_feedback(connection, feedback, (), self.batch_id, now))
+        rows = find_contents(connection, [key_of(records[index]) for index in differing_ids])
         result.imports = imports_of(connection, differing_ids.values()) - {self.batch_id or 0}
         for index in differing_ids:
             record = records[index]
-            other = differing(record, kept[key_of(record)]) if key_of(record) in kept else []
+            names = differing(record, rows[key_of(record)]) if key_of(record) in rows else []
             reason = f"{record.external_id!r} is stored with other content"
             reason += (
-                f": {', '.join(other)} {'differs' if len(other) == 1 else 'differ'}"
-                if other
+                f": {', '.join(names)} {'differs' if len(names) == 1 else 'differ'}"
+                if names
                 else ""
             )
             result.problems.append(Rejected(index, "id", reason, None, differs=True))
@@ -340,11 +346,11 @@ class ResponseImport(ImportKind[Response]):
     def _as_stored_earlier(
         self, connection: Connection, records: Sequence[Response]
     ) -> list[Response]:
-        """Return each answer as an earlier import stored it, if one did, with the feedback that it has now.
+        """Return the answers. An answer that an earlier import stored has the stored form and the feedback of the row.
 
-        The default source was the source of all tools. The turn of a conversation is the stored
-        answer to its question with the same text that has its id or the id of its row, whatever its
-        messages say beside their texts.
+        Earlier versions stored the answers of all tools in the default source. The turn of a
+        conversation is a stored answer if question and text are equal and the stored id is the id
+        of the turn or of the row. The messages are not compared.
         """
         places = [
             [
@@ -360,19 +366,19 @@ class ResponseImport(ImportKind[Response]):
             ]
             for record in records
         ]
-        stored = find_contents(connection, {*itertools.chain.from_iterable(places)})
+        responses = find_contents(connection, {*itertools.chain.from_iterable(places)})
 
-        def is_same(record: Response, known: Response) -> bool:
+        def is_same(record: Response, response: Response) -> bool:
             if record.external_id in self.row_ids:
-                return (record.query, record.answer) == (known.query, known.answer)
-            return not differing(record, known)
+                return (record.query, record.answer) == (response.query, response.answer)
+            return not differing(record, response)
 
         return [
             next(
                 (
-                    replace(stored[key], feedback=record.feedback)
+                    replace(responses[key], feedback=record.feedback)
                     for key in keys
-                    if key in stored and is_same(record, stored[key])
+                    if key in responses and is_same(record, responses[key])
                 ),
                 record,
             )
@@ -384,23 +390,23 @@ class ResponseImport(ImportKind[Response]):
     ) -> dict[int, int]:
         """Return, by index, the response of the same trace that was received or is in another source.
 
-        An id that an application chose, such as "chat-1", may be another trace's there: then the
-        question differs.
+        Two traces can have the same id if an application chose the id, such as "chat-1": then the
+        questions differ.
         """
-        named = responses_named(connection, {record.external_id for record in records})
-        received = received_among(
-            connection, [each.id for same_id in named.values() for each in same_id]
+        responses = responses_named(connection, {record.external_id for record in records})
+        received_ids = received_among(
+            connection, [each.id for same_id in responses.values() for each in same_id]
         )
         contents = stored_contents(
-            connection, [each.id for same_id in named.values() for each in same_id]
+            connection, [each.id for same_id in responses.values() for each in same_id]
         )
         elsewhere: dict[int, int] = {}
         for index, record in enumerate(records):
-            same_id = named.get(record.external_id, [])
+            same_id = responses.get(record.external_id, [])
             own = next((each.id for each in same_id if each.source == record.source), None)
-            other = own if own in received else same_id[0].id if same_id and own is None else None
-            if other is not None and self.is_same(record, contents[other]):
-                elsewhere[index] = other
+            id_ = own if own in received_ids else same_id[0].id if same_id and own is None else None
+            if id_ is not None and self.is_same(record, contents[id_]):
+                elsewhere[index] = id_
         return elsewhere
 
 
@@ -416,7 +422,8 @@ class ImportedFeedback:
 class FeedbackImport(ImportKind[ImportedFeedback]):
     """Feedback of users on stored responses; the same file again changes nothing.
 
-    Feedback without a time that the file has changed back counts at the end of the file.
+    If the file changes feedback without a time back to an earlier value, that value counts at the
+    end of the file.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -467,20 +474,22 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
         feedback: dict[int, list[Feedback]] = {}
         for index, response in answers.items():
             feedback.setdefault(response.id, []).extend(records[index].feedback)
-        added = set(add_feedback(connection, feedback, (), self.batch_id, now, self._changed_back))
+        new_entries = set(
+            add_feedback(connection, feedback, (), self.batch_id, now, self._changed_back)
+        )
         for index, response in answers.items():
             of_row = {(response.id, entry) for entry in records[index].feedback}
-            if of_row & added:
+            if of_row & new_entries:
                 rows.new.add(index)
-            added -= of_row  # an equal row after it is unchanged
+            new_entries -= of_row  # a later equal row is unchanged
         return rows.stored()
 
     def finish(self, connection: Connection, now: datetime) -> int:
         """Store the feedback that the last rows of the file have changed back; return how much."""
         last = [(response_id, [entry]) for (response_id, _, _), entry in self._changed_back.items()]
         return sum(
-            len(add_feedback(connection, dict(some), (), self.batch_id, now))
-            for some in batches(last)
+            len(add_feedback(connection, dict(batch), (), self.batch_id, now))
+            for batch in batches(last)
         )
 
 
@@ -514,13 +523,17 @@ def _reference(cells: Cells) -> str | None:
 _MAPPED = {"passages": "context", "generator_cost_micro": "generator_cost"}
 
 
-def differing(response: Response, stored: Response) -> list[str]:
+def differing(response: Response, stored_response: Response) -> list[str]:
     """Return the fields in which the two responses differ, by their names in a mapping."""
-    one, other = content(response), content(stored)
-    return [_MAPPED.get(name, name) for name in one | other if one.get(name) != other.get(name)]
+    fields, stored_fields = content(response), content(stored_response)
+    return [
+        _MAPPED.get(name, name)
+        for name in fields | stored_fields
+        if fields.get(name) != stored_fields.get(name)
+    ]
 
 
-# The texts that earlier imports read: others would change the hash of answers that are imported
+# Earlier imports read these keys. Other keys would change the hash of answers that are imported
 # again.
 _TEXT_KEYS = ("text", "content", "page_content", "passage", "document")
 
@@ -528,11 +541,11 @@ _TEXT_KEYS = ("text", "content", "page_content", "passage", "document")
 def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, Any]] | None]:
     """Return the passages of a row, and the other values of its passage objects.
 
-    Absent or null passages are None: they were not logged. An empty list means that nothing was
-    retrieved. A text is one passage, unless it is blank. An object is one passage, its JSON text.
-    In CSV, a list is written as JSON or as Python writes it. An item of a list is a text or an
-    object with a text (``text``, ``content``, ``page_content``, …). An object without such a text
-    is one passage, its JSON text.
+    Absent or null passages are None: not logged. An empty list means that nothing was retrieved. A
+    text is one passage, unless it is blank. The JSON text of an object is one passage. In CSV, a
+    list is written as JSON or as Python writes lists. An item of a list is a text or an object with
+    a text (``text``, ``content``, ``page_content``, …). Of an object without such a text, the JSON
+    text is the passage.
     """
     value = cells.unmasked("context")
     if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):
@@ -557,9 +570,9 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
 
 def listed_passages(passages: Sequence[Any]) -> tuple[tuple[str, ...], list[dict[str, Any]] | None]:
     """Return the texts of passages, and the other values of objects. Raises Unusable if one is no text or object."""
-    parsed = [_passage(number, item) for number, item in enumerate(passages, start=1)]
-    details = [rest for _, rest in parsed]
-    return tuple(text for text, _ in parsed), details if any(details) else None
+    parts = [_passage(number, item) for number, item in enumerate(passages, start=1)]
+    details = [detail for _, detail in parts]
+    return tuple(text for text, _ in parts), details if any(details) else None
 
 
 def _passage(number: int, item: Any) -> tuple[str, dict[str, Any]]:
@@ -571,11 +584,11 @@ def _passage(number: int, item: Any) -> tuple[str, dict[str, Any]]:
         inner = item.get(key)
         if isinstance(inner, str):
             return inner, {name: value for name, value in item.items() if name != key}
-    nested = item.get("document")
-    if isinstance(nested, dict):
-        text, rest = _passage(number, nested)
+    document = item.get("document")
+    if isinstance(document, dict):
+        text, details = _passage(number, document)
         return text, {
-            name: value for name, value in {**item, "document": rest}.items() if value != {}
+            name: value for name, value in {**item, "document": details}.items() if value != {}
         }
     # Without a known key, the longest text of several words is the passage.
     texts = {
@@ -689,10 +702,11 @@ def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
     """Return the feedback of a row. The columns ``thumbs`` and ``stars`` have a scale, ``feedback`` has none.
 
     Words (up, down, 👍, true, good, …) are thumbs. Numbers follow the column's scale; as thumbs, -1
-    is down. Without a scale, 2 to 5 are stars. 0, 1 and -1 may be thumbs or stars, so they are left
-    out, and `Columns` reports them. An object names its scale (``{"kind": "stars", "value": 4}``)
-    or has one value under the name of such a column: ``{"thumbs": "up"}``, ``{"rating": 4}``. It
-    may have ``user``, ``at`` and ``comment``. A list may have several objects.
+    is down. Without a scale, 2 to 5 are stars. 0, 1 and -1 may be thumbs or stars: such values are
+    left out, and `Columns` reports the values. An object names the scale (``{"kind": "stars",
+    "value": 4}``) or has one value under the name of a column of feedback: ``{"thumbs": "up"}``,
+    ``{"rating": 4}``. The object may also have ``user``, ``at`` and ``comment``. A list may have
+    several objects.
     """
     feedback: list[Feedback] = []
     for field, scale in _FIELDS:
@@ -744,15 +758,15 @@ def unread_keys(value: Mapping[str, Any]) -> list[str]:
 
 
 def feedback_of_object(field: str, value: Mapping[str, Any]) -> Feedback:
-    """Return the feedback in an object. Raises Unusable if it has none or several values."""
+    """Return the feedback in an object. Raises Unusable unless the object has exactly one value."""
     key, scale = "value", value.get("kind")
     if scale is None:
-        named = list(_named_values(value))
-        if len(named) != 1:
+        keys = list(_named_values(value))
+        if len(keys) != 1:
             raise Unusable(
                 field, 'an object of feedback is {"thumbs": "up"}, {"stars": 4} or {"rating": "up"}'
             )
-        [(key, scale)] = named
+        [(key, scale)] = keys
     score, user, at = value.get(key), value.get("user"), value.get("at")
     if scale is None and may_be_either(score):
         raise Unusable(
@@ -762,8 +776,8 @@ def feedback_of_object(field: str, value: Mapping[str, Any]) -> Feedback:
     if user is not None and not isinstance(user, str):
         raise Unusable(field, f"the user is {json_kind(user)}, not a text")
     feedback = _from_value(field, score, chosen(field, scale, FeedbackKind))
-    commented = _comment_key(value)
-    comment = None if commented is None else storable(value[commented])[0]
+    comment_key = _comment_key(value)
+    comment = None if comment_key is None else storable(value[comment_key])[0]
     return replace(
         feedback, user=user, at=None if at is None else checked(field, as_utc, at), comment=comment
     )
@@ -777,7 +791,7 @@ def _comment_key(value: Mapping[str, Any]) -> str | None:
 
 
 def _named_values(value: Mapping[str, Any]) -> Iterator[tuple[str, FeedbackKind | None]]:
-    """Yield the keys of an object with feedback, with their scales; other names count only without thumbs and stars."""
+    """Yield each key with feedback in an object, and its scale; other names count only without thumbs and stars."""
     present = [name for name, each in value.items() if each is not None]
     exact = set(FeedbackKind).intersection(present)
     for name in exact or present:

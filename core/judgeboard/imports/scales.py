@@ -113,7 +113,7 @@ def own_scale(cells: Cells) -> NumberScale | None:
 
 
 def groundedness_in(cells: Cells) -> float | None:
-    """Return the groundedness of a row. If the row has a ``scale``, the number is converted from this scale to 0–1."""
+    """Return the groundedness of a row. If the row has a ``scale``, the number is converted to 0–1."""
     value, scale = cells.number("groundedness"), cells.text("scale")
     if value is None or scale is None:
         return checked("groundedness", checked_groundedness, value)
@@ -126,11 +126,11 @@ def groundedness_in(cells: Cells) -> float | None:
 
 
 def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:
-    """Return the scores of a row on its own ``scale``: its quality, and the numbers by name in ``field``.
+    """Return the scores of a row on ``scale``: the quality, and the numbers by name in ``field``.
 
-    A score may name a scale of its own, and its ``reasoning``: ``{"value": 4, "scale": "1-5"}``. In
-    a list, each score names its ``dimension``. If ``field`` is absent, the judge's reply (``raw``)
-    is used, if it has only numbers by name on this scale.
+    A score may name another scale, and a ``reasoning``: ``{"value": 4, "scale": "1-5"}``. In a
+    list, each score names its ``dimension``. If ``field`` is absent, the judge's reply (``raw``) is
+    used, if all its values are numbers on this scale.
     """
     values: dict[str, Any] | None
     if isinstance(cells.json(field), list):
@@ -145,11 +145,11 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
     if values is None and scale is not None and isinstance(raw := cells.get("raw"), dict):
         with suppress(Unusable):
             values = {name: scale.checked("raw", value) for name, value in raw.items()}
-    named = [(field, name, value) for name, value in (values or {}).items()]
+    values_by_name = [(field, name, value) for name, value in (values or {}).items()]
     if scale is not None and cells.get("quality") is not None:
-        named.insert(0, ("quality", SCORE, cells.number("quality")))
+        values_by_name.insert(0, ("quality", SCORE, cells.number("quality")))
     scores: list[DimensionScore] = []
-    for place, name, value in named:
+    for place, name, value in values_by_name:
         of_score, number, reasoning = scale, value, None
         if isinstance(value, dict) and value.keys() - {"reasoning"} == {"value", "scale"}:
             reasoning, of_score = value.get("reasoning"), scale_in(place, str(value["scale"]))

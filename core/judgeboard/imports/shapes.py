@@ -26,7 +26,7 @@ Rows = Iterator[Row | Rejected]
 
 @dataclass(frozen=True, slots=True)
 class TurnRow(Row):
-    """The row of a reply. ``row_id`` is the id of the row with its conversation."""
+    """The row of a reply. ``row_id`` is the id of the row with the conversation."""
 
     row_id: str | None = None
 
@@ -42,7 +42,7 @@ _OF_ALL = (
     "generator_model",
     "llm",
     "dataset",
-)  # what an object says of all its rows
+)  # keys of an object that hold for all rows inside
 _CONVERSATION = ("dialogue", "dialog", "chat", "ticket_id", "ticket", "case_id")
 _ORDER = (
     "turn",
@@ -58,7 +58,7 @@ _ORDER = (
 
 
 def inner_rows(first: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
-    """Return the path to the rows inside the only object of a file, in a list or under their ids, else None."""
+    """Return the path to the rows inside the only object of a file, in a list or under ids, else None."""
     if len(first) != 1:
         return None
     lists: list[tuple[bool, int, tuple[str, ...]]] = []
@@ -96,7 +96,10 @@ def _has_answer(row: Mapping[str, Any]) -> bool:
 
 
 def unwrapped(path: tuple[str, ...]) -> Shape:
-    """Return the shape of rows at a path inside an object. What the object says of all its rows is added to each."""
+    """Return the shape of rows at a path inside an object.
+
+    The values of the object for all rows are added to each row.
+    """
 
     def rows(items: Rows) -> Rows:
         for item in items:
@@ -126,7 +129,7 @@ def unwrapped(path: tuple[str, ...]) -> Shape:
 
 
 class MessageRows:
-    """A file with a row per message: the columns of the role, the text, the conversation, and the place in it.
+    """A file with a row per message: the columns of role, text, conversation, and place in the conversation.
 
     The values show a column whose name is not known: the text is longest, and conversations repeat.
     """
@@ -147,9 +150,9 @@ class MessageRows:
             distinct = {
                 name: len({*values[name]}) for name in names if name not in {self._role, self._text}
             }
-            repeated = [name for name, count in distinct.items() if 1 < count <= len(first) / 2]
+            candidates = [name for name, count in distinct.items() if 1 < count <= len(first) / 2]
             self._conversation = self._conversation or max(
-                repeated, key=distinct.__getitem__, default=None
+                candidates, key=distinct.__getitem__, default=None
             )
         self.fits = None not in (self._role, self._text, self._conversation) and _are_roles(
             values[str(self._role)]
@@ -157,10 +160,10 @@ class MessageRows:
 
     def rows(self, items: Rows) -> Rows:
         """Yield a row per conversation. Messages of several conversations may alternate."""
-        begun: OrderedDict[str, tuple[int, list[dict[str, Any]]]] = OrderedDict()
+        open_conversations: OrderedDict[str, tuple[int, list[dict[str, Any]]]] = OrderedDict()
 
         def whole(name: str) -> Row:
-            line, messages = begun.pop(name)
+            line, messages = open_conversations.pop(name)
             return Row(
                 line, {"conversation_id": name, "messages": sorted(messages, key=self._place)}
             )
@@ -173,11 +176,13 @@ class MessageRows:
             if is_missing(name):
                 yield Rejected(item.line, self._conversation, "no conversation", item.values)
                 continue
-            begun.setdefault(str(name), (item.line, []))[1].append(self._message(item.values))
-            begun.move_to_end(str(name))
-            if len(begun) > _OPEN:
-                yield whole(next(iter(begun)))
-        yield from map(whole, list(begun))
+            open_conversations.setdefault(str(name), (item.line, []))[1].append(
+                self._message(item.values)
+            )
+            open_conversations.move_to_end(str(name))
+            if len(open_conversations) > _OPEN:
+                yield whole(next(iter(open_conversations)))
+        yield from map(whole, list(open_conversations))
 
     def _message(self, row: Mapping[str, Any]) -> dict[str, Any]:
         left_out = {self._conversation, self._role, self._text}
@@ -198,8 +203,8 @@ class MessageRows:
 class PassageRows(NamedTuple):
     """A file with a row per passage: the columns of the question, the answer and the passages.
 
-    The rows of an answer follow each other. Question and answer stand in all of them or only in the
-    first.
+    The rows of an answer follow each other. Question and answer are in all these rows, or only in
+    the first.
     """
 
     query: str
@@ -222,8 +227,8 @@ class PassageRows(NamedTuple):
         )
 
     def rows(self, items: Rows) -> Rows:
-        """Yield a row per answer, with the list of its passages."""
-        begun: Row | None = None
+        """Yield a row per answer, with the list of passages."""
+        answer_row: Row | None = None
         for item in items:
             passages = (
                 []
@@ -232,11 +237,11 @@ class PassageRows(NamedTuple):
             )
             if isinstance(item, Rejected):
                 yield item
-            elif begun is not None and self._continues(item.values, begun.values):
-                begun.values[self.context].extend(passages)
+            elif answer_row is not None and self._continues(item.values, answer_row.values):
+                answer_row.values[self.context].extend(passages)
             else:
-                if begun is not None:
-                    yield begun
-                begun = Row(item.line, {**item.values, self.context: passages})
-        if begun is not None:
-            yield begun
+                if answer_row is not None:
+                    yield answer_row
+                answer_row = Row(item.line, {**item.values, self.context: passages})
+        if answer_row is not None:
+            yield answer_row

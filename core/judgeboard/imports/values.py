@@ -35,7 +35,7 @@ NO_VERDICT = frozenset(
         *MISSING,
     }
 )
-"""Words (`word_of`) with which judges say that they gave no usable verdict. "failed" may be the verdict bad."""
+"""Words (`word_of`) of judges for "no usable verdict". "failed" may be the verdict bad."""
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?(0,\d+|\d+,(?!\d{3}$)\d+)", re.ASCII)  # 1,234 may be a thousand
@@ -44,7 +44,7 @@ _PYTHON_TEXT = re.compile(r"""\s*('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*,?"""
 
 
 def spelled_number(text: str) -> Any:
-    """Return the number in a text ("3" is 3, "3.0" and "3,0" are 3.0), or the text if it is not a number."""
+    """Return the number in a text ("3" is 3, "3.0" and "3,0" are 3.0), or the text if there is no number."""
     if _INTEGER.fullmatch(text.strip()):
         return int(text)
     if _DECIMAL_COMMA.fullmatch(text.strip()):
@@ -97,8 +97,8 @@ def parse_values(texts: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return ``{field: {word: value}}`` from texts like ``FIELD:WORD=VALUE``; an empty value means missing."""
     values: dict[str, dict[str, str]] = {}
     for text in texts:
-        field, _, rest = text.partition(":")
-        word, equals, value = rest.rpartition("=")
+        field, _, word_and_value = text.partition(":")
+        word, equals, value = word_and_value.rpartition("=")
         if not field or not word.strip() or not equals:
             example = "--map-value label:inconsistent=hallucinated"
             raise BadInput(
@@ -136,15 +136,15 @@ def meanings_of(
     choices: Mapping[str, type[StrEnum]],
     mapping: Mapping[str, str],
 ) -> Meanings:
-    """Return the values of words. A field is named by its own name, another known name, or the column mapped to it.
+    """Return the values of words. A name is a field, another known name of a field, or a mapped column.
 
     ``choices`` has the possible values of a field that has only a few.
     """
     meanings: dict[str, dict[str, str]] = {}
     for name, words in values.items():
-        named = mapping.get(name, name)
+        field = mapping.get(name, name)
         ours = next(
-            (each for each, called in fields.items() if named == each or named in called), None
+            (each for each, names in fields.items() if field == each or field in names), None
         )
         if ours is None:
             raise BadInput(f"--map-value: there is no field {name!r}; choose {', '.join(fields)}")

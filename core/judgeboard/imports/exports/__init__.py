@@ -1,1 +1,1 @@
-"""Exports of other tools: their rows become answers, verdicts and grades."""
+"""Exports of other tools: the rows become answers, verdicts and grades."""

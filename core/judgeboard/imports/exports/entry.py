@@ -24,9 +24,9 @@ from judgeboard.traces.attributes import parsed_object, without_none
 class Entry:
     """An answer with its verdicts, grades and audits, as rows for the imports of these kinds.
 
-    Verdicts, grades and audits have no id; they belong to the answer. Without an answer, ``reason``
-    says why, and the row with which it comes is rejected. ``of_session`` names scores of the
-    session, which are not read.
+    Verdicts, grades and audits have no id and belong to the answer. Without an answer, ``reason``
+    says why, and the row of the entry is rejected. ``of_session`` names scores of the session,
+    which are not read.
     """
 
     answer: dict[str, Any] | None
@@ -38,7 +38,7 @@ class Entry:
 
 
 Entries = Iterator[tuple[Row, Entry]]
-"""Entries, each with the row that it begins at."""
+"""Entries, each with its first row."""
 
 
 def each_row(
@@ -55,7 +55,7 @@ def each_row(
 
 
 class ContentIds:
-    """Makes the ids of answers without one from their content. The k-th equal answer gets another one."""
+    """Derives ids from the content of answers without an id. Each equal answer gets another id."""
 
     def __init__(self) -> None:
         self._copies: Counter[str] = Counter()
@@ -96,7 +96,7 @@ def named(values: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((simple[name] for name in names if name in simple), None)
 
 
-# An answer in another tool has its own source and kind; these words mean other things there.
+# In exports of other tools, "source" and "kind" have other meanings.
 _FIELDS = {
     name: called
     for name, called in ResponseImport.columns.items()
@@ -109,15 +109,15 @@ def answer_row(values: Mapping[str, Any], **fields: object) -> dict[str, Any]:
 
     Values with other names are kept in metadata.
     """
-    left = without_nothing(values)
+    values_left = without_nothing(values)
     row: dict[str, Any] = {}
-    for field, called in _FIELDS.items():
-        simple = {simple_name(name): name for name in reversed(left)}
-        theirs = next((simple[name] for name in called if name in simple), None)
-        if theirs is not None and fields.get(field) in (None, left[theirs]):
-            row[field] = left.pop(theirs)
+    for field, names in _FIELDS.items():
+        simple = {simple_name(name): name for name in reversed(values_left)}
+        column = next((simple[name] for name in names if name in simple), None)
+        if column is not None and fields.get(field) in (None, values_left[column]):
+            row[field] = values_left.pop(column)
     metadata = (
-        left
+        values_left
         | parsed_object(row.pop("metadata", None))
         | parsed_object(fields.pop("metadata", None))
     )
@@ -143,9 +143,9 @@ def verdict_row(
 ) -> list[dict[str, Any]]:
     """Return the verdict of a judge as a list with one row; an empty list if there are no scores.
 
-    Scores between 0 and 1, and those on one of the ``scales`` (by name of the score), become scores
-    by name, or the groundedness or quality. A text becomes the label if its name is that of a
-    label. The other scores are kept as the judge's reply, because their scale is not known.
+    Scores between 0 and 1, and scores on one of the ``scales`` (by name of the score), become
+    scores by name, or the groundedness or quality. A text with the name of a label becomes the
+    label. The other scores, whose scale is unknown, are kept as the judge's reply.
     """
     values = without_nothing(scores)
     if not values and error is None:
@@ -196,7 +196,7 @@ def grade_row(annotator: Any, answers: Mapping[str, Any], at: Any = None) -> lis
     """Return the grade of a person as a list with one row; an empty list without answers.
 
     ``answers`` has the answers by question. An answer to a question with the name of a part of a
-    grade becomes this part, if it has its type. The other answers are kept in the note.
+    grade becomes this part, if the type is right. The other answers are kept in the note.
     """
     row: dict[str, Any] = {}
     notes: list[str] = []
@@ -229,7 +229,7 @@ def _fits(part: str, value: Any) -> bool:
 
 
 def milliseconds(seconds: Any) -> int | None:
-    """Return a duration in whole milliseconds; None if it is no number."""
+    """Return a duration in whole milliseconds; None for a value that is no number."""
     return (
         round(seconds * 1000)
         if isinstance(seconds, int | float) and math.isfinite(seconds)

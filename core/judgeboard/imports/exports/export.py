@@ -1,7 +1,7 @@
-"""The exports of other tools: how they are recognised, and how the rows of one kind are read.
+"""Recognises exports of other tools, and reads the rows of one kind.
 
-A file is recognised by its content, never by its name: its records by their keys, and where they do
-not tell, by their values.
+A file is recognised by content, never by name: by the keys of the records, and where keys do not
+suffice, by values.
 """
 
 from collections import Counter
@@ -24,9 +24,9 @@ from judgeboard.text import counted
 class Keys:
     """The keys, or columns, that a record must have.
 
-    Of several names in parentheses, the record needs one. It must have none of the keys
-    ``without``. If other records have such keys too, ``holds`` decides; it is asked only about
-    records with the keys.
+    Of several names in parentheses, the record needs one. The record must have none of the keys
+    ``without``. If other records have such keys too, ``holds`` decides; ``holds`` is called only
+    for records with the keys.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What a tool exports: the keys by which its records are recognised, and what reads them.
+    """What a tool exports: the keys by which records are recognised, and the functions that read records.
 
-    A record with any of the ``keys`` is one of the tool. ``read`` makes entries of rows, or
-    ``shape`` makes rows of answers that are read by their columns. ``source`` is the source of the
-    answers, unless another one is chosen: ids of different tools do not meet. With ``of_traces``,
-    the id of an answer is that of its trace, which may also be received or pulled. With
-    ``of_scores``, there are no answers: the scores belong to stored answers.
+    A record with any of the ``keys`` comes from the tool. ``read`` makes entries of rows, or
+    ``shape`` makes rows of answers that are read by columns. ``source`` is the source of the
+    answers, unless another one is chosen, so that ids of different tools do not meet. With
+    ``of_traces``, the id of an answer is the id of the trace, which may also be received or pulled.
+    With ``of_scores``, there are no answers: the scores belong to stored answers.
     """
 
     title: str
@@ -72,14 +72,15 @@ class Export:
     shape: Shape | None = None
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row is a record of the tool, or has several of them."""
+        """Whether a row has one or several records of the tool."""
         return any(keys.fit(row) for keys in self.keys)
 
 
 def known_exports() -> tuple[Export, ...]:
-    """Return the exports of all tools in the order in which they are tried: those that have answers come first.
+    """Return the exports of all tools in the order of recognition: exports with answers come first.
 
-    A row of an answer may also have the few keys of a score, and would lose its answer.
+    A row of an answer may also have the few keys of a score; read as a score, the row would lose
+    the answer.
     """
     return tuple(
         sorted(
@@ -94,11 +95,11 @@ KINDS_OF_EXPORTS = ("responses", "verdicts", "grades")
 def recognised(
     rows: Sequence[Mapping[str, Any]], kind: str, *, with_mapping: bool = False
 ) -> Export | None:
-    """Return the export with these first rows, None if they are of none.
+    """Return the export with these first rows, None if there is none.
 
-    The rows decide together: one of them may be empty or damaged. It is an export if more rows look
-    like it than have the required fields of the kind in columns of their own. ``with_mapping``, it
-    is one whose columns can be mapped.
+    The rows decide together, because single rows may be empty or damaged. An export is recognised
+    if more rows match the export than have columns for the required fields of the kind.
+    ``with_mapping``, only exports whose columns can be mapped are tried.
     """
     if kind not in (*KINDS_OF_EXPORTS, "audits", "feedback"):
         return None
@@ -115,16 +116,16 @@ def recognised(
 def has_needed(row: Mapping[str, Any], kind: str) -> bool:
     """Whether a row has values in columns for all required fields of a kind."""
     names = {simple_name(name) for name, value in row.items() if value not in (None, "")}
-    own = kind_class(kind)
-    return not any(names.isdisjoint(own.columns[ours]) for ours in own.needed)
+    class_ = kind_class(kind)
+    return not any(names.isdisjoint(class_.columns[ours]) for ours in class_.needed)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedRow(Row):
-    """A row with what the export has beside it.
+    """A row of an export with its answer.
 
     ``answer`` is the row of the answer to which a row of another kind belongs. A row is ``judged``
-    if its answer has a verdict or a grade.
+    if the answer has a verdict or a grade.
     """
 
     answer: dict[str, Any] | None = None
@@ -134,7 +135,7 @@ class ExportedRow(Row):
 class ExportRows:
     """Reads the rows of one kind from another tool's export.
 
-    ``others`` counts its rows of other kinds.
+    ``others`` counts the rows of other kinds.
     """
 
     def __init__(self, export: Export, kind: str) -> None:
@@ -146,7 +147,7 @@ class ExportRows:
         self._of_session: Counter[str] = Counter()
 
     def messages(self) -> Iterator[str]:
-        """Yield what people should know of the rows so far."""
+        """Yield messages about the rows so far."""
         if self._of_session:
             names = ", ".join(
                 f"{name} ({counted(times, 'time')})"
@@ -167,7 +168,7 @@ class ExportRows:
             for kind, values in self._with_id(entry):
                 if (
                     kind == "responses" and "external_id" in entry.answer
-                ):  # another id is made of the content
+                ):  # other ids are derived from the content
                     answer = values
                 if kind != self._kind:
                     self.others[kind] += 1
@@ -191,7 +192,7 @@ class ExportRows:
     def _with_id(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the kind and the row of everything in an entry, all with the id of the answer.
 
-        An answer without an id gets one from its content, so that its verdicts find it.
+        An answer without an id gets an id from the content, which the verdicts share.
         """
         answer = dict(entry.answer or {})
         if self._export.of_scores:
@@ -220,7 +221,7 @@ class ExportRows:
 
 
 class AnswersOfExport:
-    """Builds the answers to which the rows of another kind belong, exactly as an import of the answers does."""
+    """Builds the answers to which the rows of another kind belong, exactly like an import of the answers."""
 
     def __init__(self, textual: bool) -> None:
         self._kind = ResponseImport(DEFAULT_SOURCE)

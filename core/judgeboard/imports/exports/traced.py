@@ -1,4 +1,4 @@
-"""Exports with a row per span or per trace. The spans of a trace become one answer, as for traces that are received."""
+"""Exports with a row per span or per trace. The spans of a trace become one answer, as for received traces."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ SENT_BY, OWN = "sent_by", "judgeboard"
 BY, PUSHED = (
     "judgeboard.evaluator",
     "judgeboard.id",
-)  # the second is on what `judgeboard push otlp` sends
+)  # the second is in scores that `judgeboard push otlp` sends
 _LABELS = frozenset({"grounded", "hallucinated"})
 _OF_SESSION = "session."  # how the names of results on a session begin
 _UNSPECIFIED = "unspecified"
@@ -43,9 +43,9 @@ _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next 
 class Score:
     """A score on a trace: a number, a text, or true or false. ``by`` is a judge, or a person if ``human``.
 
-    ``scale`` is like "1-5"; None if it is not known. A score ``of_session`` is not about one
-    answer, and is not read. ``at_ns`` is the time of a record beside a trace, in nanoseconds since
-    1970; 0 if it is not known.
+    ``scale`` is like "1-5"; None if unknown. A score ``of_session`` is not about one answer, and is
+    not read. ``at_ns`` is the time of a record beside a trace, in nanoseconds since 1970; 0 if
+    unknown.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Score:
 
 @dataclass(slots=True)
 class Trace:
-    """The spans and log records of one trace with its scores; ``row`` is its first row.
+    """The spans, log records and scores of one trace; ``row`` is the first row.
 
-    ``metadata`` is added to that of the answer. ``reason`` says why it may have no answer, if the
-    tool knows that better than its spans.
+    ``metadata`` is added to the metadata of the answer. ``reason`` says why there may be no answer,
+    if the tool knows the reason better than the spans.
     """
 
     row: Row
@@ -92,7 +92,7 @@ def each_trace(read: Callable[[Row], Iterable[Trace]]) -> Callable[[Iterable[Row
 
 
 def each_span(read: Callable[[Row], Trace | None]) -> Callable[[Iterable[Row]], Entries]:
-    """Return a reader of files in which a row has one span. Its spans are kept in memory until the end of the file."""
+    """Return a reader of files in which a row has one span. Spans are kept in memory until the end of the file."""
 
     def entries(rows: Iterable[Row]) -> Entries:
         traces: dict[str, Trace] = {}
@@ -122,7 +122,7 @@ def each_span(read: Callable[[Row], Trace | None]) -> Callable[[Iterable[Row]], 
 def each_score(
     read: Callable[[Mapping[str, Any]], tuple[str, Score] | str],
 ) -> Callable[[Iterable[Row]], Entries]:
-    """Return a reader of files in which a row has one score, with the id of its trace or span, or why it has none.
+    """Return a reader of files with one score per row: the id of the trace or span with the score, or why none.
 
     Scores are kept in memory until the end of the file, because all scores of a trace are one
     verdict or grade. Scores that Judgeboard sent are left out.
@@ -148,12 +148,12 @@ def each_score(
 
 
 def is_own(metadata: Any) -> bool:
-    """Whether the metadata of a score, which may be a JSON text, say that Judgeboard sent it."""
+    """Whether the metadata of a score, also as a JSON text, say that Judgeboard sent the score."""
     return parsed_object(metadata).get(SENT_BY) == OWN
 
 
 def number_in(value: Any) -> Any:
-    """Return the number in a text, as files of text have it; None for an empty text; any other value unchanged."""
+    """Return the number in a text; None for an empty text; any other value unchanged."""
     if not isinstance(value, str):
         return value
     return spelled_number(value) if value.strip() else None
@@ -161,11 +161,11 @@ def number_in(value: Any) -> Any:
 
 def entry_of(trace: Trace) -> Entry:
     """Return the answer of a trace with the verdicts, grades and feedback in its scores."""
-    taken = answer_of(trace.spans, trace.logs)
-    if taken.response is None:
-        return Entry(None, reason=trace.reason or taken.reason)
+    result = answer_of(trace.spans, trace.logs)
+    if result.response is None:
+        return Entry(None, reason=trace.reason or result.reason)
     # A response as a row of `ResponseImport`.
-    response = taken.response
+    response = result.response
     row: dict[str, Any] = {
         "external_id": response.external_id,
         "query": response.query,
@@ -196,7 +196,7 @@ def entry_of(trace: Trace) -> Entry:
 
 
 def scored(scores: Iterable[Score]) -> Entry:
-    """Return what scores are: feedback and a reference of the answer, verdicts of judges, and grades of people."""
+    """Return scores as feedback and reference of the answer, verdicts of judges, and grades of people."""
     answer: dict[str, Any] = {}
     judges: dict[str, list[Score]] = {}
     people: dict[str, list[Score]] = {}
@@ -218,23 +218,23 @@ def scored(scores: Iterable[Score]) -> Entry:
             (people if score.human else judges).setdefault(score.by, []).append(score)
     verdicts = [
         row
-        for judge, own in judges.items()
+        for judge, own_scores in judges.items()
         for row in verdict_row(
             judge,
-            {score.name: score.value for score in own if score.value is not None},
-            {score.name: score.reason for score in own},
-            next((score.error for score in own if score.error), None),
-            {score.name: score.scale for score in own if score.scale is not None},
+            {score.name: score.value for score in own_scores if score.value is not None},
+            {score.name: score.reason for score in own_scores},
+            next((score.error for score in own_scores if score.error), None),
+            {score.name: score.scale for score in own_scores if score.scale is not None},
         )
     ]
     grades = [
         row
-        for person, own in people.items()
+        for person, own_scores in people.items()
         for row in grade_row(
             person,
-            {score.name: score.value for score in own}
-            | {"note": "\n".join(str(score.reason) for score in own if score.reason)},
-            next((score.at for score in reversed(own) if score.at), None),
+            {score.name: score.value for score in own_scores}
+            | {"note": "\n".join(str(score.reason) for score in own_scores if score.reason)},
+            next((score.at for score in reversed(own_scores) if score.at), None),
         )
     ]
     return Entry(answer, verdicts, grades, of_session=of_session)
@@ -257,11 +257,11 @@ def trace_metadata(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     }
 
 
-# Results of evaluations, as OpenTelemetry has them
+# Results of evaluations in OpenTelemetry
 
 
 def log_record(score: Score, trace_id: str, span_id: str, pushed: Any) -> LogRecord:
-    """Return a score that came beside its trace as the log record that OpenTelemetry has for it; `scores_of` reads it.
+    """Return a score that came beside a trace as a log record of OpenTelemetry, which `scores_of` reads.
 
     ``pushed`` is the id of a score that Judgeboard sent; such scores are not read.
     """
@@ -272,8 +272,8 @@ def log_record(score: Score, trace_id: str, span_id: str, pushed: Any) -> LogRec
         BY: score.by,
         PUSHED: pushed,
     }
-    known = without_none(attributes)
-    return LogRecord(trace_id, span_id, EVENT, nanoseconds(score.at), attributes=known)
+    values = without_none(attributes)
+    return LogRecord(trace_id, span_id, EVENT, nanoseconds(score.at), attributes=values)
 
 
 def is_undated_score(record: Span | LogRecord) -> TypeGuard[LogRecord]:
@@ -288,7 +288,7 @@ def is_undated_score(record: Span | LogRecord) -> TypeGuard[LogRecord]:
 def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
     """Return the scores in log records, events and attributes of a trace: of each evaluator, the last of each name.
 
-    Of scores with the same time, the last one is that which came last.
+    Among scores with the same time, the last one received counts.
     """
     events = [
         (
@@ -312,7 +312,7 @@ def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
         if event == LINKED:
             read = list(_annotations(fields, service or "OpenInference"))
         elif event.startswith(EVALUATION) and not fields.get(PUSHED):
-            # Earlier versions have the name of a result in that of the event.
+            # Earlier versions have the name of a result in the name of the event.
             name = first_scalar(fields, (EVALUATION + "name",)) or event.removeprefix(EVALUATION)
             by = first_scalar(fields, (BY,)) or service or "OpenTelemetry"
             value = first(fields, (EVALUATION + "score.value", EVALUATION + "score"))
@@ -329,12 +329,12 @@ def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
 
 def _annotations(attributes: Mapping[str, Any], service: str) -> Iterator[Score]:
     """Yield the annotations and evaluations of OpenInference that have a name, and a score or a label."""
-    for scope, (several, one) in product((*OF_ANSWER, _OF_SESSION), FORMS):
+    for scope, (several, single) in product((*OF_ANSWER, _OF_SESSION), FORMS):
         name = scope + several
-        listed = parsed(attributes.get(name))
-        for entry in listed if isinstance(listed, list) else nested(attributes, name):
-            inside = isinstance(entry, dict) and one in entry
-            fields = parsed_object(entry[one] if inside else entry)
+        entries = parsed(attributes.get(name))
+        for entry in entries if isinstance(entries, list) else nested(attributes, name):
+            inside = isinstance(entry, dict) and single in entry
+            fields = parsed_object(entry[single] if inside else entry)
             number, label = first(fields, ("score",)), first_scalar(fields, ("label",))
             if isinstance(number, bool) or not isinstance(number, int | float):
                 number = None

@@ -1,4 +1,4 @@
-"""The turns of a conversation: each reply with a text, with its question and what its messages carry beside it."""
+"""The turns of a conversation: each reply with a text, with the question and other keys of the messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,12 +46,12 @@ _OF_REPLY = frozenset(
 
 
 def field_of(name: str) -> str | None:
-    """Return the field of answers that a column has by its name, None for other columns."""
+    """Return the field of answers that the name of a column means, None for other columns."""
     return _FIELDS.get(simple_name(name))
 
 
 def completed(columns: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Return columns with those ``others`` that have neither their names nor their fields; texts have no other name."""
+    """Return columns, with ``others`` of other names and fields; question, answer and messages have no other name."""
     fields = {*columns, *map(field_of, columns)} - {None, "query", "answer", "messages"}
     return {
         name: value for name, value in others.items() if fields.isdisjoint((name, field_of(name)))
@@ -63,9 +63,9 @@ class Turn:
     """A reply with a text and its question.
 
     ``number`` counts the turns of the conversation from 1. ``before`` are the messages before the
-    reply. ``columns`` are the keys of its messages, and ``own_id`` is the id of its message.
-    ``digest`` is a hash of the texts of user and assistant up to the reply: a reply that is logged
-    again, in the history of a later request, has the same one.
+    reply. ``columns`` are the keys of the turn's messages, and ``own_id`` is the id of the reply's
+    message. ``digest`` is a hash of the texts of user and assistant up to the reply: a reply that
+    is logged again, in the history of a later request, has the same digest.
     """
 
     number: int
@@ -77,42 +77,42 @@ class Turn:
     columns: Mapping[str, Any]
 
     def ends(self, messages: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the reply is the last of these messages of its conversation."""
+        """Whether the reply is the last of these messages of the conversation."""
         return len(self.before) == len(messages) - 1
 
 
 def turns_in(messages: Sequence[Mapping[str, Any]], conversation: str) -> Iterator[Turn]:
     """Yield the turns of a conversation. Turns of conversations with different ids have different digests.
 
-    An assistant's message without a text (calls of tools) is no reply, nor is one that announces a
-    call of a tool and is followed by another before the user speaks again. Without passages of its
-    own, a turn has the results of its tools as passages.
+    An assistant's message without a text (calls of tools) is no reply. A message that announces a
+    call of a tool is no reply either, if another reply follows before the user's next message. If
+    the messages name no passages, the results of tools are the passages.
     """
-    number, asked = 0, None
+    number, start = 0, None
     digest = blake2b(conversation.encode("utf-8", "surrogatepass"), digest_size=8)
     for place, message in enumerate(messages):
         role, text = str(message.get("role")), text_of(message.get("content"))
         if role in {"user", "assistant"} and text.strip():
             digest.update(f"{role}\0{text.strip()}\0".encode("utf-8", "surrogatepass"))
         if role == "user":
-            asked = place
-        if role != "assistant" or asked is None or not text.strip() or _is_step(messages, place):
+            start = place
+        if role != "assistant" or start is None or not text.strip() or _is_step(messages, place):
             continue
         number += 1
         own_id = named(message, _IDS)
         yield Turn(
             number,
-            text_of(messages[asked].get("content")),
+            text_of(messages[start].get("content")),
             text,
             messages[:place],
             int.from_bytes(digest.digest()),
             None if own_id is None else str(own_id),
-            _columns(messages[asked : place + 1], own_id),
+            _columns(messages[start : place + 1], own_id),
         )
 
 
 def last_reply(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return question, answer and earlier messages of the last message, if it is a reply; else nothing."""
+    """Return question, answer and earlier messages if the last message is a reply; else nothing."""
     turn = next((turn for turn in turns_in(messages, "") if turn.ends(messages)), None)
     return (
         {}
@@ -134,11 +134,14 @@ def _is_step(messages: Sequence[Mapping[str, Any]], place: int) -> bool:
 
 
 def _columns(messages: Sequence[Mapping[str, Any]], own_id: Any) -> dict[str, Any]:
-    """Return the keys of the messages from a question to its reply, the last one, whose keys take precedence."""
+    """Return the keys of the messages from a question to the reply.
+
+    Keys of the reply, the last message, take precedence.
+    """
     columns: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     for message in messages:
-        own: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, value in message.items():
             field = field_of(name)
             of_other = (
@@ -153,8 +156,8 @@ def _columns(messages: Sequence[Mapping[str, Any]], own_id: Any) -> dict[str, An
                 and not of_other
                 and (value not in (None, "", [], {}) or (field and value == []))
             ):
-                own[name] = value
-        columns = completed(own, columns)
+                values[name] = value
+        columns = completed(values, columns)
     results = [
         text_of(message.get("content")) for message in messages if message.get("role") in _TOOLS
     ]
@@ -165,15 +168,15 @@ def _columns(messages: Sequence[Mapping[str, Any]], own_id: Any) -> dict[str, An
 
 
 def _passages(text: str) -> list[dict[str, Any]]:
-    """Return the passages in the result of a tool: its documents, as in a trace, or else its text."""
+    """Return the passages in the result of a tool: the documents, as in a trace, or else the text."""
     passages = passages_in(text)
     if passages is None or any(passage.text is None for passage in passages):
         return [{"text": text}]
-    own = (
+    passage_details = (
         {"id": each.id, "score": each.score, "source": each.source, **each.metadata}
         for each in passages
     )
     return [
         {"text": passage.text} | without_none(details)
-        for passage, details in zip(passages, own, strict=True)
+        for passage, details in zip(passages, passage_details, strict=True)
     ]
