@@ -6,16 +6,16 @@ from dataclasses import replace
 from judgeboard.traces.spans import LogRecord, Span
 
 LINKED = "judgeboard.linked_results"
-"""The event of a log record that has the results of a span that was linked to their target."""
+"""The event of a log record with the results of a span that links to the target of the results."""
 FORMS = (("annotations", "annotation"), ("evaluations", "evaluation"))
-"""The names of a list of results, and of one of them."""
+"""The names of a list of results, and of a single result."""
 OF_ANSWER = ("", "trace.")
 """How the names of results on an answer begin."""
 _KIND = "openinference.span.kind"
 
 
 def with_linked(span: Span, links: Sequence[tuple[str, str]]) -> list[Span | LogRecord]:
-    """Return a span, and its results as a log record of their target if it is an evaluator that names one by a link.
+    """Return a span. If an evaluator links to a target, return its results as a log record of the target too.
 
     ``links`` are ids of traces and spans. Such results come after the target has ended, often in a
     trace of their own.
@@ -24,16 +24,18 @@ def with_linked(span: Span, links: Sequence[tuple[str, str]]) -> list[Span | Log
         return [span]
     starts = tuple(scope + several for scope in OF_ANSWER for several, _ in FORMS)
     below = tuple(f"{start}." for start in starts)
-    linked = {
+    results = {
         name: value
         for name, value in span.attributes.items()
         if name in starts or name.startswith(below)
     }
-    if not linked:
+    if not results:
         return [span]
-    own = {name: value for name, value in span.attributes.items() if name not in linked}
+    other_attributes = {
+        name: value for name, value in span.attributes.items() if name not in results
+    }
     (trace_id, span_id), *_ = links
     record = LogRecord(
-        trace_id, span_id, LINKED, span.ended_ns, attributes=linked, resource=span.resource
+        trace_id, span_id, LINKED, span.ended_ns, attributes=results, resource=span.resource
     )
-    return [replace(span, attributes=own), record]
+    return [replace(span, attributes=other_attributes), record]

@@ -1,4 +1,4 @@
-"""Make a response of the spans of a trace, and say which span was taken as what."""
+"""Makes a response of the spans of a trace, and says which span gave which field."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,12 +18,12 @@ from judgeboard.traces.spans import LogRecord, Operation, Passage, Span
 
 MAX_COST = 1_000_000.0
 DETAILS = "context_details"
-"""The key in the metadata for what is known of each passage beside its text, as the import has it."""
+"""The key in the metadata for the details of each passage beside the text, as in the import."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The response of a trace, or the reason why it has none. ``used`` lists (span id, what was taken from it)."""
+    """The response of a trace, or the reason why there is none. ``used`` lists (span id, field from this span)."""
 
     response: Response | None
     reason: str | None = None
@@ -31,7 +31,7 @@ class Taken:
 
 
 _Uses = dict[tuple[str, str], None]
-"""The id of a span, and what was taken from it, in order."""
+"""The id of a span and the field from this span, in order."""
 
 
 def answer_of(
@@ -42,19 +42,20 @@ def answer_of(
 ) -> Taken:
     """Return the response of the spans and log records of one trace, in any order and with repeats.
 
-    The answer is the output of the root, or else of the outermost span inside that has one. A trace
-    with several roots is the response of the root that has passages, or else of the last one.
+    The answer is the output of the root, or else of the outermost inner span with an output. With
+    several roots, the response comes from the root with passages, or else from the last root.
     """
     trees = calls_of(spans, logs, maps)
     if not trees:
         return Taken(None, "The trace has no span yet.")
-    taken = [_taken(tree, source) for tree in trees]
-    made = [each for each in taken if each.response is not None]
-    if made:
+    results = [_taken(tree, source) for tree in trees]
+    with_response = [each for each in results if each.response is not None]
+    if with_response:
         return max(
-            made, key=lambda each: each.response is not None and each.response.passages is not None
+            with_response,
+            key=lambda each: each.response is not None and each.response.passages is not None,
         )
-    return next((each for each in taken if each.reason != _UNKNOWN), taken[0])
+    return next((each for each in results if each.reason != _UNKNOWN), results[0])
 
 
 _UNKNOWN = "No span follows a known convention. Name the fields with `judgeboard sources map`."
@@ -63,13 +64,14 @@ _UNKNOWN = "No span follows a known convention. Name the fields with `judgeboard
 def _taken(tree: Call, source: str) -> Taken:
     """Return the response of one root with all spans below it."""
     answering = _answering(tree)
-    question, asked = _question(tree, answering)
-    if answering is None or question is None or asked is None or answering.part.answer is None:
+    question, asker = _question(tree, answering)
+    if answering is None or question is None or asker is None or answering.part.answer is None:
         return Taken(None, _reason(tree, answering))
     uses: _Uses = {}
-    uses[asked.span.span_id, "question"] = None
+    uses[asker.span.span_id, "question"] = None
     uses[answering.span.span_id, "answer"] = None
-    # The model call that gave the answer: one with the same text, or else the last that answered.
+    # The model call that gave the answer: a call with the same text, or else the last call with an
+    # answer.
     text = answering.part.answer.strip()
     model = max(
         _models(tree, answering),
@@ -80,7 +82,7 @@ def _taken(tree: Call, source: str) -> Taken:
         ),
         default=None,
     )
-    # Its name, or else that of the last model with a name.
+    # The name of this model, or else of the last model with a name.
     models = sorted(
         (call for call in tree.walk() if call.is_model), key=lambda call: -call.ended_ns
     )
@@ -129,12 +131,12 @@ def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answering(tree: Call) -> Call | None:
-    """Return the outermost call that has an answer; an object without an answer field is one only if there is no other.
+    """Return the outermost call with an answer; an object without an answer field counts only if there is no other.
 
-    Beside each other, a step of the application with its own question comes before calls of models,
-    and later calls before earlier ones. A step without any model below it (such as one that joins
-    passages) is no answer where a model gave one, or where its own place in the trace is unknown.
-    Calls inside tools and retrievals do not answer the user.
+    On one level, a step of the application with a question comes before calls of models, and later
+    calls before earlier ones. A step without any model below (such as a step that joins passages)
+    gives no answer if a model gave one, or if the step's place in the trace is unknown. Calls
+    inside tools and retrievals do not answer the user.
     """
     if tree.failed and not tree.answers:
         return None
@@ -145,15 +147,17 @@ def _outermost(tree: Call, *, objects: bool) -> Call | None:
     models = any(tree.answering_models())
     level = [tree]
     while level:
-        own = [call for call in level if call.answers and (objects or not call.answers_object)]
-        own = [
+        candidates = [
+            call for call in level if call.answers and (objects or not call.answers_object)
+        ]
+        candidates = [
             call
-            for call in own
+            for call in candidates
             if any(call.answering_models()) or (call.is_whole and (call is tree or not models))
         ]
-        if own:
+        if candidates:
             return max(
-                own,
+                candidates,
                 key=lambda call: (
                     call.part.question is not None and not call.is_model,
                     call.part.question is not None,
@@ -166,7 +170,7 @@ def _outermost(tree: Call, *, objects: bool) -> Call | None:
 
 
 def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | None]:
-    """Return the question and its call: the outermost above the answer, or else of the model that answered."""
+    """Return the question and its call: the outermost call above the answer, or else the model that answered."""
     if answering is None:
         return None, None
     models = _models(tree, answering)
@@ -177,7 +181,7 @@ def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | No
         if call.part.question and not call.is_model and call not in above
     ]
     others.sort(key=lambda call: (call.depth, call.is_aside, call.started_ns))
-    # An object without a question field is one only if there is no other.
+    # An object without a question field is a question only if there is no other.
     for call in sorted((*above, *others), key=lambda call: call.asks_object):
         text = call.part.question
         if text and call.part.operation not in {Operation.TOOL, Operation.CHECK}:
@@ -217,7 +221,7 @@ def _messages(
         and messages[-1]["role"] == "assistant"
         and messages[-1]["content"] == answering.part.answer
     ):
-        del messages[-1]  # an agent that logs its whole dialogue
+        del messages[-1]  # an agent that logs the whole dialogue
     if call is None or [(each["role"], each["content"]) for each in messages] == [
         ("user", question)
     ]:
@@ -232,10 +236,10 @@ def _messages(
 def _passages(
     tree: Call, model: Call, uses: _Uses
 ) -> tuple[list[str] | None, list[dict[str, Any]]]:
-    """Return the texts of the retrieved passages in order, and what else is known of each.
+    """Return the texts of the retrieved passages in order, and the details of each passage.
 
-    Without texts, they are taken from the prompt if it has exactly these passages, numbered;
-    otherwise they are None.
+    Without texts in the spans, the texts come from the prompt if the prompt has exactly these
+    passages, numbered; otherwise the texts are None.
     """
     retrieved: list[Passage] = []
     reranked: list[Passage] = []
@@ -278,14 +282,14 @@ def _passages(
 
 
 def _joined(passages: Iterable[Passage]) -> list[Passage]:
-    """Return the passages without repeats: nested spans of one retrieval carry the same ones."""
+    """Return the passages without repeats: nested spans of one retrieval have the same passages."""
     unique: list[Passage] = []
     for passage in passages:
-        for place, other in enumerate(unique):
-            same_text = passage.text is not None and passage.text == other.text
-            same_id = passage.id is not None and passage.id == other.id
-            if same_text or (same_id and None in {passage.text, other.text}):
-                unique[place] = other if other.text is not None else passage
+        for place, earlier in enumerate(unique):
+            same_text = passage.text is not None and passage.text == earlier.text
+            same_id = passage.id is not None and passage.id == earlier.id
+            if same_text or (same_id and None in {passage.text, earlier.text}):
+                unique[place] = earlier if earlier.text is not None else passage
                 break
         else:
             unique.append(passage)
@@ -306,21 +310,21 @@ def _details(passage: Passage) -> dict[str, Any]:
 
 
 def _total(tree: Call, name: str) -> Any:
-    """Return the sum over the calls of models; of nested calls, those inside count where they have a value."""
+    """Return the sum over the calls of models; of nested calls, the inner calls with a value count."""
     totals: dict[int, Any] = {}
-    for call in reversed(list(tree.walk())):  # those inside first
+    for call in reversed(list(tree.walk())):  # inner calls first
         inside = [value for child in call.children if (value := totals[id(child)]) is not None]
-        own = (
+        value_of_call = (
             getattr(call.part, name)
             if call.part.operation in {Operation.MODEL, Operation.APP}
             else None
         )
-        totals[id(call)] = sum(inside) if inside else own
+        totals[id(call)] = sum(inside) if inside else value_of_call
     return totals[id(tree)]
 
 
 def _metadata(tree: Call, answering: Call, uses: _Uses) -> dict[str, Any]:
-    """Return the metadata of the outermost span that has some, and what the trace tells beside the answer."""
+    """Return the metadata of the outermost span with metadata, and other facts of the trace beside the answer."""
     outermost = sorted(
         tree.walk(), key=lambda call: (call.depth, call.started_ns, call.span.span_id)
     )
@@ -339,33 +343,36 @@ def _metadata(tree: Call, answering: Call, uses: _Uses) -> dict[str, Any]:
     for name in ("prompt_tokens", "completion_tokens"):
         total = _total(tree, name)
         values |= {} if total is None else {name: total}
-    # The calls of tools in order: what the models asked for, with the results of the tools' own spans.
+    # The calls of tools in order: the requests of the models, with the results in the spans of
+    # tools.
     calls = sorted(tree.walk(), key=lambda call: (call.started_ns, call.span.span_id))
-    asked = [each for call in calls if call.is_model for each in call.part.tool_calls]
-    done = [
+    requests = [each for call in calls if call.is_model for each in call.part.tool_calls]
+    executions = [
         each
         for call in calls
         if call.part.operation is Operation.TOOL
         for each in call.part.tool_calls
     ]
     tool_calls: list[dict[str, Any]] = []
-    for each in (*asked, *done):
-        known = without_none(each)
-        same = next((other for other in tool_calls if _is_same(each, other)), None)
-        if same is None:
-            tool_calls.append(known)
+    for each in (*requests, *executions):
+        values_of_call = without_none(each)
+        same_call = next((other for other in tool_calls if _is_same(each, other)), None)
+        if same_call is None:
+            tool_calls.append(values_of_call)
         else:
-            same |= {name: value for name, value in known.items() if name not in same}
+            same_call |= {
+                name: value for name, value in values_of_call.items() if name not in same_call
+            }
     return {**values, "tool_calls": tool_calls} if tool_calls else values
 
 
-def _is_same(call: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two spans tell of one call of a tool: by its id, or by name and arguments as far as known."""
-    if call.get("id") and other.get("id"):
-        return bool(call["id"] == other["id"])
-    arguments, others = call.get("arguments"), other.get("arguments")
-    return call.get("name") == other.get("name") and (
-        arguments is None or others is None or arguments == others
+def _is_same(call: Mapping[str, Any], other_call: Mapping[str, Any]) -> bool:
+    """Whether two spans are about one call of a tool: by id, or by name and the known arguments."""
+    if call.get("id") and other_call.get("id"):
+        return bool(call["id"] == other_call["id"])
+    arguments, other_arguments = call.get("arguments"), other_call.get("arguments")
+    return call.get("name") == other_call.get("name") and (
+        arguments is None or other_arguments is None or arguments == other_arguments
     )
 
 
@@ -384,7 +391,7 @@ def _query_type(metadata: dict[str, Any]) -> str | None:
 
 
 def time_at(at_ns: int) -> datetime | None:
-    """Return a time; None for that of a clock so wrong that no database stores it."""
+    """Return a time; None for a time of a wrong clock that no database stores."""
     with suppress(ValueError, OverflowError, OSError):
         return as_utc(datetime.fromtimestamp(at_ns / 1e9, UTC)) if at_ns else None
     return None
@@ -402,13 +409,15 @@ def _reason(tree: Call, answering: Call | None) -> str:
     last = max(
         (call for call in read if call.is_model), key=lambda call: call.ended_ns, default=None
     )
-    missing = next((call.part.missing for call in read if call.part.missing), None)
-    asked = last.part.tool_calls if last is not None else ()
-    if failed and (tree.failed or last is None or last.failed or not (missing or asked)):
+    missing_content = next((call.part.missing for call in read if call.part.missing), None)
+    tool_requests = last.part.tool_calls if last is not None else ()
+    if failed and (
+        tree.failed or last is None or last.failed or not (missing_content or tool_requests)
+    ):
         return f"The call failed: {storable(failed.strip().splitlines()[0])[0][:500]}"
-    if missing:
-        return missing
-    if asked:
+    if missing_content:
+        return missing_content
+    if tool_requests:
         return "The trace has no answer: the model only asked for a tool."
     kinds = sorted({str(call.part.operation) for call in read})
     if set(kinds) & {"app", "model"}:

@@ -1,4 +1,4 @@
-"""Values of attributes: JSON in texts, numbered names, and what metadata say about session, user and tags."""
+"""Reads values of attributes: JSON in texts, numbered names, and session, user and tags in metadata."""
 
 import json
 import re
@@ -17,9 +17,9 @@ _HALF = re.compile(
     r"\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})"
 )
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
-_LONGEST_LITERAL = 200_000  # characters; Python takes 100 times the memory to read them
+_LONGEST_LITERAL = 200_000  # characters; to read a literal, Python takes 100 times the memory
 REDACTED = "__REDACTED__"
-"""What OpenInference writes instead of a hidden value."""
+"""OpenInference writes this instead of a hidden value."""
 DEEPEST = 12  # levels of nesting that are searched; hostile values may be nested much deeper
 _SESSION_KEYS = (
     "session_id",
@@ -32,7 +32,7 @@ _SESSION_KEYS = (
 )
 _USER_KEYS = ("user_id", "userId", "user")
 _IDENTITY_KEYS = frozenset({*_SESSION_KEYS, *_USER_KEYS})
-_PLUMBING = re.compile(  # what frameworks add to the metadata of every run
+_PLUMBING = re.compile(  # frameworks add these to the metadata of every run
     r"(ls_|lc_|langfuse_|langgraph_|LANGSMITH_|LANGCHAIN_|__|checkpoint_|mlflow\.)"
     r"|(tags|usage_metadata|is_langchain_root|finish_reason|_type|model|model_name|stream|temperature|tools)$"
 )
@@ -42,35 +42,35 @@ _STEP_TAG = re.compile(r"(seq:step|map:key|graph:step|branch|condition|langsmith
 _OBJECT = re.compile(r"<[\w. ]*\b(?:object|generator|coroutine|function)\b(?:[\w. ]|<locals>)*>")
 _FIELDS = re.compile(
     r"<?[A-Z]\w*\((?:\s*\w+=.*)?(?:\)>?|\.\.\.)", re.DOTALL
-)  # also where it was cut off
+)  # also if the text was cut off
 
 
 def is_repr(text: str) -> bool:
-    """Whether the text is the repr of a Python object, as some instrumentations write what they cannot serialize."""
+    """Whether the text is the repr of a Python object, which some instrumentations write instead of JSON."""
     text = text.strip()
     return bool((len(text) < 300 and _OBJECT.fullmatch(text)) or _FIELDS.fullmatch(text))
 
 
 def load_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. NaN becomes None: Python writes it.
+    """Return the value of a JSON text. NaN, which Python writes, becomes None.
 
-    A byte that is no UTF-8 becomes U+FFFD, as does half an emoji: JavaScript writes it where a text
-    was cut. A control character becomes a blank, but a line feed in a text is no JSON:
-    `JsonElements` counts on it. Raises ValueError for anything else that is no JSON.
+    A byte that is no UTF-8 becomes U+FFFD, and so does half an emoji, which JavaScript writes at a
+    cut. A control character becomes a blank, but a line feed inside a text is an error, because
+    `JsonElements` relies on line feeds. Raises ValueError for anything else that is no JSON.
     """
     try:
         return orjson.loads(text)
     except ValueError:
-        written = text if isinstance(text, str) else text.decode("utf-8-sig", errors="replace")
-        whole = _HALF.sub(lambda escape: r"\ufffd" if escape[1] else escape[0], written)
+        content = text if isinstance(text, str) else text.decode("utf-8-sig", errors="replace")
+        repaired = _HALF.sub(lambda escape: r"\ufffd" if escape[1] else escape[0], content)
         try:
-            return json.loads(_CONTROL.sub(" ", whole), parse_constant=lambda _: None)
+            return json.loads(_CONTROL.sub(" ", repaired), parse_constant=lambda _: None)
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
 
 def parsed(text: Any) -> Any:
-    """Return the value of a JSON text, also of JSON inside JSON; anything else comes back as it is.
+    """Return the value of a JSON text, also of JSON inside JSON; anything else is returned unchanged.
 
     Only objects, arrays and quoted texts count as JSON: a bare ``42`` or ``true`` may be an answer.
     """
@@ -85,13 +85,13 @@ def parsed(text: Any) -> Any:
 
 
 def parsed_object(value: Any) -> dict[str, Any]:
-    """Return an object, also from its JSON text; an empty object for any other value."""
+    """Return an object, also from a JSON text; an empty object for any other value."""
     value = parsed(value)
     return value if isinstance(value, dict) else {}
 
 
 def literal(text: Any) -> Any:
-    """Return the value of JSON, or of the text that Python makes of a dict or a list; else it comes back as it is."""
+    """Return the value of JSON, or of a dict or list as Python writes it; anything else unchanged."""
     value = parsed(text)
     if isinstance(value, str) and value.startswith(("{", "[")) and len(value) < _LONGEST_LITERAL:
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
@@ -114,14 +114,14 @@ def first(values: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 def first_scalar(values: Mapping[str, Any], names: Iterable[str]) -> str | None:
     """Return the first value that is a text or a number, as a text."""
-    for name in names if values else ():  # a plain loop: this is called fifty times for each span
+    for name in names if values else ():  # a plain loop: it runs fifty times for each span
         if (value := values.get(name)) is not None and (text := as_text(value)) is not None:
             return text
     return None
 
 
 def under(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Return the attributes whose names start with the prefix, without it; JSON values are parsed."""
+    """Return the attributes whose names start with the prefix, under names without prefix; JSON values are parsed."""
     return {
         name[len(prefix) :]: parsed(value)
         for name, value in attributes.items()
@@ -147,17 +147,17 @@ def session_and_user(metadata: Mapping[str, Any]) -> tuple[str | None, str | Non
 
 
 def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata that the application wrote: without session and user, and what frameworks add."""
-    named = metadata.items()
+    """Return the metadata of the application, without session, user and the additions of frameworks."""
+    items = metadata.items()
     return {
         name: value
-        for name, value in named
+        for name, value in items
         if name not in _IDENTITY_KEYS and not _PLUMBING.match(name)
     }
 
 
 def tags_in(value: Any) -> tuple[str, ...]:
-    """Return tags of a list or of a text like ``a, b``, without the tags by which LangChain numbers its steps."""
+    """Return tags of a list or of a text like ``a, b``, without the tags by which LangChain numbers steps."""
     if not value:
         return ()
     value = parsed(value)
@@ -173,20 +173,20 @@ def tags_in(value: Any) -> tuple[str, ...]:
 
 
 def as_text(value: Any) -> str | None:
-    """Return a text or number as a text; None if it is empty or something else."""
+    """Return a text or number as a text; None for an empty text or another value."""
     if isinstance(value, str):
         return value.strip() or None
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def as_count(value: Any) -> int | None:
-    """Return a number of tokens, also from a text; None if it is none."""
+    """Return a number of tokens, also from a text; None for other values."""
     number = as_number(value)
     return int(number) if number is not None and number >= 0 else None
 
 
 def as_number(value: Any) -> float | None:
-    """Return a finite number, also from a text; None if it is none."""
+    """Return a finite number, also from a text; None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

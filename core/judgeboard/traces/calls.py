@@ -1,4 +1,4 @@
-"""The tree of the spans of a trace, each with what its dialects read."""
+"""The tree of the spans of a trace, each with the fields that the dialects read."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,8 +17,8 @@ _ASIDE = frozenset({Operation.TOOL, Operation.RETRIEVAL, Operation.RERANKING, Op
 class Call:
     """A span with its place in the trace.
 
-    The root of a trace whose root span never came has a made span without an id, over those that
-    did come. An ``orphan`` is a span whose parent never came: it may be any step of the assistant.
+    If the root span never came, the root is a made span without an id, above the received spans. An
+    ``orphan`` is a span whose parent never came, and may be any step of the assistant.
     """
 
     span: Span
@@ -45,29 +45,29 @@ class Call:
 
     @property
     def error(self) -> str | None:
-        """Why it failed, if it did. Some senders tell it only by an exception, which answered spans can have too."""
+        """Why the call failed, if so. Some senders give only an exception, which answered spans can have too."""
         kind = self.span.attributes.get("error.type")
-        raised = exception_of(self.span.events) if self.part.answer is None else None
-        return self.span.error or raised or (kind if isinstance(kind, str) and kind else None)
+        cause = exception_of(self.span.events) if self.part.answer is None else None
+        return self.span.error or cause or (kind if isinstance(kind, str) and kind else None)
 
     @property
     def failed(self) -> bool:
-        """Whether it failed."""
+        """Whether the call failed."""
         return self.error is not None
 
     @property
     def is_model(self) -> bool:
-        """Whether it is a call of a model."""
+        """Whether this is a call of a model."""
         return self.part.operation is Operation.MODEL
 
     @property
     def is_aside(self) -> bool:
-        """Whether the calls inside it do not answer the user: it is a tool, a retrieval or a check."""
+        """Whether this is a tool, a retrieval or a check, in which no inner call answers the user."""
         return self.part.operation in _ASIDE
 
     @property
     def answers(self) -> bool:
-        """Whether its output can be the answer; that of a failed model cannot, nor a question passed through."""
+        """Whether the output can be the answer; the output of a failed model or a repeated question cannot."""
         part = self.part
         if part.answer is None or part.operation not in {Operation.APP, Operation.MODEL}:
             return False
@@ -86,7 +86,7 @@ class Call:
         return not self.is_model and (self.part.question or "").startswith(("{", "["))
 
     def ancestors(self) -> "list[Call]":
-        """Return the calls above it, outermost first."""
+        """Return the calls above this call, outermost first."""
         above: list[Call] = []
         call = self.parent
         while call is not None:
@@ -96,11 +96,11 @@ class Call:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all spans above it came, so that it is known to be no inner step."""
+        """Whether all spans above came, so that the call is known to be no inner step."""
         return not self.orphan and not any(call.orphan for call in self.ancestors())
 
     def walk(self) -> "Iterator[Call]":
-        """Yield it and all calls below it."""
+        """Yield this call and all calls below."""
         waiting = [self]
         while waiting:
             call = waiting.pop()
@@ -108,7 +108,7 @@ class Call:
             waiting += call.children
 
     def answering_models(self) -> "Iterator[Call]":
-        """Yield the calls of models, itself or below it, that answered and are not inside a tool or a retrieval."""
+        """Yield the calls of models that answered, from this call downwards, except inside a tool or a retrieval."""
         waiting = [self]
         while waiting:
             call = waiting.pop()
@@ -118,10 +118,10 @@ class Call:
 
 
 def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Rule]) -> list[Call]:
-    """Return the roots of a trace with their trees, the last to end first.
+    """Return the trees of a trace by root, the last to end first.
 
-    A span whose parent never came belongs to the only root, or to the root that ran at its start.
-    Without any root, all are below a made one.
+    A span whose parent never came belongs to the only root, or to the root that ran when the span
+    started. Without any root, all spans are below a made root.
     """
     calls = {
         span.span_id: Call(span, mapped(span, dialects.read(span, records), maps) or _NOTHING)
@@ -159,24 +159,24 @@ def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Ru
 
 
 def _cut_circles(calls: Iterable[Call], tops: Iterable[Call]) -> list[Call]:
-    """Return one span of each circle of parents, without its parent."""
-    seen = {id(call) for top in tops for call in top.walk()}
-    cut: list[Call] = []
+    """Remove the parent of one span in each circle of parents; return these spans."""
+    reached = {id(call) for top in tops for call in top.walk()}
+    circles: list[Call] = []
     for call in calls:
-        if id(call) not in seen:
+        if id(call) not in reached:
             if call.parent is not None:
                 call.parent.children.remove(call)
             call.parent = None
-            seen |= {id(inner) for inner in call.walk()}
-            cut.append(call)
-    return cut
+            reached |= {id(inner) for inner in call.walk()}
+            circles.append(call)
+    return circles
 
 
 def _may_be_root(call: Call) -> bool:
-    """Return whether the only span without its parent can be the assistant, called by a process that sends no traces.
+    """Whether the only span without a parent can be the assistant, called by a process that sends no traces.
 
-    It is a span without content, such as that of a request, or has a question and an answer. A step
-    that joins passages is not: its output has them, or is an object.
+    Such a span has no content, like the span of a request, or has a question and an answer. A step
+    that joins passages is no such span: the output has the passages, or is an object.
     """
     part = call.part
     if call.span.remote_parent is not None or part.question is None or part.answer is None:
@@ -192,11 +192,11 @@ def _may_be_root(call: Call) -> bool:
 def _with_logs(
     spans: Iterable[Span], logs: Iterable[LogRecord]
 ) -> Iterator[tuple[Span, list[LogRecord]]]:
-    """Yield each span once with its log records, all in an order that does not depend on how they came."""
+    """Yield each span once with its log records, in an order that does not depend on the order of arrival."""
     versions: dict[str, Span] = {}
     for span in spans:
-        known = versions.get(span.span_id)
-        if known is None or _version(span) > _version(known):
+        earlier = versions.get(span.span_id)
+        if earlier is None or _version(span) > _version(earlier):
             versions[span.span_id] = span
     records: dict[str, dict[str, LogRecord]] = defaultdict(dict)
     for record in logs:
@@ -209,7 +209,7 @@ def _with_logs(
 
 
 def _version(span: Span) -> tuple[int, int, str]:
-    """Return the order of several spans with one id: the one that ended last, with the most attributes."""
+    """Return the sort key of spans with one id: the latest end counts, then the most attributes."""
     return (
         span.ended_ns,
         len(span.attributes),

@@ -1,7 +1,8 @@
 """Questions, answers, messages and tool calls in the values that instrumentations log.
 
-Every instrumentation serializes what a function, a framework or a provider's client took and
-returned. The same few shapes come back everywhere, as JSON text, as JSON inside JSON, or as values.
+Every instrumentation serializes the arguments and results of a function, a framework or a
+provider's client. The same few shapes occur everywhere: as JSON text, as JSON inside JSON, or as
+values.
 """
 
 import re
@@ -112,10 +113,10 @@ def question_of(value: Any) -> str | None:
 
 
 def messages_in(value: Any) -> tuple[dict[str, Any], ...]:
-    """Return the messages of a list, of an object with one, or of a single message; empty if there are none.
+    """Return the messages of a list, of an object with a list, or of a single message; empty if there are none.
 
-    A message has ``role`` (user, assistant, system, tool) and ``content`` (a text, empty if it has
-    none). It may have ``tool_calls``, ``tool_call_id`` and ``name``.
+    A message has ``role`` (user, assistant, system, tool) and ``content`` (a text, may be empty).
+    Optional keys are ``tool_calls``, ``tool_call_id`` and ``name``.
     """
     value = parsed(value)
     return tuple(_messages(value, 0)) if isinstance(value, dict | list | tuple) else ()
@@ -127,7 +128,7 @@ def tool_calls_in(value: Any) -> tuple[dict[str, Any], ...]:
 
 
 def contents(operation: Operation, inputs: Any, outputs: Any, name: str = "") -> dict[str, Any]:
-    """Return the fields of a `Part` that follow from what went into a span and what came out; ``name`` is a tool's."""
+    """Return the fields of a `Part` that follow from the inputs and outputs of a span; ``name`` is a tool's."""
     if operation is Operation.TOOL:
         call = {"name": name, "arguments": arguments_of(inputs), "result": parsed(text_of(outputs))}
         return {"tool_calls": (call,)}
@@ -160,16 +161,16 @@ def _text(value: Any, keys: Sequence[str]) -> str | None:
         return _plain(structure)
     if structure is None or structure == ():  # most spans lack most fields
         return None
-    known, text = _found(structure, keys, 0)
-    if known or not isinstance(structure, dict) or not structure:
+    is_known, text = _found(structure, keys, 0)
+    if is_known or not isinstance(structure, dict) or not structure:
         return text
     return value.strip() if isinstance(value, str) else _dumped(structure)  # a structured answer
 
 
 def _plain(text: str) -> str | None:
-    """Return a text, or None if it is blank, the repr of a Python object, or JSON that was cut off."""
-    stripped = text.strip()
-    if not stripped or stripped.startswith(_CUT_JSON) or is_repr(stripped):
+    """Return a text, or None for a blank text, the repr of a Python object, or JSON that was cut off."""
+    bare_text = text.strip()
+    if not bare_text or bare_text.startswith(_CUT_JSON) or is_repr(bare_text):
         return None
     return text
 
@@ -182,7 +183,7 @@ def _dumped(value: Any) -> str | None:
 
 
 def _found(value: Any, keys: Sequence[str], depth: int) -> tuple[bool, str | None]:
-    """Return whether the shape is known, and its text. ``keys`` are the names of questions, or of answers."""
+    """Return whether the shape is known, and the text. ``keys`` are the names of questions, or of answers."""
     value = unwrapped(value)
     if depth > DEEPEST or value is None:
         return True, None
@@ -206,12 +207,12 @@ def _message_text(
     messages: Sequence[Mapping[str, Any]], keys: Sequence[str], value: Any
 ) -> str | None:
     if keys is _QUESTION_KEYS:
-        asked = [
+        questions = [
             each["content"]
             for each in messages
             if each["role"] == "user" and each["content"].strip()
         ]
-        return asked[-1] if asked else None
+        return questions[-1] if questions else None
     # The pieces of a streamed message, as LangChain logs them.
     pieces = [unwrapped(each) for each in value]
     if len(messages) > 1 and all(
@@ -232,20 +233,20 @@ def _found_in_list(
     texts = [each for each in value if isinstance(each, str) and _plain(each)]
     if keys is _ANSWER_KEYS and len(value) > 1 and (streamed := _streamed(value)):
         return True, streamed
-    known = any(isinstance(each, str) and is_repr(each) for each in value)
-    if texts:  # arguments of a function, or a function that returns its answer and ids
+    is_known = any(isinstance(each, str) and is_repr(each) for each in value)
+    if texts:  # arguments of a function, or a function that returns an answer and ids
         return True, next((each for each in texts if " " in each.strip()), texts[0])
     for each in value:
         documents = is_document(each)
         inner_known, text = (True, None) if documents else _found(each, keys, depth + 1)
-        known |= inner_known
+        is_known |= inner_known
         if text:
             return True, text
-    return known, None
+    return is_known, None
 
 
 def _streamed(pieces: Sequence[Any]) -> str | None:
-    """Return the text of a streamed answer that was logged as its pieces, else None."""
+    """Return the text of a streamed answer that was logged in pieces, else None."""
     if all(isinstance(each, str) for each in pieces):
         spaced = sum(each[:1].isspace() or each[-1:].isspace() for each in pieces)
         short = len(pieces) > 4 and max(map(len, pieces)) <= 24  # not every language has spaces
@@ -267,13 +268,15 @@ def _streamed(pieces: Sequence[Any]) -> str | None:
 def _found_in_object(
     value: dict[str, Any], keys: Sequence[str], depth: int
 ) -> tuple[bool, str | None]:
-    arguments, named = value.get("args"), value.get("kwargs")
+    arguments, keywords = value.get("args"), value.get("kwargs")
     if (
-        keys is _QUESTION_KEYS and isinstance(arguments, list | tuple) and isinstance(named, dict)
+        keys is _QUESTION_KEYS
+        and isinstance(arguments, list | tuple)
+        and isinstance(keywords, dict)
     ):  # a function's call
-        text = _found_in_object(named, keys, depth + 1)[1]
+        text = _found_in_object(keywords, keys, depth + 1)[1]
         return True, text or _found(arguments, keys, depth + 1)[1]
-    known = "tool_calls" in value
+    is_known = "tool_calls" in value
     for key in keys:
         if key in value:
             inner = parsed(value[key])
@@ -282,23 +285,23 @@ def _found_in_object(
                 not inner_known and inner and keys is _ANSWER_KEYS and isinstance(inner, dict)
             ):  # a structured answer
                 text = value[key] if isinstance(value[key], str) else _dumped(inner)
-            known |= inner_known
+            is_known |= inner_known
             if text:
                 return True, text
-    if not known and keys is _QUESTION_KEYS:
-        named = {key: each for key, each in value.items() if not _NO_QUESTION.fullmatch(key)}
-        texts = [each for each in named.values() if isinstance(each, str) and _plain(each)]
+    if not is_known and keys is _QUESTION_KEYS:
+        keywords = {key: each for key, each in value.items() if not _NO_QUESTION.fullmatch(key)}
+        texts = [each for each in keywords.values() if isinstance(each, str) and _plain(each)]
         if len(texts) == 1:
             return True, texts[0]
     steps = list(value.values())
     if (
-        not known and steps and depth < DEEPEST and all(isinstance(each, dict) for each in steps)
+        not is_known and steps and depth < DEEPEST and all(isinstance(each, dict) for each in steps)
     ):  # by step: Haystack
         text = next(
             (text for each in steps if (text := _found_in_object(each, keys, depth + 1)[1])), None
         )
         return text is not None, text
-    return known, None
+    return is_known, None
 
 
 # -- messages ---------------------------------------------------------------------------------------------------------
@@ -372,7 +375,7 @@ def _message(value: Any) -> dict[str, Any] | None:
 
 
 def _content(message: Mapping[str, Any]) -> str:
-    """Return the text of a message whose content is a text or a list of parts. Reasoning is no part of it."""
+    """Return the text of a message whose content is a text or a list of parts. Reasoning is left out."""
     for key in _BODY_KEYS:
         body = message.get(key)
         if isinstance(body, str) and body.startswith("[{"):  # parts, serialized
@@ -409,23 +412,23 @@ def _part_text(part: Any) -> str:
 def calls_in(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the tool calls of a message with ``id``, ``name`` and ``arguments``, in the shapes of the providers.
 
-    They are a list beside the content, parts of the content, or the message itself.
+    Tool calls are a list beside the content, parts of the content, or the message itself.
     """
-    listed = message.get("tool_calls")
-    listed = listed if isinstance(listed, list) else []
+    calls = message.get("tool_calls")
+    calls = calls if isinstance(calls, list) else []
     parts = [
         part
         for key in ("content", "parts")
         if isinstance(message.get(key), list)
         for part in message[key]
     ]
-    for each in (item for item in listed or [message, *parts] if isinstance(item, dict)):
+    for each in (item for item in calls or [message, *parts] if isinstance(item, dict)):
         inner = first(each, _CALL_KEYS)
         call = (
             inner
             if isinstance(inner, dict)
             else each
-            if listed or str(each.get("type")) in _CALL_TYPES
+            if calls or str(each.get("type")) in _CALL_TYPES
             else {}
         )
         function = call["function"] if isinstance(call.get("function"), dict) else call
@@ -440,7 +443,7 @@ def calls_in(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _answer_calls(value: Any, depth: int) -> Iterator[dict[str, Any]]:
-    """Yield the tool calls in what a model returned, in the shapes of the providers."""
+    """Yield the tool calls in the output of a model, in the shapes of the providers."""
     value = unwrapped(value)
     if depth > DEEPEST:
         return

@@ -1,4 +1,4 @@
-"""Reads spans by the conventions for their attributes, which are called dialects."""
+"""Reads spans by dialects: the conventions for attributes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -16,16 +16,16 @@ Dialect = Callable[[Span, Sequence[LogRecord]], Part | None]
 def known_dialects() -> tuple[Dialect, ...]:
     """Return the dialects of all tools in order of precedence.
 
-    `plain_spans` comes last, and only where it may add something.
+    `plain_spans` comes last, and only if it may add something.
     """
     return tuple(tool.spans for tool in tools() if tool.spans is not None)
 
 
 def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
-    """Read a span in all its dialects: the first that has content, with the fields it lacks from the next ones."""
+    """Read a span in all dialects: the first part with content, with absent fields from the next parts."""
     parts = [part for dialect in known_dialects() if (part := dialect(span, logs)) is not None]
-    known = next(filter(_has_content, parts), None)
-    if (known is None or plain_spans.may_add(span, known)) and (
+    first_part = next(filter(_has_content, parts), None)
+    if (first_part is None or plain_spans.may_add(span, first_part)) and (
         part := plain_spans.read(span, logs)
     ) is not None:
         parts.append(part)

@@ -51,7 +51,7 @@ _LIST_KEYS = (
     "context",
     "data",
 )
-_BESIDE = (  # what functions call the passages among their arguments and results
+_BESIDE = (  # names of passages among arguments and results of functions
     "source_documents",
     "retrieved_documents",
     "retrieved_contexts",
@@ -94,10 +94,10 @@ _SOURCE_KEYS = (
     "title",
 )
 _NEAR = {"metadata", "distance", *_ID_KEYS, *_SCORE_KEYS, *_SOURCE_KEYS}
-# What Python shows of an object without its content: OpenInference writes it for the inner steps of
+# The repr of an object without content, which OpenInference writes for the inner steps of
 # LlamaIndex.
 _OBJECT = re.compile(r"<[\w.]+(?:\(.*\)| object at 0x[0-9a-f]+)>", re.DOTALL)
-_LEFT_OUT = {  # of the metadata of a passage: fields of their own, and vectors
+_LEFT_OUT = {  # of the metadata of a passage: columns of `Passage`, and vectors
     *_TEXT_KEYS,
     *_ID_KEYS,
     *_SCORE_KEYS,
@@ -113,16 +113,16 @@ _LEFT_OUT = {  # of the metadata of a passage: fields of their own, and vectors
 
 
 def passages_in(value: Any, *, retriever: bool = True) -> tuple[Passage, ...] | None:
-    """Return the passages of a list of texts or documents, or of an object with one; None if it holds no such list.
+    """Return the passages of a list of texts or documents, or of an object with such a list; None for other values.
 
-    Set ``retriever`` to False if the span may be anything. Then only documents count: lists of
-    plain texts and objects with more than documents do not.
+    Set ``retriever`` to False if the span may be no retriever. Then only documents count, and no
+    lists of plain texts or objects with more than documents.
     """
     return _passages(parsed(value), 0, retriever=retriever)
 
 
 def passages_beside(value: Any) -> tuple[Passage, ...] | None:
-    """Return the passages that a function got or returned under a name such as ``contexts``; None if there are none."""
+    """Return the passages that a function took or returned under a name such as ``contexts``, else None."""
     value = parsed(value)
     if not isinstance(value, dict):
         return None
@@ -153,7 +153,7 @@ def is_document(value: Any) -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the fields of an object that LangChain serialized; anything else comes back as it is."""
+    """Return the fields of an object that LangChain serialized; anything else is returned unchanged."""
     if isinstance(value, dict) and value.get("lc") and isinstance(value.get("kwargs"), dict):
         names = value.get("id")
         name = names[-1] if isinstance(names, list) and names else ""
@@ -177,12 +177,12 @@ def _passages_of_list(
     value: Sequence[Any], depth: int, *, retriever: bool
 ) -> tuple[Passage, ...] | None:
     if value and all(isinstance(each, str) and is_repr(each) for each in value):
-        return None  # documents without their text
+        return None  # documents without text
     if all(is_document(each) or (retriever and _is_passage(each)) for each in value):
         return tuple(_document(each) for each in value) if value or retriever else None
     if retriever and _is_scored(value):
         return (_document(value),)
-    # Several queries, or a function that returns its documents and other things.
+    # Several queries, or a function that returns documents and other values.
     lists = [each for each in value if isinstance(each, list | tuple)]
     groups = [_passages(each, depth + 1, retriever=False) for each in lists]
     if any(groups):
@@ -224,7 +224,7 @@ def _is_passage(value: Any) -> bool:
 
 
 def _is_scored(value: Any) -> bool:
-    """Whether the value is a document with its score, as ``similarity_search_with_score`` returns it."""
+    """Whether the value is a document with a score, as from ``similarity_search_with_score``."""
     return (
         isinstance(value, list | tuple)
         and len(value) == 2
@@ -263,9 +263,11 @@ def _columns(value: Mapping[str, Any]) -> tuple[Passage, ...] | None:
     if not isinstance(value.get("ids"), list) or not {"documents", "metadatas"} & value.keys():
         return None
     lists = [value.get(name) for name in ("ids", "documents", "metadatas", "distances")]
-    known = [each if isinstance(each, list) else [] for each in lists]
+    lists_by_column = [each if isinstance(each, list) else [] for each in lists]
     # With several queries, each column is a list of lists: the first query counts.
-    names, *columns = (each[0] if each and isinstance(each[0], list) else each for each in known)
+    names, *columns = (
+        each[0] if each and isinstance(each[0], list) else each for each in lists_by_column
+    )
     rows = (
         (name, *(each[at] if at < len(each) else None for each in columns))
         for at, name in enumerate(names)

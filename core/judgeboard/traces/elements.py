@@ -1,7 +1,7 @@
-"""Limits of what a request has in it, counted while its bytes come: a small body may have millions of elements.
+"""Limits of the elements in a request, counted during the transfer: a small body may have millions of elements.
 
-The objects of an element take a hundred times its bytes, so a limit of bytes alone does not bound
-the memory.
+The objects of an element take a hundred times as much memory as the bytes, so a limit of bytes
+alone does not bound the memory.
 """
 
 import re
@@ -21,7 +21,7 @@ MOST_RECORDS = 20_000
 MOST_VALUES = 1_000_000
 """Keys and entries of lists in one request, and also objects and lists."""
 MOST_OTLP_VALUES = 2_400_000
-"""The same in a request of OTLP, where an attribute is two: its key, and its value with the type."""
+"""The same in a request of OTLP, where an attribute counts twice: the key, and the value with the type."""
 MOST_RECORD_VALUES = 250_000
 """The same between one record and the next: so a bomb ends early, while many records with some values are counted."""
 _RECORD_LEVELS = range(1, 4)  # {"batch": [{
@@ -33,7 +33,7 @@ _FIELD_BYTES = 20  # the longest tag and size
 # A newline ends a string: JSON has none in strings.
 _STRING = re.compile(rb'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+(?:"|\\?\n)')
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]:"))
-# Equal brackets in a row; ( begins an object that is a value. An object in a list comes alone.
+# Equal brackets in a row; ( begins an object that is a value. An object in a list is a run of one.
 _RUNS = re.compile(rb"(?:\{\})+|\{|[\[(]+|[\]}]+")
 
 
@@ -41,7 +41,7 @@ class Elements(Protocol):
     """Counts the elements of a body."""
 
     def count(self, piece: bytes) -> None:
-        """Count those of the next piece. Raises TooLarge if there are too many."""
+        """Count the elements of the next piece. Raises TooLarge if there are too many."""
 
 
 class _Counter:
@@ -66,7 +66,10 @@ class _Counter:
 
 
 class JsonElements(_Counter):
-    """Counts the records and values of a JSON text. An object is a record by its level, unless it is a key's value."""
+    """Counts the records and values of a JSON text.
+
+    An object is a record by level, unless the object is a key's value.
+    """
 
     def __init__(self, *, of_otlp: bool = False) -> None:
         super().__init__(MOST_OTLP_VALUES if of_otlp else MOST_VALUES)
@@ -87,7 +90,8 @@ class JsonElements(_Counter):
             outside, self._start = b"".join(parts[::2]), b"" if len(parts) % 2 else b'"'
         self._commas += outside.count(b",")
         self._containers += outside.count(b"{") + outside.count(b"[")
-        # What follows the headers of a part is no value, though they end in a colon and a string.
+        # The text after the headers of a part is no value, although headers end in a colon and a
+        # string.
         brackets = self._colon + outside.replace(b"\r\n\r\n{", b"[]{").translate(None, _NO_BRACKETS)
         self._colon = b":" if brackets.endswith(b":") else b""
         level, record_levels = self._level, self._record_levels
@@ -116,35 +120,35 @@ def has_too_many_values(text: str) -> bool:
 
 
 _Level = Mapping[int, "_Level"]
-"""The messages in a message, by the tag of their field."""
+"""The messages in a message, by the tag of the field."""
 
 
-def _levels(message: "Descriptor", known: dict[str, _Level]) -> _Level:
-    if message.full_name not in known:
+def _levels(message: "Descriptor", levels: dict[str, _Level]) -> _Level:
+    if message.full_name not in levels:
         inner: dict[int, _Level] = {}
-        known[message.full_name] = inner  # before its fields: a value may have values
+        levels[message.full_name] = inner  # before the fields: a value may have values
         for field in message.fields:
             if field.message_type is not None:
-                inner[field.number << 3 | 2] = _levels(field.message_type, known)
-    return known[message.full_name]
+                inner[field.number << 3 | 2] = _levels(field.message_type, levels)
+    return levels[message.full_name]
 
 
 class ProtobufElements(_Counter):
-    """Counts the fields of a Protobuf message and of the messages in it; those of the type ``record`` are records."""
+    """Counts the fields of a Protobuf message and of inner messages; messages of the type ``record`` are records."""
 
     def __init__(self, message: "Descriptor", record: "Descriptor") -> None:
         super().__init__(MOST_OTLP_VALUES)
-        known: dict[str, _Level] = {}
+        levels: dict[str, _Level] = {}
         self._open = [
-            (_levels(message, known), 2**63)
-        ]  # the messages around the next field, and their ends
-        self._record = known[record.full_name]
+            (_levels(message, levels), 2**63)
+        ]  # the messages around the next field, with their ends
+        self._record = levels[record.full_name]
         self._messages = self._fields = 0
         self._rest = b""
         self._begin = self._at = 0  # of the rest, and of the next field
 
     def count(self, piece: bytes) -> None:
-        """Count the fields of the next piece. Raises BadInput if it is no such message."""
+        """Count the fields of the next piece. Raises BadInput for other bytes."""
         data = self._rest + piece
         try:
             at = self._walk(data, self._at - self._begin)
@@ -156,7 +160,7 @@ class ProtobufElements(_Counter):
         self._check(max(self._messages, self._fields // 2))
 
     def _walk(self, data: bytes, at: int) -> int:  # noqa: C901 - a call for each of millions of fields takes seconds
-        """Count the fields from a place on whose tag and size are there, and return the place of the next field."""
+        """Count the fields with complete tag and size from a place on, and return the place of the next field."""
         level, end = self._open[-1]
         last, end = len(data) - _FIELD_BYTES, end - self._begin
         fields = messages = 0
@@ -190,7 +194,7 @@ class ProtobufElements(_Counter):
                 _, at = _number(data, at)
             elif kind in {1, 5}:
                 at += 8 if kind == 1 else 4
-            else:  # groups, which OTLP has not
+            else:  # groups, which OTLP does not use
                 raise _not_protobuf()
         self._fields += fields
         self._messages += messages
@@ -198,7 +202,7 @@ class ProtobufElements(_Counter):
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of Protobuf, seven bits in each byte, and the place after it."""
+    """Return a number of Protobuf, seven bits in each byte, and the place after the number."""
     number = shift = 0
     while True:
         byte, at = data[at], at + 1

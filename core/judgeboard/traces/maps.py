@@ -1,4 +1,4 @@
-"""Rules of a source that say where a field of an answer is, for spans that no dialect reads right."""
+"""Rules of a source that say where a field of an answer is, for spans that no dialect reads correctly."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ _FORM = "[SPAN NAME:]FIELD=PATH, for example rag:question=attributes.app.questio
 class Rule:
     """``field`` is at ``path`` of spans named ``span`` (None: of every span that has the path).
 
-    A path is dotted and begins at the span: ``attributes.NAME``, ``resource.NAME`` or ``name``. It
-    goes on into JSON. If the field begins with `SCORE`, ``path`` is a scale, such as ``1-5``.
+    A path is dotted and begins at the span: ``attributes.NAME``, ``resource.NAME`` or ``name``. The
+    path may lead into JSON. If the field begins with `SCORE`, ``path`` is a scale, such as ``1-5``.
     """
 
     field: str
@@ -38,12 +38,12 @@ def rules_of(texts: Sequence[str]) -> tuple[Rule, ...]:
 
 
 def _rule(text: str) -> Rule:
-    left, equals, path = text.partition("=")
-    span, _, field = left.strip().rpartition(":")
+    name_part, equals, path = text.partition("=")
+    span, _, field = name_part.strip().rpartition(":")
     if not equals or not path.strip():
         raise BadInput(f"{text!r} is no rule: write {_FORM}")
-    if left.strip().startswith(SCORE):
-        field, ends = left.strip(), path.strip()
+    if name_part.strip().startswith(SCORE):
+        field, ends = name_part.strip(), path.strip()
         scale = _SCALE.fullmatch(ends)
         if field == SCORE:
             raise BadInput(f"'{SCORE}' names no score: write {SCORE}NAME={ends}")
@@ -68,7 +68,7 @@ def scales_of(rules: Sequence[Rule]) -> dict[str, str]:
 
 
 def mapped(span: Span, part: Part | None, rules: Sequence[Rule]) -> Part | None:
-    """Return what the span says with the fields that the rules set."""
+    """Return the part of a span with the fields that the rules set."""
     for rule in rules:
         if (rule.span is None or rule.span == span.name) and not rule.field.startswith(SCORE):
             place = {"attributes": span.attributes, "resource": span.resource, "name": span.name}
@@ -103,15 +103,15 @@ def _with(part: Part, rule: Rule, value: Any) -> Part:
 def _at(value: Any, path: str) -> Any:
     """Return the value at a dotted path of names and positions (``a.b.0``), through JSON texts; None if absent.
 
-    A name may itself contain dots, as those of attributes do: the longest name that fits is taken.
+    A name may itself contain dots, like names of attributes: the longest name that fits is used.
     """
     if not path:
         return value
     value = parsed(value)
     if isinstance(value, list):
-        name, _, rest = path.partition(".")
+        name, _, rest_of_path = path.partition(".")
         return (
-            _at(value[int(name)], rest)
+            _at(value[int(name)], rest_of_path)
             if name.isascii() and name.isdecimal() and int(name) < len(value)
             else None
         )
@@ -121,5 +121,5 @@ def _at(value: Any, path: str) -> Any:
     splits = (
         (".".join(names[:length]), ".".join(names[length:])) for length in range(len(names), 0, -1)
     )
-    inside = (_at(value[name], rest) for name, rest in splits if name in value)
+    inside = (_at(value[name], rest_of_path) for name, rest_of_path in splits if name in value)
     return next((each for each in inside if each is not None), None)

@@ -1,4 +1,4 @@
-"""Requests of OTLP over HTTP (protobuf and JSON), and the replies to them."""
+"""Requests and replies of OTLP over HTTP, in protobuf and JSON."""
 
 import math
 from base64 import b64encode
@@ -41,19 +41,19 @@ _UNKNOWN = 2
 
 
 def bare_type(content_type: str) -> str:
-    """Return the media type in the header of a request, without its parameters."""
+    """Return the media type in the header of a request, without parameters."""
     return content_type.partition(";")[0].strip().lower()
 
 
 def traces_elements(content_type: str) -> Elements:
-    """Return what counts the elements of an export request with spans."""
+    """Return a counter of the elements of an export request with spans."""
     if bare_type(content_type) == PROTOBUF:
         return ProtobufElements(ExportTraceServiceRequest.DESCRIPTOR, ProtoSpan.DESCRIPTOR)
     return JsonElements(of_otlp=True)
 
 
 def logs_elements(content_type: str) -> Elements:
-    """Return what counts the elements of an export request with log records."""
+    """Return a counter of the elements of an export request with log records."""
     if bare_type(content_type) == PROTOBUF:
         return ProtobufElements(ExportLogsServiceRequest.DESCRIPTOR, ProtoLogRecord.DESCRIPTOR)
     return JsonElements(of_otlp=True)
@@ -70,7 +70,7 @@ def media_type(content_type: str) -> str:
 def traces_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
     """Return the spans of an export request, and log records with results on linked spans of other traces.
 
-    Raises BadInput if it cannot be decoded.
+    Raises BadInput if the request cannot be decoded.
     """
     request = ExportTraceServiceRequest()
     _parse(request, body, content_type)
@@ -87,13 +87,15 @@ def traces_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
                     )
                     for link in span.links
                 )
-                whole = [(trace_id, span_id) for trace_id, span_id in links if trace_id is not None]
-                records += with_linked(_span(span, scope, resource), whole)
+                complete_links = [
+                    (trace_id, span_id) for trace_id, span_id in links if trace_id is not None
+                ]
+                records += with_linked(_span(span, scope, resource), complete_links)
     return records
 
 
 def logs_in(body: bytes, content_type: str) -> list[LogRecord]:
-    """Return the log records of an export request that belong to a trace. Raises BadInput if it cannot be decoded."""
+    """Return the log records of an export request that belong to a trace. Raises BadInput for other bytes."""
     request = ExportLogsServiceRequest()
     _parse(request, body, content_type)
     records: list[LogRecord] = []
@@ -150,7 +152,7 @@ def _parse(request: Message, body: bytes, content_type: str) -> None:
     with suppress(DecodeError):
         request.ParseFromString(body)
         return
-    try:  # one of its texts may be no UTF-8
+    try:  # a text may be no UTF-8
         lenient = _lenient_class(request.DESCRIPTOR).FromString(body)
         _repair(lenient)
         request.ParseFromString(lenient.SerializeToString())
@@ -159,7 +161,7 @@ def _parse(request: Message, body: bytes, content_type: str) -> None:
 
 
 def _write_ids_in_base64(request: dict[str, Any]) -> None:
-    """Write the ids of a request as the JSON of Protobuf has bytes: OTLP writes them in hexadecimal.
+    """Convert the ids of a request from hexadecimal, as in OTLP, to the form of bytes in the JSON of Protobuf.
 
     Raises BadInput for a text or a number in place of an object, which Protobuf would ignore.
     """
@@ -188,7 +190,7 @@ def _lenient_class(descriptor: Descriptor) -> type[Message]:
         files += file.dependencies
     for file in {
         file.name: file for file in reversed(files)
-    }.values():  # those that others need come first
+    }.values():  # files that others need come first
         copy = FileDescriptorProto()
         file.CopyToProto(copy)
         copy.syntax = "proto2"
@@ -249,7 +251,7 @@ def _in_nanoseconds(time: int) -> int:
 
 
 def _id(value: bytes, length: int, what: str) -> str | None:
-    """Return an id as hexadecimal text; None if it is empty or zero."""
+    """Return an id as hexadecimal text; None for an empty or zero id."""
     if value and len(value) != length:
         raise BadInput(
             f"a {what} id has {len(value)} bytes instead of {length} ({2 * length} hexadecimal digits in JSON)"

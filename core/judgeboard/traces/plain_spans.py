@@ -1,4 +1,4 @@
-"""Spans of no convention: names of attributes that say what they are, with or without a namespace."""
+"""Reads spans of no convention by telling names of attributes, with or without a namespace."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -189,7 +189,10 @@ _FIELDS = {  # the fields that may come from an attribute
 
 
 def may_add(span: Span, part: Part) -> bool:
-    """Return whether `read` may have a field that another dialect left empty. Most spans are not read twice so."""
+    """Whether `read` may have a field that another dialect left empty.
+
+    This check saves a second reading of most spans.
+    """
     for name, value in _by_name(span.attributes).items():
         if name.startswith("metadata"):
             return True
@@ -203,7 +206,7 @@ def may_add(span: Span, part: Part) -> bool:
 
 
 def _by_name(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes under their names, and under the last parts of the names that have a namespace."""
+    """Return the attributes by name, and also by the last part of a name with a namespace."""
     values: dict[str, Any] = {}
     fields = {name: value for name, value in fields.items() if value != REDACTED}
     for field in sorted(fields, reverse=True):

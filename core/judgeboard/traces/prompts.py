@@ -1,11 +1,11 @@
-"""What can be taken from the prompt of a model with certainty: the bare question, and numbered passages."""
+"""Reads from the prompt of a model what is certain: the bare question, and numbered passages."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# A list: its items are passages only below a line that announces passages, because instructions are
-# numbered too.
+# The items of a list are passages only below a line that announces passages, because instructions
+# are numbered too.
 _LISTED = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+", re.MULTILINE)
 # The start of a numbered passage: "[1] …", "Document 1: …", "<document index="1">" and the like, at
 # last "1. …".
@@ -29,10 +29,11 @@ _LABELLED = re.compile(
 def bare_question(prompt: str, candidates: Sequence[str]) -> str:
     """Return the question of the user in a prompt that also has instructions and passages.
 
-    It is a question that another span of the trace has, and that stands in the prompt as a line of
-    its own: after a label such as "Question:", between tags, or beside passages. A line of the
-    user's own text may equal it too. Without one, it is the part of the prompt that is called the
-    question, beside a part with passages. If that is not certain, the prompt itself is returned.
+    The question is the question of another span of the trace if the prompt has the same text as a
+    separate line: after a label such as "Question:", between tags, or beside passages. A line of
+    the user's text may also equal the question. Otherwise, the question is the part of the prompt
+    that is called the question, beside a part with passages. If no question is certain, the prompt
+    itself is returned.
     """
     has_parts = any(
         mark.search(prompt)
@@ -79,9 +80,9 @@ def _tagged_question(prompt: str) -> str | None:
     before = prompt[: tags[0].start()]
     closes = {
         tag[2].lower(): tag[1] for tag in _MATERIAL_TAG.finditer(before)
-    }  # whether the last tag of a name does
+    }  # whether the last tag of a name closes
     if not all(closes.values()):
-        return None  # it is inside a passage
+        return None  # the question is inside a passage
     text, end, _ = prompt[tags[0].end() :].partition(f"</{tags[0][1]}>")
     return (text.strip() or None) if end else None
 
@@ -89,9 +90,9 @@ def _tagged_question(prompt: str) -> str | None:
 def _labelled_question(prompt: str) -> str | None:
     """Return the line after the only label of a question.
 
-    The question stands at the end of the prompt, before an empty "Answer:" at most, or directly
-    before the passages. A passage may have such a line too, so a prompt with anything else after
-    the question is not read.
+    The question must be at the end of the prompt (only an empty "Answer:" may follow) or directly
+    before the passages. Because a passage may have such a line too, a prompt with anything else
+    after the question is not read.
     """
     labels = list(_QUESTION.finditer(prompt))
     if len(labels) != 1:
@@ -117,7 +118,7 @@ def passages_in_prompt(
 ) -> list[str] | None:
     """Return the texts of the retrieved passages if the prompt has exactly as many.
 
-    They are numbered from 1, or have their ids in a tag, or are the lines or paragraphs of a part
+    The passages are numbered from 1, or have ids in a tag, or are the lines or paragraphs of a part
     that is called context: the text ``context`` of a variable, or the part after a line such as
     "Context:".
     """
@@ -132,9 +133,9 @@ def passages_in_prompt(
             lines = [line for line in before if re.search(r"\w", line)]
             if pattern is not _LISTED or (lines and _ANNOUNCED.match(lines[-1])):
                 return _between(prompt, starts)
-        named = [_tagged(prompt, key) for key in ids]
-        if named and all(named):
-            return [text for text in named if text]
+        tagged_texts = [_tagged(prompt, key) for key in ids]
+        if tagged_texts and all(tagged_texts):
+            return [text for text in tagged_texts if text]
         texts = _parts(context or _labelled_context(prompt) or "", len(ids))
         if texts:
             return texts
@@ -142,18 +143,18 @@ def passages_in_prompt(
 
 
 def _labelled_context(prompt: str) -> str | None:
-    """Return the paragraph after a label such as "Context:", if no other passage can follow it."""
-    labelled = _LABELLED.search(prompt)
-    if labelled is None:
+    """Return the paragraph after a label such as "Context:", if no other passage can follow."""
+    match = _LABELLED.search(prompt)
+    if match is None:
         return None
-    after = prompt[labelled.end() :].strip(" \t\n-=")
+    after = prompt[match.end() :].strip(" \t\n-=")
     asks = after.endswith("?") and "\n" not in after
     ends = (
         not after
         or asks
         or any(label.match(after) for label in (_QUESTION, _QUESTION_TAG, _ANSWER))
     )
-    return labelled[1] if ends else None
+    return match[1] if ends else None
 
 
 def _parts(context: str, count: int) -> list[str] | None:
@@ -167,7 +168,8 @@ def _parts(context: str, count: int) -> list[str] | None:
 def _between(prompt: str, starts: Sequence[re.Match[str]]) -> list[str] | None:
     """Return the texts after each start; the last ends at the first blank line.
 
-    If another text has several paragraphs, the last may have them too, and its end is not known.
+    If another text has several paragraphs, the last text may have several too, and the end is
+    unknown: return None.
     """
     ends = [each.start() for each in starts[1:]]
     texts = [

@@ -1,4 +1,4 @@
-"""What the SDKs of foreign tools post beside OTLP: their paths, their bodies, and what reads them."""
+"""Requests that SDKs of foreign tools post beside OTLP: the paths, the bodies, and the functions that read bodies."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +14,13 @@ from judgeboard.traces.spans import LogRecord, Span
 
 
 class RequestBody(BaseModel):
-    """A JSON object that the receiver takes. The documentation shows its docstring, its fields and the example."""
+    """A JSON object that the receiver takes. The documentation shows the docstring, the fields and the example."""
 
     example: ClassVar[Mapping[str, Any]]
 
 
 Read = Callable[[bytes, str], tuple[Sequence[Span | LogRecord], Any]]
-"""Reads a body of a content type: its spans and log records, and the reply in JSON. Raises BadInput."""
+"""Reads a body of a content type: spans and log records, and the reply in JSON. Raises BadInput."""
 
 
 @dataclass(frozen=True, slots=True)

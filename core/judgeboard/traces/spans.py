@@ -1,4 +1,4 @@
-"""Spans and log records of OpenTelemetry in plain Python values, and what a dialect reads from a span."""
+"""Spans and log records of OpenTelemetry in plain Python values, and the part that a dialect reads from a span."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class Span:
     nanoseconds since 1970-01-01 UTC. ``scope`` is the name of the instrumentation library.
     Attributes are texts, numbers, booleans, lists and dicts; JSON texts stay texts. ``error`` is
     the status message if the status is an error, else None. ``remote_parent`` is whether the parent
-    is of another process, None if the sender does not say so.
+    belongs to another process, None if unknown.
     """
 
     trace_id: str
@@ -42,7 +42,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """A log record of a span, with the ids and units of `Span`; ``event`` is its event name, "" without one."""
+    """A log record of a span, with the ids and units of `Span`; ``event`` is the event name, or ""."""
 
     trace_id: str
     span_id: str
@@ -54,11 +54,11 @@ class LogRecord:
 
 
 def exception_of(events: Iterable[SpanEvent]) -> str | None:
-    """Return the message of the exception that a span recorded, if it did."""
-    raised = (
+    """Return the message of the exception that a span recorded, if any."""
+    messages = (
         each.attributes.get("exception.message") for each in events if each.name == "exception"
     )
-    return next((text for text in raised if isinstance(text, str) and text.strip()), None)
+    return next((text for text in messages if isinstance(text, str) and text.strip()), None)
 
 
 class Operation(StrEnum):
@@ -67,7 +67,7 @@ class Operation(StrEnum):
     APP = "app"  # the assistant as a whole, or a step of it
     MODEL = "model"  # a call of a language model
     RETRIEVAL = "retrieval"
-    RERANKING = "reranking"  # orders passages that were retrieved before, and may leave some out
+    RERANKING = "reranking"  # orders retrieved passages, and may leave some out
     TOOL = "tool"
     CHECK = "check"  # a guardrail or an evaluation
     OTHER = "other"
@@ -75,7 +75,7 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A retrieved passage. ``text`` is None if the trace has only its id."""
+    """A retrieved passage. ``text`` is None if the trace has only the id."""
 
     text: str | None
     id: str | None = None
@@ -92,12 +92,12 @@ NOTHING: tuple[object, ...] = (None, (), {})
 class Part:
     """What a dialect reads from one span.
 
-    ``question`` and ``answer`` are the texts that went in and came out; a question is what a user
-    wrote, or for a model call the last message of the user. ``messages`` are all messages of a
-    model call, the answer excluded, as mappings with ``role`` and ``content``. ``passages`` is None
-    if the span is not a retrieval or has no content. ``context`` has them in one text, as a
-    variable of a prompt. ``cost`` is in the currency of the log. ``missing`` says how to get
-    content that the instrumentation left out, else it is None.
+    ``question`` and ``answer`` are the texts of input and output; a question is the text of a user,
+    or for a model call the last message of the user. ``messages`` are all messages of a model call,
+    the answer excluded, as mappings with ``role`` and ``content``. ``passages`` is None if the span
+    is not a retrieval or has no content. ``context`` has the passages in one text, as a variable of
+    a prompt. ``cost`` is in the currency of the log. ``missing`` says how to get content that the
+    instrumentation left out, else None.
     """
 
     dialect: str
