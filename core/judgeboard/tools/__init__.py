@@ -1,7 +1,7 @@
-"""Foreign tools and conventions: a module has what an import, a pull, a push and the receiver know of one.
+"""Foreign tools and conventions: one module per tool, for imports, pulls, pushes and the receiver.
 
-`judgeboard.registry.tools` lists them.
+`judgeboard.registry.tools` lists the tools.
 
-What all tools share is here too: what a `tool` is, a `target` and its connection over `http`, a
+The modules that all tools share are here too: `tool`, `target` with the connection over `http`,
 `history`, `push` and `pull`.
 """

@@ -60,12 +60,12 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     )
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _listed(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else []
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a flat record, as a table has it, in its nested form."""
+    """Return a flat record of a table in the nested form."""
     questions = {
         name.removesuffix(ending)
         for name in row

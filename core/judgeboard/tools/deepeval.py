@@ -20,8 +20,8 @@ from judgeboard.imports.values import python_list
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import parsed_object
 
-# What `_case` reads, and what describes the test rather than the answer. Other columns are the
-# user's own.
+# Columns that `_case` reads, and columns about the test rather than the answer. Other columns are
+# the user's own.
 _KNOWN = {
     "input",
     "actual_output",
@@ -122,7 +122,7 @@ def _case(case: Mapping[str, Any]) -> Entry:
 
 
 def _passages(value: Any) -> Any:
-    """Return the passages of a saved dataset, which joins them with bars; a list unchanged."""
+    """Return the passages of a saved dataset, which joins passages with bars; a list unchanged."""
     if not isinstance(value, str) or not value:
         return None if value == "" else value
     texts = python_list(value)

@@ -1,4 +1,4 @@
-"""Haystack's own tracing: a span of the pipeline, and one of each component with its input and output as JSON."""
+"""Haystack's own tracing: a span of the pipeline, and a span of each component with input and output as JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _MISSING = "Content is off: set HAYSTACK_CONTENT_TRACING_ENABLED=true."
 
 
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
-    """Read a span of Haystack; None if it is of another dialect."""
+    """Read a span of Haystack; None for a span of another dialect."""
     attributes = span.attributes
     if (
         "haystack.pipeline.input_data" in attributes
@@ -43,7 +43,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         )
     meta: dict[str, Any] = {}
     if operation is Operation.MODEL:
-        # What a generator says of its first reply.
+        # The metadata that a generator returns with the first reply.
         fields = parsed_object(outputs)
         replies = fields.get("meta") or fields.get("replies")
         reply = replies[0] if isinstance(replies, list) and replies else None

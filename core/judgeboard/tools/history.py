@@ -1,4 +1,4 @@
-"""What the histories of all tools share: windows, and pages of whole traces."""
+"""Windows and pages of whole traces, which the histories of all tools share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,12 +16,12 @@ from judgeboard.tools.target import Connection, Target
 from judgeboard.traces.attributes import without_none
 
 JsonRow = dict[str, Any]
-"""A row of the export of a tool, as its REST interface returns it."""
+"""A row of the export of a tool, as from the REST interface."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The time in which traces began: from ``since`` (None: the first trace) up to ``until``, without it."""
+    """The time in which traces began: from ``since`` (None: the first trace) to before ``until``."""
 
     since: datetime | None
     until: datetime
@@ -61,7 +61,7 @@ class History(ABC):
 
     @abstractmethod
     def page(self, window: Window, position: str | None) -> Page:
-        """Return the traces at a position of a window (None: its first page).
+        """Return the traces at a position of a window (None: the first page).
 
         Raises:
             Refused: The tool does not know the project, or the position any more.
@@ -76,7 +76,7 @@ class History(ABC):
         )
 
     def read(self, method: str, path: str, body: Any = None) -> Any:
-        """Return the JSON of a reply. Raises NotSent if it is neither an object nor a list."""
+        """Return the JSON of a reply. Raises NotSent for other values than objects and lists."""
         content = self.http.send(method, path, body)
         if not isinstance(content, dict | list):
             raise NotSent(
@@ -90,8 +90,8 @@ def rows_of_pages(
 ) -> list[JsonRow]:
     """Return the rows of all pages of a list.
 
-    ``read`` returns the reply at a position (None: the first page). It has a page under the name
-    ``rows``, and the next position at the path ``next_position``, unless the page is the last one.
+    ``read`` returns the reply at a position (None: the first page). The reply has a page under the
+    name ``rows``, and the next position at the path ``next_position`` (absent on the last page).
     """
     every: list[JsonRow] = []
     position = None
@@ -115,11 +115,11 @@ class Names(NamedTuple):
 def whole_traces(
     rows: Sequence[JsonRow], names: Names
 ) -> tuple[dict[str, list[JsonRow]], list[str]]:
-    """Divide a page of spans, newest first: traces that are whole in it, and ids of those that may be in other pages.
+    """Divide a page of spans, newest first: whole traces, and ids of traces that may also be in other pages.
 
-    A trace belongs to the page of its root. It is whole if its root ended before the newest span of
-    the page began, and began after the oldest one: a span that began with its root may follow it.
-    Traces whose root has not ended are left out.
+    A trace belongs to the page of its root. The trace is whole if the root ended before the newest
+    span of the page began, and began after the oldest span: a span that began at the same time as
+    the root may follow. Traces whose root has not ended are left out.
     """
     groups: dict[str, list[JsonRow]] = {}
     for row in objects(list(rows)):
@@ -127,7 +127,7 @@ def whole_traces(
     times = [
         time for group in groups.values() for row in group if (time := _time(row.get(names.start)))
     ]
-    whole: dict[str, list[JsonRow]] = {}
+    complete: dict[str, list[JsonRow]] = {}
     divided: list[str] = []
     for trace_id, group in groups.items():
         root = next((row for row in group if not row.get(names.parent)), None)
@@ -136,10 +136,10 @@ def whole_traces(
             continue
         begin = _time(root.get(names.start))
         if begin is not None and min(times) < begin and end < max(times):
-            whole[trace_id] = group
+            complete[trace_id] = group
         else:
             divided.append(trace_id)
-    return whole, divided
+    return complete, divided
 
 
 def _time(value: Any) -> datetime | None:
@@ -150,7 +150,7 @@ def _time(value: Any) -> datetime | None:
 
 
 def by_key(rows: Iterable[Any], *path: str) -> dict[str, list[JsonRow]]:
-    """Return the objects among the rows by the value at a path of names; rows without it are left out."""
+    """Return the objects among the rows by the value at a path of names; rows without the value are left out."""
     groups: dict[str, list[JsonRow]] = {}
     for row in objects(list(rows)):
         if (value := value_at(row, path)) is not None:

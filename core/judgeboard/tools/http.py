@@ -1,4 +1,4 @@
-"""Requests to a tool over HTTP, repeated while the tool cannot answer, with a limit on what is read of a reply."""
+"""Requests to a tool over HTTP, repeated while the tool cannot answer, with a limit on the size of replies."""
 
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -23,7 +23,7 @@ _REASON = 300  # characters: enough for a sentence, and too short for the text o
 
 
 class AccessTokens(httpx.Auth):
-    """Exchanges a token for access tokens, and again where one has ended: they end after minutes.
+    """Exchanges a token for an access token, and again after the access token has ended (after minutes).
 
     The token is posted to ``url`` as ``refresh``, and the reply has the access token as ``access``.
     """
@@ -53,8 +53,8 @@ class AccessTokens(httpx.Auth):
 
 
 class _BoundedStream(httpx.SyncByteStream):
-    def __init__(self, sent: httpx.SyncByteStream, limit: BodyLimit) -> None:
-        self._sent, self._limit = sent, limit
+    def __init__(self, stream: httpx.SyncByteStream, limit: BodyLimit) -> None:
+        self._sent, self._limit = stream, limit
         self._until = time.monotonic() + _REPLY_SECONDS
 
     def __iter__(self) -> Iterator[bytes]:
@@ -68,8 +68,8 @@ class _BoundedStream(httpx.SyncByteStream):
 
 
 def _bound(response: httpx.Response) -> None:
-    """Limit what is read of a reply, before its body is read."""
-    encoding = response.headers.pop("content-encoding", "")  # or it is decompressed twice
+    """Limit the bytes of a reply, before the body is read."""
+    encoding = response.headers.pop("content-encoding", "")  # or the body is decompressed twice
     limit = BodyLimit(encoding, round(_REPLY_MB * MB))
     response.stream = _BoundedStream(cast("httpx.SyncByteStream", response.stream), limit)
 
@@ -96,7 +96,7 @@ class Http:
         self._client.close()
 
     def send(self, method: str, path: str, body: Any = None, *, repeat: bool = True) -> Any:
-        """Return the JSON of the reply, None if it is empty. Repeat a request that the tool cannot answer now.
+        """Return the JSON of the reply, None for an empty reply. Repeat a request that the tool cannot answer now.
 
         Without ``repeat``, a request is not repeated if the tool may have stored it.
 
@@ -107,13 +107,13 @@ class Http:
         """
         reason = ""
         for number in range(_TRIES):
-            asked, again = None, repeat
+            wait_s, again = None, repeat
             try:
                 reply = self._client.request(
                     method, f"{self.address}{path}", json=body, headers=self._headers
                 )
             except (httpx.LocalProtocolError, UnicodeEncodeError):
-                # The error has the header, and so the key: it is not shown.
+                # The error contains the header with the key, and is not shown.
                 words = (
                     "a header cannot be sent: the key has a line break or another unusual character"
                 )
@@ -130,12 +130,12 @@ class Http:
                 if reply.status_code not in _RETRIED:
                     raise Refused(reason, reply.status_code)
                 header = reply.headers.get("retry-after", "")
-                asked = float(header) if header.isascii() and header.isdecimal() else None
+                wait_s = float(header) if header.isascii() and header.isdecimal() else None
                 again = repeat or reply.status_code == _TOO_MANY
             if not again:
                 break
             if number < _TRIES - 1:
-                self._wait(min(asked if asked is not None else 0.5 * 2**number, _LONGEST_WAIT_S))
+                self._wait(min(wait_s if wait_s is not None else 0.5 * 2**number, _LONGEST_WAIT_S))
         raise NotSent(f"{self.address} does not answer: {reason}")
 
     def _content(self, reply: httpx.Response) -> Any:
@@ -145,7 +145,7 @@ class Http:
         return content
 
     def read_once(self, path: str) -> Any:
-        """Return the JSON at a path; it is requested only once."""
+        """Return the JSON at a path, which is requested only once."""
         if path not in self._known:
             self._known[path] = self.send("GET", path)
         return self._known[path]
@@ -159,7 +159,7 @@ def _json(reply: httpx.Response) -> Any:
 
 
 def _reason(reply: httpx.Response) -> str:
-    """Return the message of an error, without what the tool repeats of the request: that may be a text of an answer."""
+    """Return the start of the message of an error: the tool may repeat the request, with texts of an answer."""
     return storable(without_secrets(_message(reply))[:_REASON])[0]
 
 
@@ -167,11 +167,11 @@ def _message(reply: httpx.Response) -> str:
     content = _json(reply)
     if isinstance(content, dict):
         for name in ("message", "detail", "error", "msg"):
-            named = content.get(name)
-            if isinstance(named, list):
-                named = "; ".join(
-                    str(each.get("msg", "")) for each in named if isinstance(each, dict)
+            text = content.get(name)
+            if isinstance(text, list):
+                text = "; ".join(
+                    str(each.get("msg", "")) for each in text if isinstance(each, dict)
                 )
-            if isinstance(named, str) and named:
-                return named
+            if isinstance(text, str) and text:
+                return text
     return reply.text if content is None else "no reason given"

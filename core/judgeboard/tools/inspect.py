@@ -1,4 +1,4 @@
-"""Inspect: the samples of a log. The scores of its scorers become verdicts."""
+"""Inspect: the samples of a log. The scores of scorers become verdicts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,10 +30,10 @@ def read(sample: dict[str, Any]) -> Iterator[Entry]:
         yield Entry(None, reason="not a sample of Inspect")
         return
     output = parsed_object(sample.get("output"))
-    answered = output.get("completion")
-    if not answered:
-        answered = text_of(value_at(output, ("choices", 0, "message", "content")))
-    if not answered:
+    completion = output.get("completion")
+    if not completion:
+        completion = text_of(value_at(output, ("choices", 0, "message", "content")))
+    if not completion:
         problem = (
             value_at(sample, ("error", "message"))
             or output.get("error")
@@ -63,7 +63,7 @@ def read(sample: dict[str, Any]) -> Iterator[Entry]:
         parsed_object(sample.get("metadata")),
         external_id=sample.get("uuid") or f"{sample['id']}-{sample['epoch']}",
         query=sample["input"] if place is None else text_of(messages[place].get("content")),
-        answer=answered,
+        answer=completion,
         reference="\n".join(map(str, target)) if isinstance(target, list) else target or None,
         generator_model=output.get("model"),
         messages=[

@@ -1,4 +1,4 @@
-"""Label Studio: tasks with annotations (people) and predictions (judges), and its tables of annotations."""
+"""Label Studio: tasks with annotations (people) and predictions (judges), and tables of annotations."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -25,7 +25,7 @@ from judgeboard.tools.target import Access, Connection, Refused, Target, stable_
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import parsed
 
-# Its exports
+# Exports of Label Studio
 
 
 _OF_ANNOTATIONS = frozenset({"annotation_id", "annotator", "lead_time", "created_at", "updated_at"})
@@ -67,7 +67,7 @@ def _grades(
     annotations: Iterable[dict[str, Any]],
     content: Callable[[dict[str, Any]], tuple[str, dict[str, Any]]],
 ) -> list[dict[str, Any]]:
-    """Return the grade of each person, whose later answers replace earlier ones.
+    """Return the grade of each person. Later answers of the person replace earlier ones.
 
     ``content`` returns the person and the answers of an annotation.
     """
@@ -87,7 +87,7 @@ def _grades(
 
 
 def _person(value: Any) -> str:
-    """Return who made an annotation: the address or the number of the person."""
+    """Return the author of an annotation: the address or the number of the person."""
     if isinstance(value, dict):
         value = value.get("email") or value.get("username") or value.get("id")
     return "Label Studio" if value is None else str(value)  # imported annotations may name nobody
@@ -123,7 +123,7 @@ def _single(value: Any) -> Any:
 
 
 def read_flat(rows: Iterable[Row]) -> Entries:
-    """Read annotations in a table, several of which may be of one answer."""
+    """Read annotations in a table. Several annotations may belong to one answer."""
     tasks: dict[str, tuple[Row, list[dict[str, Any]]]] = {}
     for row in rows:
         content = {
@@ -152,13 +152,17 @@ def _flat_annotation(
 
 
 def _answer_columns(row: Mapping[str, Any]) -> list[str]:
-    """Return the columns of the answer in order. The others, whose names are parts of a grade, are the annotation."""
-    graded = {
+    """Return the columns of the answer in order. The other columns, named like parts of a grade, are the annotation."""
+    names_of_grades = {
         name
         for part in ("label", "groundedness", "quality", "note", "spans")
         for name in GradeImport.columns[part]
     }
-    return [name for name in row if name not in _OF_ANNOTATIONS and name not in graded | {"span"}]
+    return [
+        name
+        for name in row
+        if name not in _OF_ANNOTATIONS and name not in names_of_grades | {"span"}
+    ]
 
 
 def _flat_value(value: Any) -> Any:
@@ -196,7 +200,7 @@ _ANNOTATIONS = Export(
 )
 
 
-# What it gets back: predictions of judges and annotations of people, by the controls of its
+# Sent to Label Studio: predictions of judges and annotations of people, by the controls of the
 # labeling interface
 
 
@@ -220,17 +224,17 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
         if not result:
             names = ", ".join(score.name for score in item.scores)
             raise Refused(f"the labeling interface of project {project} has no control for {names}")
-        # Label Studio gives what is posted a new id: earlier annotations are found by the ids of
-        # their regions, predictions by their version. So a POST without an answer is not repeated:
-        # it may be stored, and the next push finds it.
+        # Label Studio gives each posted object a new id: earlier annotations are found by the ids
+        # of regions, predictions by version. So a POST without a reply is not repeated: the object
+        # may be stored, and the next push finds it.
         if item.by_person:
             kind, posted_to = "annotations", f"/api/tasks/{task}/annotations/"
             body: dict[str, Any] = {"result": result}
-            own = {region["id"] for region in result}
+            region_ids = {region["id"] for region in result}
             earlier = [
                 each["id"]
                 for each in http.send("GET", posted_to) or []
-                if own & {region.get("id") for region in each.get("result") or ()}
+                if region_ids & {region.get("id") for region in each.get("result") or ()}
             ]
         else:
             kind, posted_to = "predictions", "/api/predictions/"

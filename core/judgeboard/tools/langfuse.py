@@ -1,4 +1,4 @@
-"""Langfuse: observations, traces and scores, in its exports, in its REST interface and as spans; scores by its SDKs."""
+"""Langfuse: observations, traces and scores from exports, the REST interface and spans; scores from SDKs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -107,7 +107,7 @@ _OF_TRACE = {  # kept as metadata
 }
 
 
-# Its exports: JSON, JSON lines and CSV, and traces as its REST interface returns them
+# Exports of Langfuse: JSON, JSON lines and CSV, and traces as the REST interface returns them
 
 
 _OWN_COLUMNS = frozenset(
@@ -199,7 +199,7 @@ _OWN_COLUMNS = frozenset(
 
 @each_span
 def read_observations(row: Row) -> Trace | None:
-    """Return the trace of an observation, None if it has no id."""
+    """Return the trace of an observation, None without an id."""
     values = row.values
     if not values.get("traceId") or not values.get("id"):
         return None
@@ -208,7 +208,7 @@ def read_observations(row: Row) -> Trace | None:
 
 @each_trace
 def read_traces(row: Row) -> Iterator[Trace]:
-    """Yield the trace of a row, unless it has no id."""
+    """Yield the trace of a row that has an id."""
     values = row.values
     if not values.get("id"):
         return
@@ -219,7 +219,7 @@ def read_traces(row: Row) -> Iterator[Trace]:
         "type": "SPAN",
         "traceName": values.get("name"),
     }
-    # A trace has its own input and output, so it is the root of its observations.
+    # A trace has its own input and output, so the trace is the root of the observations.
     observations = [
         {**each, "parentObservationId": each.get("parentObservationId") or trace_id}
         for each in objects(values.get("observations"))
@@ -233,8 +233,8 @@ def read_traces(row: Row) -> Iterator[Trace]:
 
 def _span_of(values: Mapping[str, Any], trace_id: str) -> Span:
     """Return an observation as the span that Langfuse's own libraries send."""
-    started = nanoseconds(values.get("startTime"))
-    ended = nanoseconds(values.get("endTime"))
+    started_ns = nanoseconds(values.get("startTime"))
+    ended_ns = nanoseconds(values.get("endTime"))
     details = parsed_object(values.get("costDetails"))
     total = values.get("totalCost")
     attributes = {
@@ -262,8 +262,8 @@ def _span_of(values: Mapping[str, Any], trace_id: str) -> Span:
         span_id=str(values["id"]),
         parent_id=str(values["parentObservationId"]) if values.get("parentObservationId") else None,
         name=str(values.get("name") or ""),
-        started_ns=started,
-        ended_ns=max(started, ended),
+        started_ns=started_ns,
+        ended_ns=max(started_ns, ended_ns),
         scope="langfuse-sdk",
         attributes=without_nothing(attributes),
         error=str(values.get("statusMessage") or "error")
@@ -273,16 +273,16 @@ def _span_of(values: Mapping[str, Any], trace_id: str) -> Span:
 
 
 def _attribute_text(value: Any) -> str | None:
-    """Return input or output as an attribute has it. A text in quotes, as some exports write texts, is unquoted."""
+    """Return input or output as the text of an attribute. A text in quotes, as in some exports, is unquoted."""
     inner = from_json(value)
     return json_text(inner if isinstance(inner, str) else value)
 
 
 def _scores_and_others(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, Any]]:
-    """Return the scores of an export, and what else is in columns that are not Langfuse's own, as metadata.
+    """Return the scores of an export, and the values of other columns that are not Langfuse's own, as metadata.
 
-    Scores are a list, an object, or columns with the name of the score. These columns have lists or
-    follow all others.
+    Scores are a list, an object, or columns with the name of the score. Such columns have lists or
+    follow all other columns.
     """
     last_known = max(
         (place for place, name in enumerate(values) if name in _OWN_COLUMNS), default=-1
@@ -296,8 +296,8 @@ def _scores_and_others(values: Mapping[str, Any]) -> tuple[list[Score], dict[str
     columns |= values["scores"] if isinstance(values.get("scores"), dict) else {}
     scores = [score_of(each) for each in objects(values.get("scores")) if each.get("name")]
     for name, value in columns.items():
-        whole = from_json(value)
-        items = whole if isinstance(whole, list) else [whole]
+        content = from_json(value)
+        items = content if isinstance(content, list) else [content]
         last = items[-1] if items else None
         if isinstance(last, str | int | float) and last != "":
             scores.append(Score(name, last, "Langfuse"))
@@ -317,15 +317,15 @@ def read_scores(values: Mapping[str, Any]) -> tuple[str, Score] | str:
 
 
 def trace_of_score(score: Mapping[str, Any]) -> str | None:
-    """Return the id of the trace of a score, as the versions of the REST interface have it."""
+    """Return the id of the trace of a score, in any version of the REST interface."""
     subject = parsed_object(score.get("subject"))
-    own = subject.get("id") if subject.get("kind") == "trace" else None
-    trace_id = score.get("traceId") or subject.get("traceId") or own
+    subject_id = subject.get("id") if subject.get("kind") == "trace" else None
+    trace_id = score.get("traceId") or subject.get("traceId") or subject_id
     return None if trace_id is None else str(trace_id)
 
 
 def score_of(score: Mapping[str, Any]) -> Score:
-    """Return a score as its REST interface has it."""
+    """Return a score of the REST interface."""
     human = score.get("source") == "ANNOTATION"
     value = score.get("value")
     if score.get("dataType") == "CATEGORICAL" and score.get("stringValue") is not None:
@@ -370,7 +370,7 @@ _TRACES = Export(
             "sessionId",
             ("observations", "observationCount", "bookmarked"),
             without=("traceId",),
-            # Its observations are a list, or it only says what a trace has beside them.
+            # Either the observations are a list, or the row has other columns of traces.
             holds=lambda row: (
                 isinstance(row.get("observations"), list)
                 or not {"observationCount", "bookmarked"}.isdisjoint(row)
@@ -401,11 +401,11 @@ _SCORES = Export(
 )
 
 
-# Its spans: observations, and the attributes that it puts on spans of other libraries
+# Spans of Langfuse: observations, and Langfuse's attributes on spans of other libraries
 
 
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
-    """Read a span of Langfuse; None if it is of another dialect."""
+    """Read a span of Langfuse; None for a span of another dialect."""
     attributes = span.attributes
     if not any(name.startswith("langfuse.") for name in attributes):
         return None
@@ -432,14 +432,14 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     details = parsed_object(attributes.get(_OBSERVATION + "cost_details"))
     total = as_number(details.get("total"))
     parts = [number for each in details.values() if (number := as_number(each)) is not None]
-    # The metadata of the trace and, on its root, of the observation.
+    # The metadata of the trace and, on the root, of the observation.
     metadata: dict[str, Any] = {}
     prefixes = [_TRACE + "metadata", "langfuse.metadata"]
     if span.parent_id is None or attributes.get("langfuse.internal.is_app_root"):
         prefixes.insert(0, _OBSERVATION + "metadata")
     for prefix in prefixes:
         metadata |= parsed_object(attributes.get(prefix)) | under(attributes, prefix + ".")
-    named = {name: attributes[key] for name, key in _OF_TRACE.items() if key in attributes}
+    trace_values = {name: attributes[key] for name, key in _OF_TRACE.items() if key in attributes}
     return Part(
         "langfuse",
         operation,
@@ -451,32 +451,32 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         session=first_scalar(attributes, _SESSIONS),
         user=first_scalar(attributes, _USERS),
         tags=tags_in(first(attributes, _TAGS)),
-        metadata=own_metadata(metadata) | named,
+        metadata=own_metadata(metadata) | trace_values,
     )
 
 
 def _tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """Return the tokens of prompt and completion.
 
-    Langfuse's own keys are parts of a total: ``input`` leaves out what ``input_cache_read`` counts.
-    The keys of providers (``prompt_tokens``, ``input_tokens``) are whole numbers, and their details
-    are inside them.
+    Langfuse's own keys are parts of a total: ``input`` leaves out the tokens of
+    ``input_cache_read``. The keys of providers (``prompt_tokens``, ``input_tokens``) are totals,
+    which include the details.
     """
     counts = {name: count for name, each in usage.items() if (count := as_count(each)) is not None}
     prompt = first(counts, ("prompt_tokens", "input_tokens", "promptTokens"))
     completion = first(counts, ("completion_tokens", "output_tokens", "completionTokens"))
     if prompt is not None or completion is not None:
         return prompt, completion
-    whole = [
+    totals = [
         sum(each for name, each in counts.items() if name.startswith(side))
         for side in ("input", "output")
     ]
-    if counts.get("total", sum(whole)) != sum(whole):
+    if counts.get("total", sum(totals)) != sum(totals):
         return counts.get("input"), counts.get("output")
-    return (whole[0] if "input" in counts else None), (whole[1] if "output" in counts else None)
+    return (totals[0] if "input" in counts else None), (totals[1] if "output" in counts else None)
 
 
-# What it gets back: scores of traces and observations
+# Sent to Langfuse: scores of traces and observations
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -491,13 +491,13 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
 def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         for score in item.scores:
-            # Traces of older SDKs have ids of any form. Langfuse also stores scores of traces that
-            # it does not have.
+            # Traces of older SDKs have ids of any form. Langfuse also stores scores of unknown
+            # traces.
             trace_id = trace_id_of(item) or item.metadata.get("trace_id")
             if not trace_id and "langfuse" in f"{item.source} {item.metadata}".lower():
                 trace_id = item.external_id
             body = {
-                "id": str(stable_id(item, score.name)),  # an id that is known is overwritten
+                "id": str(stable_id(item, score.name)),  # a known id is overwritten
                 "traceId": str(trace_id or needed_trace_id(item)),
                 "observationId": span_id_of(item),
                 "name": score.name,
@@ -524,8 +524,8 @@ LANGFUSE = Target(
 )
 
 
-# Its history: observations and scores. Servers of version 3 without these routes give whole traces
-# instead
+# History of Langfuse: observations and scores. Servers of version 3 without these routes give whole
+# traces instead
 
 
 _OBSERVATIONS_OF_PAGE, _TRACES_OF_PAGE, _SCORES_OF_PAGE = 500, 50, 100
@@ -542,9 +542,11 @@ class LangfuseHistory(History):
     target = LANGFUSE
 
     def __init__(self, http: Connection, project: str | None) -> None:
-        own = objects(self._projects(http))
+        projects = objects(self._projects(http))
         super().__init__(
-            http, project or (str(own[0].get("name") or own[0].get("id")) if own else None)
+            http,
+            project
+            or (str(projects[0].get("name") or projects[0].get("id")) if projects else None),
         )
 
     @staticmethod
@@ -607,25 +609,25 @@ class LangfuseHistory(History):
             orderBy="timestamp.asc",
             **times,
         )
-        listed = objects(reply.get("data"))
+        entries = objects(reply.get("data"))
         traces: dict[str, list[JsonRow]] = {}
-        for each in listed:
+        for each in entries:
             try:
                 trace = self.get(f"/api/public/traces/{each['id']}")
             except (
                 Refused
-            ):  # without its observations, an answer would have no passages: it is reported
+            ):  # without observations, an answer would have no passages: the trace is reported
                 trace = {"id": each["id"]}
             scores = [
                 score for score in objects(trace.get("scores")) if not is_own(score.get("metadata"))
             ]
             traces[str(each["id"])] = [trace | {"scores": scores}]
         return Page(
-            _TRACES, traces, f"{_OLD}{number + 1}" if len(listed) == _TRACES_OF_PAGE else None
+            _TRACES, traces, f"{_OLD}{number + 1}" if len(entries) == _TRACES_OF_PAGE else None
         )
 
 
-# Its SDKs: scores, which they post beside the spans
+# SDKs of Langfuse: scores, posted beside the spans
 
 
 _TRACE_DIGITS = 32
@@ -662,9 +664,9 @@ class SentEvents(RequestBody):
 
 
 def read_posted(body: bytes, _content_type: str) -> tuple[list[LogRecord], Any]:
-    """Return the log records of the scores in a body, and the reply to it.
+    """Return the log records of the scores in a body, and the reply.
 
-    The body is a score, a list, or a batch of events. Raises BadInput if it is none of these.
+    The body is a score, a list, or a batch of events. Raises BadInput for other bodies.
     """
     content = json_in_body(body)
     if isinstance(content, dict) and isinstance(content.get("batch"), list):
@@ -698,7 +700,7 @@ def read_posted(body: bytes, _content_type: str) -> tuple[list[LogRecord], Any]:
 
 
 def _record(score: Mapping[str, Any]) -> LogRecord | str:
-    """Return the log record of a score, or why it has none."""
+    """Return the log record of a score, or the reason why there is none."""
     if fault := fault_in(dict(score)):
         return f"{fault[0]}: {fault[1]}"
     trace_id, span_id, name = (score.get(key) for key in ("traceId", "observationId", "name"))
@@ -711,8 +713,10 @@ def _record(score: Mapping[str, Any]) -> LogRecord | str:
         return (
             "annotations of people are not taken here: import them with `judgeboard pull langfuse`"
         )
-    own = score.get("id") if is_own(score.get("metadata")) else None
-    return log_record(read, trace_id.lower(), span_id if isinstance(span_id, str) else "", own)
+    pushed_id = score.get("id") if is_own(score.get("metadata")) else None
+    return log_record(
+        read, trace_id.lower(), span_id if isinstance(span_id, str) else "", pushed_id
+    )
 
 
 TOOL = Tool(

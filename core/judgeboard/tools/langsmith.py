@@ -1,4 +1,4 @@
-"""LangSmith: runs in its exports, in its REST interface and as spans; feedback on runs."""
+"""LangSmith: runs in exports, in the REST interface and as spans; feedback on runs."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -65,17 +65,17 @@ from judgeboard.traces.attributes import (
 from judgeboard.traces.content import contents
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
-_OWN = "langsmith."  # how the names of its attributes begin
+_OWN = "langsmith."  # how the names of LangSmith's attributes begin
 _ID, _KIND, _TAGS = _OWN + "span.id", _OWN + "span.kind", _OWN + "span.tags"
 _NAME, _METADATA = _OWN + "trace.name", _OWN + "metadata."
 STARTED = "langsmith.run"
-"""The event of a log record with what a run had at its start, as earlier releases stored it."""
+"""The event of a log record with the start of a run, which earlier releases stored."""
 
 
 def run_attributes(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a run under the names that they have on LangSmith's spans."""
+    """Return the fields of a run under the names on LangSmith's spans."""
     extra, outputs = parsed_object(run.get("extra")), parsed(run.get("outputs"))
-    # The session_id of a run is its project; the session of the user is in the metadata.
+    # The session_id of a run is the project; the session of the user is in the metadata.
     metadata = parsed_object(extra.get("metadata")) | parsed_object(run.get("metadata"))
     parameters = parsed_object(extra.get("invocation_params"))
     usage = parsed_object(_inside(outputs, ("usage_metadata", "token_usage", "usage"), 0))
@@ -120,7 +120,7 @@ def _inside(value: Any, names: tuple[str, ...], depth: int) -> Any:
     )
 
 
-# Its exports
+# Exports of LangSmith
 
 
 _RUN_TYPES = frozenset(
@@ -130,7 +130,7 @@ _RUN_TYPES = frozenset(
 
 @each_span
 def read_runs(row: Row) -> Trace | None:
-    """Return the trace of a run, None if it has no id."""
+    """Return the trace of a run, None without an id."""
     values = row.values
     span_id = values.get("id")
     trace_id = values.get("trace_id") or (None if values.get("parent_run_id") else span_id)
@@ -161,7 +161,7 @@ def read_runs(row: Row) -> Trace | None:
 
 
 def _as_received(trace_id: str) -> str:
-    """Return the id of a trace as the receiver writes it: without hyphens."""
+    """Return the id of a trace in the form of the receiver: without hyphens."""
     with suppress(ValueError):
         return UUID(trace_id).hex
     return trace_id
@@ -169,7 +169,7 @@ def _as_received(trace_id: str) -> str:
 
 @each_score
 def read_feedback(values: Mapping[str, Any]) -> tuple[str, Score] | str:
-    """Return the id of the trace of a feedback, and the feedback. Without a trace, its run is the root."""
+    """Return the id of the trace of a feedback, and the feedback. Without a trace, the run is the root."""
     trace_id = values.get("trace_id") or values.get("run_id")
     if not trace_id or not values.get("key"):
         return "the feedback has no run, or no key"
@@ -178,7 +178,7 @@ def read_feedback(values: Mapping[str, Any]) -> tuple[str, Score] | str:
 
 
 def score_of(feedback: Mapping[str, Any]) -> Score:
-    """Return one feedback. What people enter on LangSmith's pages has the source "app"."""
+    """Return one feedback. Feedback that people enter on LangSmith's pages has the source "app"."""
     source = parsed_object(feedback.get("feedback_source"))
     human = source.get("type") == "app"
     score = feedback.get("score")
@@ -217,7 +217,8 @@ _FEEDBACK = Export(
 )
 
 
-# Its spans: runs that its SDK exports as spans, with inputs and outputs as whole JSON texts
+# Spans of LangSmith: runs that the SDK exports as spans, with inputs and outputs as whole JSON
+# texts
 
 
 _OPERATIONS = {
@@ -239,7 +240,7 @@ _OUTPUTS = (
 
 
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
-    """Read a span of LangSmith; None if it is of another dialect."""
+    """Read a span of LangSmith; None for a span of another dialect."""
     attributes: dict[str, Any] = {}
     for log in logs:  # earlier releases stored the start of a run as a log record
         attributes |= log.attributes if log.event == STARTED else {}
@@ -257,9 +258,9 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     if kind is None and (inputs or outputs):
         operation = Operation.MODEL if "gen_ai.request.model" in attributes else Operation.APP
     metadata = under(attributes, _METADATA)
-    # The session_id of a run is the project; the session of a dialogue is in its metadata.
+    # The session_id of a run is the project; the session of a dialogue is in the metadata.
     session, user = session_and_user(metadata)
-    run_id = first_scalar(attributes, (_ID,))  # feedback goes back to it
+    run_id = first_scalar(attributes, (_ID,))  # feedback is sent to this run
     of_model: dict[str, Any] = {}
     if operation is Operation.MODEL:
         usage = parsed_object(metadata.get("usage_metadata"))
@@ -292,7 +293,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     )
 
 
-# What it gets back: feedback on runs
+# Sent to LangSmith: feedback on runs
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -328,14 +329,14 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
             except Refused as error:
                 if error.status != 409:  # the id is known
                     raise
-                changed = {
+                changes = {
                     name: feedback.get(name) for name in ("score", "value", "comment", "correction")
                 }
-                http.send("PATCH", f"/feedback/{feedback['id']}", changed)
+                http.send("PATCH", f"/feedback/{feedback['id']}", changes)
 
 
 def _run_id(item: PushItem) -> str:
-    """Return the id of the run: of the metadata, otherwise that of the root run, whose digits the trace id has."""
+    """Return the id of the run: from the metadata, else of the root run, which has the digits of the trace id."""
     with suppress(ValueError):
         return str(uuid.UUID(str(item.metadata.get("run_id"))))
     return str(uuid.UUID(needed_trace_id(item)))
@@ -350,7 +351,7 @@ LANGSMITH = Target(
 )
 
 
-# Its history: runs of a project and their feedback
+# History of LangSmith: runs of a project with feedback
 
 
 _MOST_IN_REPLY = 100  # runs and feedback in one reply
@@ -378,7 +379,7 @@ _FIELDS_OF_RUN = (
 
 
 class LangsmithHistory(History):
-    """A project, by its name."""
+    """A project, by name."""
 
     target = LANGSMITH
 
@@ -418,20 +419,20 @@ class LangsmithHistory(History):
 
     def _add_feedback(self, runs: list[JsonRow]) -> None:
         for batch in batches(runs, _MOST_IN_REPLY):
-            some = {str(run.get("id")): run for run in batch}
+            runs_by_id = {str(run.get("id")): run for run in batch}
             offset = 0
             while True:
                 reply = objects(
-                    self.get("/feedback", run=list(some), limit=_MOST_IN_REPLY, offset=offset)
+                    self.get("/feedback", run=list(runs_by_id), limit=_MOST_IN_REPLY, offset=offset)
                 )
                 for run_id, entries in by_key(reply, "run_id").items():
-                    own = [
+                    feedback = [
                         each
                         for each in entries
                         if not is_own((each.get("feedback_source") or {}).get("metadata"))
                     ]
-                    if run_id in some:
-                        some[run_id].setdefault("feedback", []).extend(own)
+                    if run_id in runs_by_id:
+                        runs_by_id[run_id].setdefault("feedback", []).extend(feedback)
                 offset += len(reply)
                 if len(reply) < _MOST_IN_REPLY:
                     break

@@ -1,4 +1,4 @@
-"""MLflow: traces with their spans and assessments, as JSON, in tables, in its REST interface and as spans."""
+"""MLflow: traces with spans and assessments, as JSON, in tables, in the REST interface and as spans."""
 
 import json
 from base64 import b64decode
@@ -46,7 +46,7 @@ from judgeboard.traces.attributes import (
 from judgeboard.traces.content import contents
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
-_OWN = "mlflow."  # how its own names begin
+_OWN = "mlflow."  # how MLflow's own names begin
 _SPAN_BYTES = 8
 _SESSION, _USER = "mlflow.trace.session", "mlflow.trace.user"
 _INPUTS, _OUTPUTS = "mlflow.spanInputs", "mlflow.spanOutputs"
@@ -58,11 +58,11 @@ _WITHOUT_SPANS = (
 )
 
 
-# Its exports: traces as JSON, and tables of traces with their assessments
+# Exports of MLflow: traces as JSON, and tables of traces with assessments
 
 
 def _is_trace(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a trace, or a reply with traces; those of searches have no spans."""
+    """Whether a row is a trace, or a reply with traces; traces of searches have no spans."""
     trace = next(_traces_in(row), {})
     spans = objects(value_at(trace, ("data", "spans")))
     info = parsed_object(trace.get("info"))
@@ -75,26 +75,26 @@ def _is_trace(row: Mapping[str, Any]) -> bool:
 
 
 def _traces_in(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield traces with ``info`` and ``data``, as a row has them or as they are in the cells of a table."""
-    whole = parsed_object(row.get("trace"))
-    listed = objects(row.get("traces")) if "info" not in row else []
-    if listed:
-        for each in listed:
+    """Yield the traces of a row with ``info`` and ``data``, also from the cells of a table."""
+    trace = parsed_object(row.get("trace"))
+    traces = objects(row.get("traces")) if "info" not in row else []
+    if traces:
+        for each in traces:
             yield from _traces_in(each)
         return
-    if not whole and isinstance(row.get("data"), dict):
-        whole = dict(row)
-    if not whole and isinstance(row.get("spans"), list):
-        whole = {
+    if not trace and isinstance(row.get("data"), dict):
+        trace = dict(row)
+    if not trace and isinstance(row.get("spans"), list):
+        trace = {
             "info": parsed_object(row.get("trace_info")) or dict(row),
             "data": {"spans": row["spans"]},
         }
-    if not whole:
-        whole = {"info": parsed_object(row.get("trace_info")) or dict(row)}
-    info = parsed_object(whole.get("info"))
+    if not trace:
+        trace = {"info": parsed_object(row.get("trace_info")) or dict(row)}
+    info = parsed_object(trace.get("info"))
     if not info.get("assessments") and objects(row.get("assessments")):
-        whole["info"] = info | {"assessments": row["assessments"]}
-    yield whole
+        trace["info"] = info | {"assessments": row["assessments"]}
+    yield trace
 
 
 def _trace_id(info: Mapping[str, Any]) -> str:
@@ -103,7 +103,7 @@ def _trace_id(info: Mapping[str, Any]) -> str:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """Return the attributes of a span: an object, or a list of keys and values as the REST interface has it."""
+    """Return the attributes of a span: an object, or a list of keys and values as in the REST interface."""
     if not isinstance(value, list):
         return parsed_object(value)
     return {
@@ -112,7 +112,7 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 def _pairs(value: Any) -> dict[str, Any]:
-    """Return an object, which older REST interfaces have as a list of keys and values."""
+    """Return an object, also from a list of keys and values, as in older REST interfaces."""
     if isinstance(value, list):
         return {str(each.get("key")): each.get("value") for each in objects(value)}
     return parsed_object(value)
@@ -124,18 +124,18 @@ def read_traces(row: Row) -> Iterator[Trace]:
     for trace in _traces_in(row.values):
         info = parsed_object(trace.get("info"))
         trace_id = _trace_id(info)
-        own = _pairs(info.get("trace_metadata") or info.get("request_metadata"))
-        # The trace has the session and the user, not its spans. They are put where the dialect of
-        # MLflow reads them.
-        of_trace = {name: own[name] for name in (_SESSION, _USER) if name in own}
+        trace_values = _pairs(info.get("trace_metadata") or info.get("request_metadata"))
+        # Session and user are on the trace, not on spans. The dialect of MLflow reads both from the
+        # root.
+        of_trace = {name: trace_values[name] for name in (_SESSION, _USER) if name in trace_values}
         spans: list[Span] = []
         for span in objects(value_at(trace, ("data", "spans"))):
             span_id = _hexadecimal(span.get("span_id") or value_at(span, ("context", "span_id")))
             if span_id is None:
                 continue
             parent = _hexadecimal(span.get("parent_span_id") or span.get("parent_id"))
-            started = _number(span.get("start_time_unix_nano")) or span.get("start_time")
-            ended = _number(span.get("end_time_unix_nano")) or span.get("end_time")
+            start = _number(span.get("start_time_unix_nano")) or span.get("start_time")
+            end = _number(span.get("end_time_unix_nano")) or span.get("end_time")
             code = value_at(span, ("status", "code")) or span.get("status_code")
             message = value_at(span, ("status", "message")) or span.get("status_message")
             spans.append(
@@ -144,8 +144,8 @@ def read_traces(row: Row) -> Iterator[Trace]:
                     span_id=span_id,
                     parent_id=parent,
                     name=str(span.get("name") or ""),
-                    started_ns=nanoseconds(started),
-                    ended_ns=nanoseconds(ended),
+                    started_ns=nanoseconds(start),
+                    ended_ns=nanoseconds(end),
                     scope="mlflow",
                     attributes=_attributes(span.get("attributes")) | ({} if parent else of_trace),
                     error=str(message or "error") if str(code).endswith("ERROR") else None,
@@ -153,11 +153,15 @@ def read_traces(row: Row) -> Iterator[Trace]:
             )
         reason = None
         if not spans and trace_id:
-            spans = [_root(info, trace_id, own | of_trace)]
-            whole = {_INPUTS, _OUTPUTS} <= spans[0].attributes.keys() or spans[0].error is not None
-            reason = None if whole else _WITHOUT_SPANS
+            spans = [_root(info, trace_id, trace_values | of_trace)]
+            is_complete = {_INPUTS, _OUTPUTS} <= spans[0].attributes.keys() or spans[
+                0
+            ].error is not None
+            reason = None if is_complete else _WITHOUT_SPANS
         if spans:
-            metadata = trace_metadata(own, _OWN) | trace_metadata(_pairs(info.get("tags")), _OWN)
+            metadata = trace_metadata(trace_values, _OWN) | trace_metadata(
+                _pairs(info.get("tags")), _OWN
+            )
             scores = [
                 _score(each)
                 for each in objects(info.get("assessments"))
@@ -169,18 +173,16 @@ def read_traces(row: Row) -> Iterator[Trace]:
             yield Trace(row, spans, scores, metadata, reason)
 
 
-def _root(info: Mapping[str, Any], trace_id: str, own: Mapping[str, Any]) -> Span:
-    """Return a span with what is known of a trace without its spans."""
-    written = [own.get(f"mlflow.trace{name}") for name in ("Inputs", "Outputs")]
-    inputs, outputs = map(_whole, written)
-    if all(
-        written
-    ):  # from MLflow's own libraries: the previews of other senders may be of any message
-        asked = _whole(info.get("request_preview"))
+def _root(info: Mapping[str, Any], trace_id: str, trace_values: Mapping[str, Any]) -> Span:
+    """Return a span with the facts of a trace without spans."""
+    texts = [trace_values.get(f"mlflow.trace{name}") for name in ("Inputs", "Outputs")]
+    inputs, outputs = map(_whole, texts)
+    if all(texts):  # from MLflow's own libraries: previews of other senders may show any message
+        question = _whole(info.get("request_preview"))
         if (
-            inputs is None and asked is not None
-        ):  # of a dialogue, this is the last message of the user
-            inputs = json.dumps({"messages": [{"role": "user", "content": asked}]})
+            inputs is None and question is not None
+        ):  # in a dialogue, the preview is the last message of the user
+            inputs = json.dumps({"messages": [{"role": "user", "content": question}]})
         outputs = outputs or _whole(info.get("response_preview"))
     if outputs is not None and outputs.startswith(
         ("{", "[")
@@ -192,9 +194,9 @@ def _root(info: Mapping[str, Any], trace_id: str, own: Mapping[str, Any]) -> Spa
     attributes = {
         _INPUTS: inputs,
         _OUTPUTS: outputs,
-        _USAGE: own.get("mlflow.trace.tokenUsage"),
-        _COST: own.get("mlflow.trace.cost"),
-        **{name: own.get(name) for name in (_SESSION, _USER)},
+        _USAGE: trace_values.get("mlflow.trace.tokenUsage"),
+        _COST: trace_values.get("mlflow.trace.cost"),
+        **{name: trace_values.get(name) for name in (_SESSION, _USER)},
     }
     return Span(
         trace_id=trace_id,
@@ -210,13 +212,13 @@ def _root(info: Mapping[str, Any], trace_id: str, own: Mapping[str, Any]) -> Spa
 
 
 def _whole(text: Any) -> str | None:
-    """Return a text that MLflow has not cut; it cuts texts of 250 characters and more, and writes dots at their end."""
-    cut = isinstance(text, str) and len(text) >= _SHORTEST_CUT and text.endswith("...")
-    return text if isinstance(text, str) and text and not cut else None
+    """Return a text that MLflow has not cut; MLflow cuts texts of 250 characters and more, and adds dots."""
+    is_cut = isinstance(text, str) and len(text) >= _SHORTEST_CUT and text.endswith("...")
+    return text if isinstance(text, str) and text and not is_cut else None
 
 
 def _hexadecimal(value: Any) -> str | None:
-    """Return the id of a span as other tools write it. MLflow writes its eight bytes in base 64."""
+    """Return the id of a span in hexadecimal, as in other tools. MLflow writes the eight bytes in base 64."""
     if not value:
         return None
     with suppress(ValueError):
@@ -262,7 +264,7 @@ _TRACES = Export(
 )
 
 
-# Its spans, whose attributes are all JSON texts
+# Spans of MLflow, whose attributes are all JSON texts
 
 
 _TYPES = {
@@ -281,11 +283,11 @@ _MISSING = "Content is off: MLflow leaves out questions and documents unless MLF
 
 
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
-    """Read a span of MLflow; None if it is of another dialect."""
+    """Read a span of MLflow; None for a span of another dialect."""
     if not any(name.startswith(_OWN) for name in span.attributes):
-        # What a span lacks that MLflow exported in the form of OTel GenAI. Calls of models and
-        # tools keep their content, which the dialect of OTel GenAI reads. Functions have none but
-        # their type, and retrievers come as tools without a result.
+        # Spans that MLflow exported in the form of OTel GenAI. Calls of models and tools keep the
+        # content, which the dialect of OTel GenAI reads. Functions keep only the type, and
+        # retrievers come as tools without a result.
         attributes: dict[str, Any] = dict(span.attributes)
         if not span.scope.startswith("mlflow") or "gen_ai.tool.call.result" in attributes:
             return None
@@ -325,7 +327,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     )
 
 
-# What it gets back: assessments of traces
+# Sent to MLflow: assessments of traces
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -379,7 +381,7 @@ def _store(http: Connection, path: str, assessment: dict[str, Any]) -> None:
     try:
         http.send("POST", path, {"assessment": assessment})
     except Refused as error:
-        # That is how MLflow answers an assessment_id that it has; the content may be new.
+        # MLflow answers so to a stored assessment_id; the content may be new.
         if error.status != 500 or "constraint" not in str(error):
             raise
         content = "expectation" if "expectation" in assessment else "feedback"
@@ -392,7 +394,7 @@ MLFLOW = Target(
 )
 
 
-# Its history: traces of an experiment with their spans and assessments
+# History of MLflow: traces of an experiment with spans and assessments
 
 
 _TRACES_OF_PAGE = 100
@@ -401,7 +403,7 @@ _RUNNING = "IN_PROGRESS"
 
 
 class MlflowHistory(History):
-    """An experiment, by its name or id."""
+    """An experiment, by name or id."""
 
     target = MLFLOW
     default_project = "Default"
@@ -465,7 +467,7 @@ class MlflowHistory(History):
         return Page(_TRACES, traces, reply.get("next_page_token") or None)
 
     def _spans(self, trace_ids: Sequence[str]) -> dict[str, list[JsonRow]]:
-        """Return the spans by trace. Spans that MLflow cannot read are left out, and those of others are not."""
+        """Return the spans by trace. Only traces whose spans MLflow cannot read are left out."""
         try:
             reply = self.get("/api/3.0/mlflow/traces/batchGet", trace_ids=trace_ids)
         except Refused:

@@ -1,4 +1,4 @@
-"""OpenAI chat logs: conversations, training examples, stored completions, and requests with their responses."""
+"""OpenAI chat logs: conversations, training examples, stored completions, and requests with responses."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -25,11 +25,11 @@ from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import parsed_object
 
 _ENVELOPES = ("body", "request", "response", "data", "completion", "kwargs", "input", "output")
-"""The keys of objects that may hold a request or its reply."""
+"""The keys of objects that may hold a request or a reply."""
 _READ = frozenset(
     {"choices", "usage", *MESSAGES_NAMES, *_ENVELOPES}
-)  # unless they are texts or numbers
-# What a row has for its final reply only: it was retrieved, rated or paid for this one.
+)  # unless the values are texts or numbers
+# Fields that belong only to the final reply of a row, which was retrieved, rated or paid for.
 _OF_FINAL = frozenset({"context", "reference", "thumbs", "stars", "feedback", "generator_cost"})
 LOOK_AHEAD = 20  # rows in which ids of replies are compared
 
@@ -37,8 +37,8 @@ LOOK_AHEAD = 20  # rows in which ids of replies are compared
 def _is_chat_log(row: Mapping[str, Any]) -> bool:
     """Whether a row is a conversation with a reply, or a request with its reply.
 
-    A row with its own columns for question and answer is not: its messages are the earlier turns. A
-    row whose last message is the user's may have its reply in a column with any name.
+    A row with columns for question and answer is no such row: the messages are the earlier turns.
+    If the last message is the user's, the reply may be in a column with any name.
     """
     beside = named(row, known_names.ANSWER)
     if isinstance(named(row, known_names.QUESTION), str) and isinstance(beside, str):
@@ -55,7 +55,7 @@ def _is_chat_log(row: Mapping[str, Any]) -> bool:
 
 
 def _levels(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the row, and the objects that may hold its request or its reply."""
+    """Return the row, and the objects that may hold the request or the reply."""
     inner = [parsed_object(row.get(name)) for name in _ENVELOPES if isinstance(row.get(name), dict)]
     bodies = [level["body"] for level in inner if isinstance(level.get("body"), dict)]
     return [row, *inner, *bodies]
@@ -92,14 +92,14 @@ def _reply(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def rows_of_turns(items: Rows) -> Rows:
     """Yield a row for every reply in every row.
 
-    A reply is read once, although requests and later states of a conversation repeat the replies
-    before. Replies in the history of requests come at the end: most of these have own rows, which
-    know more.
+    A reply is read once, although requests and later states of a conversation repeat earlier
+    replies. Replies in the history of requests come at the end, because most have separate rows
+    with more details.
     """
     ahead, items = first_items(items, LOOK_AHEAD)
     has_ids = _has_ids([item.values for item in ahead if isinstance(item, Row)])
     content_ids = ContentIds()
-    seen: set[int] = set()
+    digests: set[int] = set()
     history: dict[int, tuple[_Log, Turn]] = {}
 
     for item in items:
@@ -114,18 +114,18 @@ def rows_of_turns(items: Rows) -> Rows:
             else log.turn_alone()
         )
         for turn in turns:
-            is_new = turn.digest not in seen
+            is_new = turn.digest not in digests
             if log.is_request and is_new:
                 history.setdefault(turn.digest, (log, turn))
             elif not log.is_request and (
                 is_new or log.conversation is None
-            ):  # without an id, equal ones are two
-                seen.add(turn.digest)
+            ):  # without an id, equal turns are two
+                digests.add(turn.digest)
                 yield log.row(turn, content_ids, has_ids=has_ids)
         if final is None:
             yield Rejected(item.line, None, log.missing(), item.values)
             continue
-        seen.add(final.digest)
+        digests.add(final.digest)
         history.pop(final.digest, None)
         is_whole = not turns and final.number == 1
         yield log.row(final, content_ids, has_ids=has_ids, is_final=True, is_whole=is_whole)
@@ -134,7 +134,7 @@ def rows_of_turns(items: Rows) -> Rows:
 
 
 def _has_ids(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether ids of replies name one reply each: in some logs they count the messages of a conversation."""
+    """Whether ids of replies name one reply each: in some logs, the ids count the messages of a conversation."""
     counts: Counter[str] = Counter()
     conversations: set[str] = set()
     for place, row in enumerate(rows):
@@ -148,9 +148,9 @@ def _has_ids(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 class _Log:
-    """One row: its messages with the reply, and what it has beside them.
+    """One row: the messages with the reply, and other values.
 
-    ``is_request`` is True if the reply is not the last message of a conversation: its messages may
+    ``is_request`` is True if the reply is not the last message of a conversation: the messages may
     be logged elsewhere too.
     """
 
@@ -178,9 +178,11 @@ class _Log:
         ids = (values[name] for name in ("custom_id", "id") if values.get(name))
         row_id = next(ids, value_at(self._reply, ("id",)))
         self._row_id = named(values, known_names.RESPONSE_ID) if row_id is None else row_id
-        own = _conversation(values)
+        conversation = _conversation(values)
         self.conversation = (
-            own if own or self.is_request or self._row_id is None else str(self._row_id)
+            conversation
+            if conversation or self.is_request or self._row_id is None
+            else str(self._row_id)
         )
 
     def row(
@@ -192,12 +194,12 @@ class _Log:
         is_final: bool = False,
         is_whole: bool = False,
     ) -> TurnRow:
-        """Return the row of a turn, which is the final one of its log, or even the only one (``is_whole``)."""
+        """Return the row of a turn; ``is_final`` for the last turn of the log, ``is_whole`` for the only one."""
         levels = _levels(self._values)
         usage = parsed_object(value_at(self._reply, ("usage",))) if is_final else {}
         created = value_at(self._reply, ("created",)) or value_at(self._reply, ("created_at",))
         texts = {"query": turn.question, "answer": turn.answer, "messages": turn.before}
-        own = {
+        turn_values = {
             **texts,
             "generator_model": _first_text([self._reply or {}, *levels], "model"),
             "asked_at": created if is_final and isinstance(created, int | float) else None,
@@ -216,7 +218,7 @@ class _Log:
             "user": _first_text(levels[1:], "user"),
             **turn.columns.get("metadata", {}),
         }
-        # Earlier turns have nothing of what belongs to the final one.
+        # Earlier turns get no values that belong to the final turn.
         left_out = _OF_FINAL | ({"asked_at"} if self.is_request else set())
         beside = {
             name: value
@@ -224,9 +226,9 @@ class _Log:
             if name not in {"object", "custom_id", *known_names.METADATA}
             and not (name in _READ and isinstance(value, dict | list))
             and (is_final or field_of(name) not in left_out)
-            and value != {**own, "external_id": self._row_id}.get(field_of(name) or "")
+            and value != {**turn_values, "external_id": self._row_id}.get(field_of(name) or "")
         }
-        row = completed(turn.columns, {**without_nothing(own), **beside}) | texts
+        row = completed(turn.columns, {**without_nothing(turn_values), **beside}) | texts
         id_ = turn.own_id if has_ids else None
         if is_final and self.is_request:
             id_ = self._row_id or id_
@@ -245,7 +247,7 @@ class _Log:
         )
 
     def turn_alone(self) -> Turn | None:
-        """Return the turn of a reply whose question is not in its messages; None if there is no question or no text."""
+        """Return the turn of a reply whose question is outside the messages; None without a question or a text."""
         question = named(self._values, known_names.QUESTION)
         answer = text_of(self.messages[-1].get("content")) if self.messages else ""
         if (
@@ -262,11 +264,13 @@ class _Log:
         problem = value_at(values, ("error", "message")) or value_at(
             values, ("response", "error", "message")
         )
-        asked = last_of_user(self.messages) is not None or isinstance(
+        has_question = last_of_user(self.messages) is not None or isinstance(
             named(values, known_names.QUESTION), str
         )
         reason = (
-            "no answer: the reply has no text" if asked else "no question: the log has no messages"
+            "no answer: the reply has no text"
+            if has_question
+            else "no question: the log has no messages"
         )
         return f"{reason}{f' ({shown_reason(problem)})' if problem else ''}"
 
@@ -276,9 +280,9 @@ def _first_text(levels: Iterable[Mapping[str, Any]], name: str) -> str | None:
 
 
 def _conversation(row: Mapping[str, Any]) -> str | None:
-    """Return the id of the conversation of a row, if it has one beside that of the row."""
-    own = named(row, known_names.CONVERSATION)
-    return str(own) if isinstance(own, str | int) and not isinstance(own, bool) else None
+    """Return the id of the conversation of a row, if the row names one."""
+    id_ = named(row, known_names.CONVERSATION)
+    return str(id_) if isinstance(id_, str | int) and not isinstance(id_, bool) else None
 
 
 _CHATS = Export(

@@ -47,7 +47,7 @@ _MISSING = "Content is off: set TRACELOOP_TRACE_CONTENT=true."
 
 
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
-    """Read a span of OpenLLMetry; None if it is of another dialect."""
+    """Read a span of OpenLLMetry; None for a span of another dialect."""
     attributes = span.attributes
     results = [event.attributes for event in span.events if event.name in _RESULTS]
     if not results and not any(
@@ -72,8 +72,8 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
                 name.split(".result.", 1)[-1].removeprefix("entity."): parsed(value)
                 for name, value in result.items()
             }
-            stored = passages_in([{"id": values.get("id", ""), **values}])
-            passages += stored[:1] if stored else [Passage(None, id=first_scalar(values, ("id",)))]
+            inner = passages_in([{"id": values.get("id", ""), **values}])
+            passages += inner[:1] if inner else [Passage(None, id=first_scalar(values, ("id",)))]
         operation, fields = Operation.RETRIEVAL, {"passages": tuple(passages)}
     elif operation is Operation.MODEL:
         inputs, outputs = _messages_of(attributes)
@@ -86,7 +86,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     else:
         operation, fields = _entity(operation, attributes)
     inputs = parsed_object(attributes.get("traceloop.entity.input"))
-    # The metadata are those of LangChain's configuration.
+    # The metadata come from LangChain's configuration.
     properties = parsed_object(inputs.get("metadata")) | under(
         attributes, "traceloop.association.properties."
     )
@@ -107,19 +107,19 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
 
 
 def _operation(attributes: Mapping[str, Any]) -> Operation:
-    named = str(
+    name = str(
         attributes.get("llm.request.type") or attributes.get("gen_ai.operation.name")
     ).lower()
     kind = str(attributes.get("traceloop.span.kind")).lower()
-    if named == "vector_db_retrieve" or kind not in _KINDS:
+    if name == "vector_db_retrieve" or kind not in _KINDS:
         return _OPERATIONS.get(
-            named, Operation.MODEL if _messages_of(attributes) != (None, None) else Operation.OTHER
+            name, Operation.MODEL if _messages_of(attributes) != (None, None) else Operation.OTHER
         )
     return _KINDS[kind]
 
 
 def _messages_of(attributes: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return what went into and came out of a model call, in the newest form that the span has."""
+    """Return the inputs and outputs of a model call, in the newest form on the span."""
     inputs, outputs = (
         attributes.get("gen_ai.input.messages"),
         attributes.get("gen_ai.output.messages"),
@@ -133,7 +133,7 @@ def _messages_of(attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     for prompt, completion in _OLD_PREFIXES:
         inputs, outputs = nested(attributes, prompt), nested(attributes, completion)
         if inputs or outputs:
-            # A completion may lack its role. The first choice of a model counts.
+            # A completion may lack the role. The first choice of a model counts.
             return [_old_message(each, "user") for each in inputs], [
                 _old_message(each, "assistant") for each in outputs[:1]
             ]
@@ -141,7 +141,7 @@ def _messages_of(attributes: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _old_message(message: Mapping[str, Any], role: str) -> dict[str, Any]:
-    """Return a message with its role. The instrumentation of LangChain wrote an empty content as JSON."""
+    """Return a message with a role. The instrumentation of LangChain wrote an empty content as JSON."""
     return {"role": role, **message, **({"content": ""} if message.get("content") == '""' else {})}
 
 
@@ -150,17 +150,17 @@ def _entity(
 ) -> tuple[Operation, dict[str, Any]]:
     """Return the operation and the fields of a function or of a step of a framework.
 
-    OpenLLMetry has no kind for retrievers: a step that returns documents is one.
+    OpenLLMetry has no kind for retrievers: a step that returns documents is a retriever.
     """
     inputs = parsed(attributes.get("traceloop.entity.input"))
     outputs = parsed(attributes.get("traceloop.entity.output"))
     if (
         isinstance(outputs, dict) and "outputs" in outputs
     ):  # LangChain: {"outputs": …, "kwargs": {…}}
-        named, outputs = outputs.get("kwargs"), outputs["outputs"]
-        # A streamed chain has its question only beside its output.
-        if question_of(inputs) is None and isinstance(named, dict) and named.get("inputs"):
-            inputs = {"inputs": named["inputs"]}
+        kwargs, outputs = outputs.get("kwargs"), outputs["outputs"]
+        # A streamed chain has the question only beside the output.
+        if question_of(inputs) is None and isinstance(kwargs, dict) and kwargs.get("inputs"):
+            inputs = {"inputs": kwargs["inputs"]}
     if operation is Operation.TOOL:
         inputs = attributes.get("gen_ai.tool.call.arguments") if inputs is None else inputs
         outputs = attributes.get("gen_ai.tool.call.result") if outputs is None else outputs
@@ -176,7 +176,7 @@ def _entity(
     fields = contents(operation, inputs, outputs, name)
     if (
         operation is Operation.APP
-    ):  # older versions log no retriever, but the steps that got its documents
+    ):  # older versions log no retriever, but the steps that received the documents
         arguments = inputs.get("args") if isinstance(inputs, dict) else inputs
         fields["passages"] = passages_in(arguments, retriever=False) or fields["passages"]
     return operation, fields

@@ -1,4 +1,4 @@
-"""OpenTelemetry: requests of OTLP in JSON, and its own conventions for generative AI."""
+"""OpenTelemetry: requests of OTLP in JSON, and the conventions for generative AI."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ from judgeboard.traces.content import messages_in, question_of, text_of, tool_ca
 from judgeboard.traces.documents import passages_in
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
-# Its exports: requests of OTLP as a Collector writes them to files, and single spans in this form
+# Exports: requests of OTLP in files of a Collector, and single spans in this form
 
 
 _LISTS = ("resourceSpans", "resourceLogs", "resource_spans", "resource_logs")  # of a request
@@ -50,7 +50,7 @@ _SNAKE = re.compile(r"_([a-z])")
 
 
 def read_spans(rows: Iterable[Row]) -> Entries:
-    """Yield the answers of all traces. Their spans and log records are kept in memory until the end of the file."""
+    """Yield the answers of all traces. Spans and log records are kept in memory until the end of the file."""
     from judgeboard.traces.otlp import JSON, logs_in, traces_in  # loads Protobuf
 
     traces: dict[str, Trace] = {}
@@ -80,7 +80,7 @@ def read_spans(rows: Iterable[Row]) -> Entries:
 
 
 def _strict(value: Any) -> Any:
-    """Return a JSON value as the specification has it: names like ``traceId``, and the numbers of status codes.
+    """Return a JSON value in the form of the specification: names like ``traceId``, and the numbers of status codes.
 
     Programs in Python often write ``trace_id`` and the names of the codes.
     """
@@ -105,7 +105,7 @@ _SPANS = Export(
             ("traceId", "trace_id"),
             ("spanId", "span_id"),
             "attributes",
-            # They are a list of keys with their values.
+            # The attributes are a list of keys with values.
             holds=lambda row: (
                 bool(attributes := objects(row["attributes"]))
                 and all({"key", "value"} <= each.keys() for each in attributes)
@@ -117,7 +117,7 @@ _SPANS = Export(
 )
 
 
-# Spans of its conventions, from the newest back to the events of version 1.36 and earlier. Content
+# Spans of the conventions, from the newest back to the events of version 1.36 and earlier. Content
 # is on the span as JSON, structured in a log record or an event of the span, or one log record or
 # event per message.
 
@@ -203,7 +203,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
 
 
 def _records(span: Span, logs: Sequence[LogRecord]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the fields of each event of the span, whether it came as an event or as a log record."""
+    """Yield the name and the fields of each event of the span, which may be an event or a log record."""
     for event in span.events:
         if event.name.startswith("gen_ai."):
             yield (
@@ -227,13 +227,13 @@ def _operation(fields: Mapping[str, Any], records: _Records) -> Operation:
         return Operation.TOOL
     if any(field.startswith("gen_ai.retrieval.") for field in fields):
         return Operation.RETRIEVAL
-    called = (
+    names_of_models = (
         "gen_ai.request.model",
         "gen_ai.response.model",
         "gen_ai.input.messages",
         "gen_ai.output.messages",
     )
-    if any(field in fields for field in called) or any(
+    if any(field in fields for field in names_of_models) or any(
         event in {_CHOICE, _PROMPT, *_ROLES} for event, _ in records
     ):
         return Operation.MODEL
@@ -295,7 +295,7 @@ def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     )
 
 
-# What a Collector gets back: log records `gen_ai.evaluation.result`, as JSON
+# Sent to a Collector: log records `gen_ai.evaluation.result`, as JSON
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -331,8 +331,7 @@ def _log_record(item: PushItem, score: PushScore) -> dict[str, Any]:
         EVALUATION + "score.value": score.value,
         EVALUATION + "score.label": score.label,
         EVALUATION + "explanation": score.reasoning or item.note,
-        # A record has no id of its own: by this one a receiver recognises a record that comes
-        # again.
+        # A log record has no id. By this id, a receiver recognises a record that comes again.
         PUSHED: str(stable_id(item, score.name, str(item.row_id))),
         "judgeboard.kind": item.what.value,
         **{f"judgeboard.{name}": value for name, value in facts(item).items()},

@@ -1,4 +1,4 @@
-"""Phoenix, and OpenInference, its conventions for attributes: spans, and annotations of spans and traces."""
+"""Phoenix, and its conventions OpenInference: spans, and annotations of spans and traces."""
 
 import itertools
 import json
@@ -66,7 +66,8 @@ from judgeboard.traces.spans import LogRecord, Operation, Part, Passage, Span
 _KIND = "openinference.span.kind"
 
 
-# Its exports: spans as a data frame (JSON lines, Parquet) or as its REST interface returns them
+# Exports of Phoenix: spans as a data frame (JSON lines, Parquet) or as the REST interface returns
+# them
 
 
 _PREFIX = "attributes."
@@ -74,7 +75,7 @@ _METADATA = ("metadata.", ".metadata.")
 
 
 def _is_span(row: Mapping[str, Any]) -> bool:
-    """Whether a row of a data frame has columns of attributes, or an object names its trace."""
+    """Whether a row of a data frame has columns of attributes, or an object names the trace."""
     if {"context.trace_id", "context.span_id"} <= row.keys():
         return any(name.startswith(_PREFIX) for name in row)
     return isinstance(value_at(row, ("context", "trace_id")), str)
@@ -82,17 +83,17 @@ def _is_span(row: Mapping[str, Any]) -> bool:
 
 @each_span
 def read_spans(row: Row) -> Trace | None:
-    """Return the trace of a span, None if it has no id."""
+    """Return the trace of a span, None without an id."""
     values = row.values
     trace_id = values.get("context.trace_id") or value_at(values, ("context", "trace_id"))
     span_id = values.get("context.span_id") or value_at(values, ("context", "span_id"))
     if not isinstance(trace_id, str) or not isinstance(span_id, str):
         return None
-    own = values.get("attributes")
-    if not isinstance(own, dict):
-        # In CSV, pandas writes lists and objects as Python does. Questions and answers stay as they
-        # are.
-        own = {
+    values_by_name = values.get("attributes")
+    if not isinstance(values_by_name, dict):
+        # In CSV, pandas writes lists and objects as Python does. Questions and answers stay
+        # unchanged.
+        values_by_name = {
             name.removeprefix(_PREFIX): value if name.endswith(".value") else literal(value)
             for name, value in values.items()
             if name.startswith(_PREFIX) and value != ""
@@ -101,8 +102,10 @@ def read_spans(row: Row) -> Trace | None:
     # text.
     attributes: dict[str, Any] = {}
     metadata: dict[str, dict[str, Any]] = {}
-    for name, value in itertools.chain.from_iterable(itertools.starmap(_flat, own.items())):
-        whole = next(
+    for name, value in itertools.chain.from_iterable(
+        itertools.starmap(_flat, values_by_name.items())
+    ):
+        metadata_name = next(
             (
                 name[: name.index(mark) + len(mark) - 1]
                 for mark in _METADATA
@@ -110,10 +113,10 @@ def read_spans(row: Row) -> Trace | None:
             ),
             None,
         )
-        if whole is None:
+        if metadata_name is None:
             attributes[name] = value
         else:
-            metadata.setdefault(whole, {})[name[len(whole) + 1 :]] = value
+            metadata.setdefault(metadata_name, {})[name[len(metadata_name) + 1 :]] = value
     attributes |= {name: json.dumps(each, ensure_ascii=False) for name, each in metadata.items()}
     if isinstance(values.get("span_kind"), str):
         attributes.setdefault(_KIND, values["span_kind"])
@@ -135,7 +138,7 @@ def read_spans(row: Row) -> Trace | None:
 
 @each_score
 def read_annotations(values: Mapping[str, Any]) -> tuple[str, Score] | str:
-    """Return the id of the span or trace of an annotation, and its score."""
+    """Return the id of the span or trace of an annotation, and the score."""
     id_, name = (
         values.get("trace_id") or values.get("span_id"),
         values.get("name") or values.get("annotation_name"),
@@ -149,7 +152,7 @@ def read_annotations(values: Mapping[str, Any]) -> tuple[str, Score] | str:
 
 
 def _score(annotation: Mapping[str, Any]) -> Score:
-    """Return the score of an annotation. Its author is the user, or else the identifier."""
+    """Return the score of an annotation. The author is the user, or else the identifier."""
     score, label = (value_at(annotation, ("result", name)) for name in ("score", "label"))
     return Score(
         name=str(annotation["name"]),
@@ -162,7 +165,7 @@ def _score(annotation: Mapping[str, Any]) -> Score:
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a value by its dotted name; the objects in a list by their numbers."""
+    """Yield a value by dotted name; the objects in a list by number."""
     if value is None:
         return
     if isinstance(value, dict):
@@ -230,9 +233,9 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     if not any(name.startswith(_PREFIXES) for name in fields):
         return None
     operation = _operation(fields)
-    spoken = operation in {Operation.APP, Operation.MODEL}
+    has_texts = operation in {Operation.APP, Operation.MODEL}
     inputs, outputs = (_messages(fields, f"llm.{name}_messages") for name in ("input", "output"))
-    messages = inputs or (messages_in(fields.get("input.value")) if spoken else ())
+    messages = inputs or (messages_in(fields.get("input.value")) if has_texts else ())
     metadata = parsed_object(fields.get("metadata"))
     session, user = session_and_user(metadata)
     tool_calls = tool_calls_in(outputs)
@@ -246,14 +249,14 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         if not isinstance(arguments, dict) and has_arguments:
             arguments = parameters
         values = {"arguments": arguments, "result": parsed(fields.get("output.value"))}
-        known = without_none(values)
-        call = {"id": as_text(fields.get("tool_call.id")), "name": name, **known}
+        call_values = without_none(values)
+        call = {"id": as_text(fields.get("tool_call.id")), "name": name, **call_values}
         tool_calls = (call,) if name else ()
     return Part(
         dialect="openinference",
         operation=operation,
         question=question_of(messages) or _question(fields, operation),
-        answer=_answer(fields, outputs) if spoken else None,
+        answer=_answer(fields, outputs) if has_texts else None,
         messages=messages,
         passages=_passages(fields, operation),
         tool_calls=tool_calls,
@@ -278,11 +281,11 @@ def _operation(fields: Mapping[str, Any]) -> Operation:
         return _KINDS.get(kind.upper(), Operation.OTHER)
     if any(name.startswith("retrieval.documents") for name in fields):
         return Operation.RETRIEVAL
-    called = any(
+    is_model = any(
         name.startswith(("llm.input_messages", "llm.output_messages", "llm.model_name"))
         for name in fields
     )
-    return Operation.MODEL if called else Operation.OTHER
+    return Operation.MODEL if is_model else Operation.OTHER
 
 
 def _messages(fields: Mapping[str, Any], name: str) -> tuple[dict[str, Any], ...]:
@@ -309,8 +312,8 @@ def _question(fields: Mapping[str, Any], operation: Operation) -> str | None:
     if operation is Operation.MODEL:
         variables = parsed_object(fields.get("llm.prompt_template.variables"))
         prompts = (question_of(each.get("prompt")) for each in nested(fields, "llm.prompts"))
-        if asked := first_scalar(variables, _VARIABLES) or next(filter(None, prompts), None):
-            return asked
+        if question := first_scalar(variables, _VARIABLES) or next(filter(None, prompts), None):
+            return question
     return question_of(fields.get("input.value"))
 
 
@@ -333,21 +336,22 @@ def _passages(fields: Mapping[str, Any], operation: Operation) -> tuple[Passage,
     name = (
         "reranker.output_documents" if operation is Operation.RERANKING else "retrieval.documents"
     )
-    whole = passages_in(fields.get("output.value"))
-    listed = passages_in(fields[name] if name in fields else nested(fields, name) or None)
+    output_passages = passages_in(fields.get("output.value"))
+    passages = passages_in(fields[name] if name in fields else nested(fields, name) or None)
     if (
-        listed is None
-        or whole is None
-        or [each.text for each in whole] != [each.text for each in listed]
+        passages is None
+        or output_passages is None
+        or [each.text for each in output_passages] != [each.text for each in passages]
     ):
-        return whole if listed is None else listed
+        return output_passages if passages is None else passages
     # LangChain has the ids only in the output.
     return tuple(
-        replace(each, id=each.id or other.id) for each, other in zip(listed, whole, strict=True)
+        replace(each, id=each.id or output_passage.id)
+        for each, output_passage in zip(passages, output_passages, strict=True)
     )
 
 
-# What it gets back: annotations of spans, or of traces if the span of an answer is not known
+# Sent to Phoenix: annotations of spans, or of traces if the span of an answer is unknown
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -374,7 +378,7 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
     }
     for kind, annotations in data.items():
         if annotations:
-            # Without sync, Phoenix answers 200 for a span that it does not know.
+            # Without sync, Phoenix answers 200 for an unknown span.
             http.send("POST", f"/v1/{kind}_annotations?sync=true", {"data": annotations})
 
 
@@ -405,20 +409,20 @@ PHOENIX = Target(
 )
 
 
-# Its history: traces of a project, their spans, and the annotations of spans and traces
+# History of Phoenix: traces of a project, spans, and the annotations of spans and traces
 
 
-_TRACES_OF_PAGE = 100  # of one page: their spans are selected by ids in the address
+_TRACES_OF_PAGE = 100  # of one page: the spans are selected by ids in the address
 _MOST_IN_REPLY = 1_000
 _IDS_IN_ADDRESS = 100  # in one address
 _NOT_FOUND = 404
 _LONGEST = timedelta(
     hours=1
-)  # from the start of a trace to the end of its root; a later pull reads it again
+)  # from the start of a trace to the end of the root; a later pull reads the trace again
 
 
 class PhoenixHistory(History):
-    """A project, by its name or id."""
+    """A project, by name or id."""
 
     target = PHOENIX
 
@@ -440,7 +444,7 @@ class PhoenixHistory(History):
         traces = by_key(spans, "context", "trace_id")
         self._annotate(traces)
         # A trace without spans is reported, like every item that cannot be used.
-        missing: dict[str, list[JsonRow]] = {
+        without_spans: dict[str, list[JsonRow]] = {
             trace_id: [{"context.trace_id": trace_id}] for trace_id in ids
         }
         young = {
@@ -449,16 +453,18 @@ class PhoenixHistory(History):
             if (start := trace.get("start_time")) is not None
             and as_utc(start) > window.until - _LONGEST
         }
-        # The root of a young trace may follow: without it, the output of another span would become
-        # the answer.
+        # The root of a young trace may follow: without the root, the output of another span would
+        # become the answer.
         rootless = {
             each for each in young if all(row.get("parent_id") for row in traces.get(each, ()))
         }
-        read = {each: rows for each, rows in (missing | traces).items() if each not in rootless}
+        read = {
+            each: rows for each, rows in (without_spans | traces).items() if each not in rootless
+        }
         return Page(_SPANS, read, reply.get("next_cursor"))
 
     def _annotate(self, traces: dict[str, list[JsonRow]]) -> None:
-        """Add the annotations of each span to its row, and those of a trace to the row of its root."""
+        """Add the annotations of each span to the row of the span, and of a trace to the row of the root."""
         rows = {
             str(row["context"].get("span_id")): row for group in traces.values() for row in group
         }

@@ -36,15 +36,15 @@ _OF_RESULTS = {
     "tokenUsage",
 }
 _ANSWERS = re.compile(r"\[([^\]]+)\] .*", re.DOTALL)
-"""The name of a column of answers: that of a provider, and a prompt."""
+"""The name of a column of answers: the name of a provider, and a prompt."""
 _ERROR = 2  # `failureReason` of a provider's error; 1 is a failed assertion
 
 
 def _results(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the results in a row, which may be one itself."""
+    """Return the results in a row, which may itself be a result."""
     inner = row.get("results")
-    whole = objects(inner.get("results") if isinstance(inner, dict) else inner)
-    return whole or [dict(row)]
+    results = objects(inner.get("results") if isinstance(inner, dict) else inner)
+    return results or [dict(row)]
 
 
 def _is_result(row: Mapping[str, Any]) -> bool:
@@ -58,7 +58,7 @@ def _answer_column(row: Mapping[str, Any]) -> str | None:
 
 
 def read(rows: Iterable[Row]) -> Entries:
-    """Yield the entries of results, files of results, or rows of their table."""
+    """Yield the entries of results, files of results, or rows of a table of results."""
     for row in rows:
         for values in _results(row.values):
             if values.keys() >= {*_TABLE}:

@@ -1,4 +1,4 @@
-"""Pulls the history of a tool: its traces become answers, its scores verdicts and grades, as those of its exports."""
+"""Pulls the history of a tool: traces become answers, scores become verdicts and grades, as from exports."""
 
 import io
 import json
@@ -28,19 +28,19 @@ AGAIN_S = 86_400.0  # traces of this time before the last pull are read again: s
 
 
 def known_histories() -> Mapping[str, type[History]]:
-    """Return what pulls the history of each tool that can be pulled, by the name of the tool."""
-    known = (tool.history for tool in tools() if tool.history is not None)
-    return {each.target.name: each for each in known}
+    """Return the `History` class of each tool that can be pulled, by name of the tool."""
+    histories = (tool.history for tool in tools() if tool.history is not None)
+    return {each.target.name: each for each in histories}
 
 
 @dataclass(slots=True)
 class PullResult:
-    """What one pull brought.
+    """The result of one pull.
 
     ``traces`` were read, and gave ``new`` records by kind; ``unchanged`` were stored already.
     ``differing`` answers are stored with other content, and were not changed. ``rejected`` counts
     items that cannot be used, by reason; the first of each are named in ``examples``. ``stopped``
-    says why the pull stopped before its end.
+    says why the pull stopped early.
     """
 
     tool: str
@@ -81,18 +81,17 @@ def pull(
 ) -> PullResult:
     """Import the traces and scores of a tool that were not pulled yet.
 
-    The position is stored after each page: a pull that was killed is continued by the next one, and
-    a second pull changes nothing. Verdicts, grades and feedback that are new or changed are stored;
-    an answer never changes. Traces that were also received keep their answer, and get the verdicts
-    and grades. Scores that Judgeboard has sent to the tool are left out.
+    The position is stored after each page, so that the next pull continues a killed pull. A second
+    pull changes nothing. Verdicts, grades and feedback that are new or changed are stored; an
+    answer never changes. Traces that were also received keep the answer, and get the verdicts and
+    grades. Scores that Judgeboard has sent to the tool are left out.
 
     Args:
         store: The database.
         tool: A name in `known_histories`.
-        project: The project or experiment (default: that of the tool).
+        project: The project or experiment (default: the tool's default).
         since: Traces that began from this time on (default: everything that was not pulled yet).
-        again_s: Traces of so many seconds before the last pull are read again, for their later
-            scores.
+        again_s: Traces of so many seconds before the last pull are read again, for later scores.
         source: The source of the answers (default: ``TOOL:PROJECT``).
         address: Address of the tool (default: of its own environment variable).
         actor: Who pulls.
@@ -121,13 +120,13 @@ def pull(
             result.project = history.project
             result.source = source or f"{tool}:{history.project}"
             with store.reading() as connection:
-                begun = get_pull(connection, name, history.project)
+                last_pull = get_pull(connection, name, history.project)
             batches = {
                 kind: OpenBatch(f"pull {tool} {history.project}") for kind in KINDS_OF_EXPORTS
             }
             pages = _PageImport(store, result, actor, batches)
             try:
-                for window in _windows(begun, since, timedelta(seconds=again_s), now):
+                for window in _windows(last_pull, since, timedelta(seconds=again_s), now):
                     _pull_window(history, window, pages, progress)
             finally:
                 for batch in batches.values():
@@ -142,21 +141,23 @@ def pull(
 
 
 def _windows(pull: Pull, since: datetime | None, again: timedelta, now: datetime) -> list[Pull]:
-    """Return what to pull: the window that is under way, unless an earlier one is requested, and the time after it."""
-    begun = pull.until is not None and (since is None or pull.since is None or pull.since <= since)
-    done = _done(pull) if begun else pull.done_until
+    """Return the windows to pull: the open window, unless an earlier window is requested, and the time after."""
+    is_open = pull.until is not None and (
+        since is None or pull.since is None or pull.since <= since
+    )
+    done_until = _done(pull) if is_open else pull.done_until
     begin = since
-    if begun or since is None:
-        last = done if since is None else pull.until
+    if is_open or since is None:
+        last = done_until if since is None else pull.until
         begin = None if last is None else last - again
     new = Pull(
-        tool=pull.tool, project=pull.project, done_until=done, since=begin, until=now - QUIET
+        tool=pull.tool, project=pull.project, done_until=done_until, since=begin, until=now - QUIET
     )
-    return [pull, new] if begun else [new]
+    return [pull, new] if is_open else [new]
 
 
 def _done(pull: Pull) -> datetime | None:
-    """Return until when everything was pulled once the window under way is; one that begins later leaves a gap."""
+    """Return the time up to which all is pulled after the open window; a window that begins later leaves a gap."""
     if pull.done_until is not None and pull.since is not None and pull.since > pull.done_until:
         return pull.done_until
     return pull.until
@@ -164,7 +165,7 @@ def _done(pull: Pull) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class _PageImport:
-    """Imports the pages of a pull; what is new of a kind is one import batch."""
+    """Imports the pages of a pull; the new records of a kind are one import batch."""
 
     store: Store
     result: PullResult
@@ -172,7 +173,7 @@ class _PageImport:
     batches: Mapping[str, OpenBatch]
 
     def add(self, page: Page) -> None:
-        """Import the traces of a page; those that came another way only give feedback, verdicts and grades."""
+        """Import the traces of a page; traces that came another way only give feedback, verdicts and grades."""
         result, traces = self.result, page.traces
         if not traces:
             return

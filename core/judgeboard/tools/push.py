@@ -1,7 +1,7 @@
-"""Sends judgments, reviews and gold labels to a target: each once, again only after it changed.
+"""Sends judgments, reviews and gold labels to a target: each once, and again only after a change.
 
-Workers push to push targets again and again, one worker at a time to each. What a target has is
-stored after each request: a push that was killed is continued by the next one.
+Workers push to push targets again and again, one worker at a time to each target. After each
+request, the sent items are stored, so that the next push continues a killed push.
 """
 
 import logging
@@ -52,7 +52,7 @@ def known_targets() -> Mapping[str, Target]:
 
 
 def target_of(tool: str) -> Target:
-    """Return the target of a tool; raises BadInput if there is none, for example because its package is gone."""
+    """Return the target of a tool; raises BadInput if there is none, for example because the package is gone."""
     targets = known_targets()
     if tool not in targets:
         raise BadInput(f"there is no tool {tool!r} to push to; choose {', '.join(targets)}")
@@ -61,7 +61,7 @@ def target_of(tool: str) -> Target:
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """What one push sent: items by kind, refused items by reason, and why it stopped before the end."""
+    """The result of one push: sent items by kind, refused items by reason, and why the push stopped before the end."""
 
     target: str
     sent: Mapping[str, int]
@@ -87,10 +87,10 @@ def push(
     wait: Callable[[float], object] = time.sleep,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> PushResult:
-    """Send to a tool what it has not got yet.
+    """Send new and changed items to a tool.
 
     Refused items are stored with the reason and sent again by a later push. If the tool does not
-    answer, the push stops; the next one continues. A tool gets the texts that people wrote only
+    answer, the push stops; the next one continues. The texts that people wrote are sent only
     ``with_notes``.
 
     Args:
@@ -101,7 +101,7 @@ def push(
         judges: Only judgments of judges with these names (default: all but imported ones).
         source: Only judgments and reviews of answers of this source.
         with_notes: Whether to send the texts that people wrote.
-        address: Address of the tool (default: of its own environment variable).
+        address: Address of the tool (default: from the tool's environment variable).
         refused_again_s: After how many seconds a refused item is sent again.
         seen: What may be sent: the database as a reviewer may see it (default: everything).
         actor: Who pushes, for the event.
@@ -117,7 +117,7 @@ def push(
     refused: Counter[str] = Counter()
     stopped = None
     refused_since = utc_now() - timedelta(seconds=refused_again_s) if refused_again_s else None
-    chosen: dict[str, Any] = {
+    filters: dict[str, Any] = {
         "since": since,
         "judges": judges,
         "source": source,
@@ -132,7 +132,7 @@ def push(
                 after = 0
                 while True:
                     with readable.reading() as connection:
-                        items = due_items(connection, name, each, after=after, **chosen)
+                        items = due_items(connection, name, each, after=after, **filters)
                     if not items:
                         break
                     after = items[-1].row_id
@@ -172,7 +172,7 @@ def _deliver(
 
 
 SHORTEST_S, LONGEST_S = 1.0, 30 * 86_400.0
-REFUSED_AGAIN_S = 3_600.0  # what a tool refuses it mostly refuses for good: not every minute again
+REFUSED_AGAIN_S = 3_600.0  # a tool mostly refuses an item for good: not every minute again
 TRY_AGAIN_S = 30.0  # after an error of the database
 
 _log = logging.getLogger("judgeboard.jobs")
@@ -193,11 +193,11 @@ def add_target(
     actor: Actor,
     environment: Mapping[str, str] = ENVIRONMENT,
 ) -> PushTarget:
-    """Add a push target, to which workers push from now on, and return it. Its default name is that of the tool.
+    """Add a push target, to which workers push from now on, and return the target. The default name is the tool's name.
 
-    The other arguments are those of `push`. Keys are not stored: each worker reads them from its
-    environment. Raises BadInput if a value is not usable or the name is taken, and NotFound for an
-    unknown judge.
+    The other arguments are those of `push`. Keys are not stored: each worker reads the keys from
+    the environment. Raises BadInput if a value is not usable or the name is taken, and NotFound for
+    an unknown judge.
     """
     if not SHORTEST_S <= every_s <= LONGEST_S:
         raise BadInput("the time between two pushes must be 1 second to 30 days")
@@ -222,19 +222,19 @@ PUSHING = "pushing"
 
 
 def target_state(target: PushTarget, living: set[str]) -> str:
-    """Return what a push target does, with the workers that live: active, paused, pushing, no worker or problem."""
+    """Return the state of a push target, given the living workers: active, paused, pushing, no worker or problem."""
     doing = PUSHING if target.executor_id in living else None
     return target.state_now(has_worker=bool(living), doing=doing)
 
 
 def next_push(target: PushTarget, living: set[str]) -> datetime | None:
-    """Return when a worker pushes to a target again, None if no worker will, or one does now."""
+    """Return when a worker pushes to a target again; None if no worker will, or a worker is pushing now."""
     waits = target.is_active and living and target.executor_id not in living
     return target.next_at if waits else None
 
 
 def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: str) -> PushTarget:
-    """Push to a target what it has not got yet, and return it with what it has then."""
+    """Push new and changed items to a target, and return the target with the new counts."""
     what = [What(each) for each in target.what]
     result = PushResult(f"{target.tool} {target.address}", {})
     problem = None
@@ -261,14 +261,12 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
             goes_on=goes_on,
         )
         problem = result.stopped
-    except (
-        JudgeboardError
-    ) as error:  # a key is missing, or a judge was named that is not stored any more
+    except JudgeboardError as error:  # a key is missing, or a named judge is no longer stored
         problem = str(error)
     except Exception as error:  # noqa: BLE001 - a fault of ours: the target shows it, and the next push tries again
         _log.warning("push to %s: %s", target.name, type(error).__name__, exc_info=error)
         problem = f"unexpected error ({type(error).__name__}); the worker's log has the details"
-    chosen: dict[str, Any] = {
+    filters: dict[str, Any] = {
         "since": target.since,
         "judges": target.judges,
         "source": target.source,
@@ -280,7 +278,7 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
         waiting = (
             0
             if problem is None
-            else sum(count_due(connection, result.target, each, **chosen) for each in what)
+            else sum(count_due(connection, result.target, each, **filters) for each in what)
         )
     return target.changed(
         pushed=sum(state.sent for state in states),
@@ -308,18 +306,18 @@ def push_due(
     closing: threading.Event,
     now: datetime | None = None,
 ) -> None:
-    """Push to a target whose time has come, if no other worker does; ``closing`` stops it after its request."""
+    """Push to a target whose time has come, if no other worker does; ``closing`` stops after the current request."""
     now = now or utc_now()
     with store.writing() as connection:
         due = [target for target in due_targets(connection, now) if str(target.id) == target_id]
-        taken = {"executor_id": executor_id}
-        if not due or not take_rule(connection, due[0], "tried_at", now, **taken):
+        lease = {"executor_id": executor_id}
+        if not due or not take_rule(connection, due[0], "tried_at", now, **lease):
             return
     try:
         pushed = push_to(store, due[0], closing, worker_name(executor_id))
         ended_at = utc_now()
         with store.writing() as connection:
-            # Unless another worker pushes to it now, which took this one for dead.
+            # Unless another worker, which took this worker for dead, pushes to the target now.
             is_own = PUSH_TARGET.c.executor_id == executor_id
             update_rule(
                 connection,

@@ -84,7 +84,7 @@ _ASPECTS = frozenset({"harmfulness", "maliciousness", "coherence", "correctness"
 
 
 def _metric(column: str) -> str:
-    """Return the name of a metric without how it was computed: factual_correctness(mode=f1)."""
+    """Return the name of a metric without options: factual_correctness for factual_correctness(mode=f1)."""
     return column.partition("(")[0]
 
 

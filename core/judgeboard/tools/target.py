@@ -1,7 +1,7 @@
-"""What a target is, and what all targets share: access, the ids of traces, and what is stored beside a score.
+"""Targets, and functions of all targets: access, the ids of traces, and the facts beside a score.
 
-`Http`, which makes the requests, is in a module of its own: httpx takes longer to load than all
-tools together.
+`Http`, which makes the requests, has a separate module: httpx takes longer to load than all tools
+together.
 """
 
 import re
@@ -24,7 +24,7 @@ _SPACE = uuid.UUID("6f0d1b1e-4a3b-4f0e-9d3c-6a7564676562")
 
 
 class Refused(Exception):
-    """The tool does not take these items as they are, now or later; the text says why."""
+    """The tool will not take these items in this form, now or later; the text says why."""
 
     def __init__(self, reason: str, status: int | None = None) -> None:
         super().__init__(reason)
@@ -41,7 +41,7 @@ class Access:
 
 
 class Connection(Protocol):
-    """A connection to a tool, as `Http` makes it."""
+    """A connection to a tool, such as `Http`."""
 
     address: str
 
@@ -49,7 +49,7 @@ class Connection(Protocol):
         """Return the JSON of the reply to a request; raise Refused or NotSent."""
 
     def read_once(self, path: str) -> Any:
-        """Return the JSON at a path; it is requested only once."""
+        """Return the JSON at a path, which is requested only once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Target:
     """A tool that gets scores back.
 
     Args:
-        name: Its name on the command line.
-        address: Names of the environment variables with its address, the first that is set counts.
+        name: The name on the command line.
+        address: Names of the environment variables with the address; the first that is set counts.
         access: From address and environment to the access; raises BadInput if a key is missing.
         send: Sends up to ``batch_size`` items; raises `Refused` if the tool does not take one of
-            them. Sending an item again must overwrite it.
+            the items. Sending an item again must overwrite the item.
         default_address: The address without a variable, None if there is none.
     """
 
@@ -73,7 +73,7 @@ class Target:
     default_address: str | None = None
 
     def find_address(self, address: str | None, environment: Mapping[str, str]) -> str:
-        """Return the address of the tool: the given one, or that of the environment.
+        """Return the address of the tool: ``address``, or else the address in the environment.
 
         The secrets of the environment are registered: no message of a tool may repeat them.
         """
@@ -94,7 +94,7 @@ _SPAN_ID = re.compile(r"[0-9a-f]{16}\Z")
 
 
 def trace_id_of(item: PushItem) -> str | None:
-    """Return the 32 hex digits of the trace of an answer: of its metadata, otherwise its external id."""
+    """Return the 32 hex digits of the trace of an answer: from the metadata, else from the external id."""
     for value in (item.metadata.get("trace_id"), item.external_id):
         match = (
             _TRACE_ID.match(str(value).lower().replace("-", "").replace("tr", "tr-", 1))
@@ -107,7 +107,7 @@ def trace_id_of(item: PushItem) -> str | None:
 
 
 def span_id_of(item: PushItem) -> str | None:
-    """Return the 16 hex digits of the root span of an answer, None if they are not known."""
+    """Return the 16 hex digits of the root span of an answer, None if unknown."""
     for value in (item.metadata.get("span_id"), item.external_id):
         if value and _SPAN_ID.match(str(value).lower()):
             return str(value).lower()
@@ -130,10 +130,10 @@ def stable_id(item: PushItem, score: str, *more: str) -> uuid.UUID:
 
 
 def facts(item: PushItem) -> dict[str, str]:
-    """Return what a tool stores beside a score: texts only, because MLflow drops everything else.
+    """Return the values that a tool stores beside a score: texts only, because MLflow drops everything else.
 
-    Notes are included, but for the note that explains the score. A corrected answer is no fact of a
-    score: tools with a place for corrected answers get it there.
+    Notes are included, except the note that explains the score. A corrected answer is no fact of a
+    score: tools with a place for corrected answers get the corrected answer there.
     """
     notes = {name: item.texts[name] for name in NOTES if name != "note" and name in item.texts}
     of_item = {

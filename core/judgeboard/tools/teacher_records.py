@@ -36,26 +36,26 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     if ANSWER not in row:
         yield Entry(None, reason=f"no {ANSWER}")
         return
-    known = without_nothing(row)
+    cells = without_nothing(row)
     others = {
         name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}
     }
     verdicts, audits = [], []
-    if GRADE in known:
-        grade = _mark(known[GRADE], GRADE_FORM)
+    if GRADE in cells:
+        grade = _mark(cells[GRADE], GRADE_FORM)
         result = {"status": "unparsable"} if grade is None else {"label": _label(grade)}
-        verdicts = [{"judge": TEACHER, "raw": json_text(known[GRADE]), **result}]
-    if GRADE in known and MARK in known:
-        mark = _mark(known[MARK], CORRECTNESS_FORM)
-        marked = {"status": "unparsable"} if mark is None else {"correct": mark}
+        verdicts = [{"judge": TEACHER, "raw": json_text(cells[GRADE]), **result}]
+    if GRADE in cells and MARK in cells:
+        mark = _mark(cells[MARK], CORRECTNESS_FORM)
+        fields = {"status": "unparsable"} if mark is None else {"correct": mark}
         audits = [
-            {"judge": TEACHER, "supreme_judge": REVIEWER, "raw": json_text(known[MARK]), **marked}
+            {"judge": TEACHER, "supreme_judge": REVIEWER, "raw": json_text(cells[MARK]), **fields}
         ]
-    elif MARK in known:
+    elif MARK in cells:
         others[MARK] = row[MARK]
-    person = _mark(known.get(PERSON), GRADE_FORM)
+    person = _mark(cells.get(PERSON), GRADE_FORM)
     grades = grade_row("human", {} if person is None else {"label": _label(person)})
-    if PERSON in known and person is None:
+    if PERSON in cells and person is None:
         others[PERSON] = row[PERSON]
     yield Entry(answer_row(others, answer=row[ANSWER]), verdicts, grades, audits)
 
@@ -63,7 +63,7 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
 def audit_command(judges: Collection[str]) -> tuple[str, ...]:
     """Return the command that audits the teacher's grades; ``judges`` are the names of the stored judges.
 
-    Without marks of the reviewer, it asks a supreme judge.
+    Without marks of the reviewer, the command asks a supreme judge.
     """
     if REVIEWER in judges:
         return ("test", "audit", TEACHER, "--recorded", "--by", REVIEWER)
@@ -71,7 +71,7 @@ def audit_command(judges: Collection[str]) -> tuple[str, ...]:
 
 
 def _mark(value: Any, form: Form) -> bool | None:
-    """Return a mark: 1, 0, true or false, or what a judge's reply gives."""
+    """Return a mark: 1, 0, true or false, or the value in a judge's reply."""
     text = str(value)
     try:
         right: bool = form.parse_value({"true": "1", "false": "0"}.get(text.casefold(), text)).value

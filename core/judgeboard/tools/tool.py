@@ -1,4 +1,4 @@
-"""What Judgeboard can know of a foreign tool."""
+"""What Judgeboard can know about a foreign tool."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ class Tool:
     """A tool, or a convention that several follow. Each part may be left out.
 
     Args:
-        exports: The files that it writes, the most specific keys first.
-        spans: Reads its spans.
-        history: What pulls its traces.
-        target: Sends scores to it.
-        receives: What its SDK posts, beside OTLP.
+        exports: The files that the tool writes, the most specific keys first.
+        spans: Reads the tool's spans.
+        history: Pulls the tool's traces.
+        target: Sends scores to the tool.
+        receives: Requests that the SDK posts, beside OTLP.
     """
 
     exports: tuple[Export, ...] = ()

@@ -1,4 +1,4 @@
-"""TruLens: the table of events in its database, and its spans, with the attributes ``ai.observability.*``.
+"""TruLens: the table of events in the database, and spans, with the attributes ``ai.observability.*``.
 
 An event is a span; evaluations are spans with a score.
 """
@@ -21,16 +21,16 @@ from judgeboard.traces.attributes import (
 from judgeboard.traces.content import contents
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
-_OWN = "ai.observability."  # how the names of its attributes begin
+_OWN = "ai.observability."  # how the names of TruLens's attributes begin
 _DIGITS = 39  # of the largest trace id, which has 128 bits
 
 
-# Its exports
+# Exports of TruLens
 
 
 @each_span
 def read_events(row: Row) -> Trace | None:
-    """Return the trace of an event, None if it has no id."""
+    """Return the trace of an event, None without an id."""
     record, attributes, trace = (
         parsed_object(row.values.get(name)) for name in ("record", "record_attributes", "trace")
     )
@@ -38,7 +38,7 @@ def read_events(row: Row) -> Trace | None:
         return None
     parent = trace.get("parent_id") or record.get("parent_span_id")
     started = nanoseconds(row.values.get("start_timestamp"))
-    # The id of a trace in hexadecimal digits; TruLens writes it as a decimal number.
+    # The id of a trace in hexadecimal digits; TruLens writes a decimal number.
     trace_id = str(trace["trace_id"])
     is_number = trace_id.isdecimal() and len(trace_id) <= _DIGITS
     span = Span(
@@ -80,7 +80,7 @@ _EVENTS = Export(
 )
 
 
-# Its spans
+# Spans of TruLens
 
 
 _TYPES = {
@@ -118,15 +118,15 @@ _OUTPUTS = (
 
 
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
-    """Read a span of TruLens; None if it is of another dialect."""
-    own = under(span.attributes, _OWN)
-    if not own:
+    """Read a span of TruLens; None for a span of another dialect."""
+    fields = under(span.attributes, _OWN)
+    if not fields:
         return None
-    operation = _TYPES.get(str(own.get("span_type")).lower(), Operation.OTHER)
-    inputs: Any = first(own, _INPUTS)
+    operation = _TYPES.get(str(fields.get("span_type")).lower(), Operation.OTHER)
+    inputs: Any = first(fields, _INPUTS)
     if inputs is None:
-        inputs = under(own, "call.kwargs.")
-    outputs = first(own, _OUTPUTS)
+        inputs = under(fields, "call.kwargs.")
+    outputs = first(fields, _OUTPUTS)
     if outputs is None and operation is Operation.RETRIEVAL:
         outputs = span.attributes.get("gen_ai.retrieval.documents")  # here plain texts
     resource = {
@@ -134,23 +134,23 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         for name, value in span.resource.items()
         if name.startswith(_OWN)
     }
-    named = ("app_name", "app_version", "run.name", "input_id", "record_root.ground_truth_output")
+    names = ("app_name", "app_version", "run.name", "input_id", "record_root.ground_truth_output")
     return Part(
         "trulens",
         operation,
         **contents(operation, inputs, outputs, span.name),
-        model=first_scalar(own, ("cost.model",)),
-        prompt_tokens=as_count(own.get("cost.num_prompt_tokens")),
-        completion_tokens=as_count(own.get("cost.num_completion_tokens")),
-        cost=as_number(own.get("cost.cost")),
+        model=first_scalar(fields, ("cost.model",)),
+        prompt_tokens=as_count(fields.get("cost.num_prompt_tokens")),
+        completion_tokens=as_count(fields.get("cost.num_completion_tokens")),
+        cost=as_number(fields.get("cost.cost")),
         session=first_scalar(
             span.attributes, (_OWN + "conversation_id", "gen_ai.conversation.id", "session.id")
         ),
         user=first_scalar(span.attributes, ("user.id",)),
         metadata={
             name.rpartition(".")[2] if name != "run.name" else "run": value
-            for name in named
-            if (value := own.get(name, resource.get(name))) not in (None, "")
+            for name in names
+            if (value := fields.get(name, resource.get(name))) not in (None, "")
         },
     )
 

@@ -1,4 +1,4 @@
-"""The AI SDK of Vercel (JavaScript): an outer span of the call, and one of each request to a model inside."""
+"""The AI SDK of Vercel (JavaScript): an outer span of the call, and an inner span for each request to a model."""
 
 from collections.abc import Sequence
 
@@ -31,8 +31,8 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     elif kind.startswith(("ai.generate", "ai.stream")):  # other spans are embeddings
         is_model = kind.endswith((".doGenerate", ".doStream"))
         operation = Operation.MODEL if is_model else Operation.APP
-    spoken = operation in {Operation.APP, Operation.MODEL}
-    prompt = first(fields, ("ai.prompt.messages", "ai.prompt")) if spoken else None
+    has_texts = operation in {Operation.APP, Operation.MODEL}
+    prompt = first(fields, ("ai.prompt.messages", "ai.prompt")) if has_texts else None
     messages = messages_in(prompt)
     metadata = under(fields, "ai.telemetry.metadata.")
     session, user = session_and_user(metadata)
@@ -50,7 +50,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         dialect="vercel",
         operation=operation,
         question=question_of(messages) or question_of(prompt),
-        answer=text_of(output) if spoken else None,
+        answer=text_of(output) if has_texts else None,
         messages=messages,
         tool_calls=tool_calls,
         model=first_scalar(fields, ("ai.response.model", "ai.model.id")),
@@ -62,7 +62,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         user=user,
         tags=tags_in(metadata.pop("tags", None)),
         metadata=own_metadata(metadata),
-        missing=_MISSING if spoken and prompt is None and output is None else None,
+        missing=_MISSING if has_texts and prompt is None and output is None else None,
     )
 
 
