@@ -1,8 +1,8 @@
-"""The database tables and their columns; `triggers` defines which rows may change.
+"""The database tables with all columns; `triggers` defines which rows may change.
 
-The tables of methods are in their folders; they are loaded with these, so that `METADATA` always
-has all tables. Domain objects are validated before they are stored; the CHECK constraints repeat
-the ranges.
+The tables of methods are in the folders of the methods, and are loaded together with this module,
+so that `METADATA` always has all tables. Domain objects are validated before storing; the CHECK
+constraints repeat the ranges.
 """
 
 import json
@@ -38,7 +38,7 @@ from judgeboard.domain import (
 from judgeboard.registry.methods import load_method_tables
 from judgeboard.settings.sections import QueueOptions
 from judgeboard.store.clock import utc_now
-from judgeboard.store.columns import METADATA as METADATA  # noqa: PLC0414 - for those who need all tables
+from judgeboard.store.columns import METADATA as METADATA  # noqa: PLC0414 - for modules that need all tables
 from judgeboard.store.columns import (
     OF_ANSWER_OR_PAIR,
     OF_PAIR,
@@ -62,12 +62,11 @@ from judgeboard.store.filters import LevelMeasure, RowFilter
 if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema
 
-# Tables of answers and what is known about them before a review: feedback, judgments, flags and
-# pairs.
+# Tables of answers and of what is known before a review: feedback, judgments, flags and pairs.
 
 
 class ImportBatch(Stored, table=True, has_hidden_rows=False):
-    """One import of one file; `counts` and `finished_at` are null while it runs or if it broke off."""
+    """One import of one file; `counts` and `finished_at` are null before the end, and after a break-off."""
 
     file: str
     importer: str
@@ -84,7 +83,7 @@ IMPORT_BATCH = table_of(ImportBatch)
 
 
 class Response(Stored, table=True, of_responses="OLD.id"):
-    """A question with its passages and answer; texts are null only after `judgeboard db forget`."""
+    """A question with passages and answer; texts are null only after `judgeboard db forget`."""
 
     kind: ResponseKind = column(default=ResponseKind.LOG)
     derived_from: int | None = column(refers="response")
@@ -121,8 +120,8 @@ class Response(Stored, table=True, of_responses="OLD.id"):
         # every page.
         Index("ix_response_kind", "kind", "id"),
         # For the orders and the filters of the Responses page: a page is found from the index
-        # alone. Responses without a time come first here, and last on the page, because it reads
-        # the index backwards.
+        # alone. Responses without a time come first here, and last on the page, because the page
+        # reads the index backwards.
         covering_index(
             "ix_response_asked",
             ("kind", text("coalesce(asked_day, -1)"), "id"),
@@ -136,8 +135,8 @@ class Response(Stored, table=True, of_responses="OLD.id"):
             "kind",
             **partial("derived_from IS NOT NULL"),
         ),
-        # The daily share of flagged answers needs the number of all answers, which is counted from
-        # this index alone.
+        # The daily share of flagged answers needs the number of all answers. This number is counted
+        # from this index alone.
         Index("ix_response_share", "kind", "query_type", "asked_day"),
     )
 
@@ -146,7 +145,7 @@ RESPONSE = table_of(Response)
 
 
 class AnswerFact(Row, table=True, is_free=True):
-    """Facts that depend on the texts of an answer alone, by one version of the rules; null if it is forgotten."""
+    """Facts that depend on the texts of an answer alone, by one version of the rules; null for a forgotten answer."""
 
     response_id: int = column(refers="response", primary_key=True)
     rule_version: int
@@ -164,7 +163,7 @@ ANSWER_FACT = table_of(AnswerFact)
 
 
 class UserFeedback(Stored, table=True, of_responses="OLD.response_id"):
-    """Feedback of the assistant's user on a response, on its original scale."""
+    """Feedback of the assistant's user on a response, on the original scale."""
 
     response_id: int = column(refers="response", index=True)
     kind: FeedbackKind
@@ -192,7 +191,7 @@ def version_title(name: str, number: int) -> str:
 
 
 class StoredVersion(Stored, table=True, has_hidden_rows=False, is_shared=True):
-    """A judge with its exact configuration; `number` counts within its name (rag v3)."""
+    """A judge with an exact configuration; `number` counts the versions of a name (rag v3)."""
 
     __tablename__ = "judge_version"  # JudgeVersion is a version that need not be stored
     name: str
@@ -266,12 +265,12 @@ class Judgment(Step, table=True, is_recorded=True, of_responses="OLD.response_id
             "status = 'ok' OR (groundedness IS NULL AND quality IS NULL AND label IS NULL)",
             name="only_ok_has_verdict",
         ),
-        # Recent judgments of a judge and their cost.
+        # Recent judgments of a judge, with the cost.
         Index("ix_judgment_created", "judge_version_id", "created_at", "status", "cost_micro"),
         Index(
             "ix_judgment_not_ok", "judge_version_id", "status", "id", **partial("status <> 'ok'")
         ),
-        # The models that a provider reported, with their first and last judgments.
+        # The models that a provider reported, with the first and last judgment of each model.
         Index(
             "ix_judgment_model",
             *("judge_version_id", "model_reported", "created_at"),
@@ -288,7 +287,7 @@ class JudgmentScore(
     table=True,
     of_responses="SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
 ):
-    """A score of a judgment on a dimension, with its scale."""
+    """A score of a judgment on a dimension, with the scale."""
 
     judgment_id: int = column(refers="judgment", index=True)
     dimension: str
@@ -328,8 +327,8 @@ class CurrentJudgment(Row, table=True, is_free=True):
             unique=True,
             **partial("is_current"),
         ),
-        # Trends read this index alone. It includes the columns of its condition, because SQLite
-        # would otherwise look them up in the table.
+        # Trends read this index alone. The index includes the columns of the condition, because
+        # SQLite would otherwise look up these columns in the table.
         covering_index(
             "ix_current_judgment_trend",
             ("judge_name", "query_type", "asked_day"),
@@ -343,7 +342,7 @@ class CurrentJudgment(Row, table=True, is_free=True):
             ),
             where="is_current AND response_kind = 'log'",
         ),
-        # Trends of a version and rates of all its answers read this index alone.
+        # Trends of a version and rates of all answers of a version read this index alone.
         covering_index(
             "ix_current_judgment_version_trend",
             ("judge_version_id", "query_type", "asked_day"),
@@ -388,9 +387,9 @@ class CurrentJudgment(Row, table=True, is_free=True):
 CURRENT = table_of(CurrentJudgment)
 
 
-# The queue's indexes contain the columns of its filters, so that table rows are read only for the
-# 50 rows of a page. They contain ``state`` too, because SQLite looks up even the columns of an
-# index's own condition.
+# The queue's indexes contain the columns of the filters, so that table rows are read only for the
+# 50 rows of a page. The indexes contain ``state`` too, because SQLite looks up even the columns of
+# an index's own condition.
 _OF_OPEN_FLAG = (
     *("rule", "query_type", "source", "judge_name"),
     *("groundedness", "quality", "asked_day", "response_id", "leads", "state"),
@@ -493,16 +492,16 @@ class Pair(
 PAIR = table_of(Pair)
 
 
-# Tables of review queues, their items, and what reviewers hold of them.
+# Tables of review queues, of queue items, and of the leases of reviewers.
 
 _UNFINISHED = "repeat_for IS NULL AND state IN ('open', 'conflict')"
 
 
 class Queue(Stored, QueueOptions, table=True, has_hidden_rows=False):
-    """A named queue with its options; only its state changes. Open flags outside queues have no row here."""
+    """A named queue with options; only the state changes. Open flags outside queues have no row here."""
 
-    # A row is made without pydantic's checks: `new_queue` makes them, and a queue of an earlier
-    # release stays readable.
+    # A row is created without pydantic's checks: `new_queue` checks the options, and a queue of an
+    # earlier release stays readable.
     model_config = SQLModelConfig(frozen=False, extra="ignore")
     name: str
     filter: RowFilter = column(default_factory=RowFilter)
@@ -544,12 +543,12 @@ class Queue(Stored, QueueOptions, table=True, has_hidden_rows=False):
 
     @property
     def of_difference(self) -> bool:
-        """Whether a plan filled it with answers on which two judge versions differ, which are no sample of all."""
+        """Whether a plan filled the queue with answers on which two judge versions differ: no sample of all answers."""
         return bool(self.plan and self.plan.get("other_judge"))
 
     @property
     def of_rate(self) -> bool:
-        """Whether a plan for the share of bad answers filled it."""
+        """Whether a plan for the share of bad answers filled the queue."""
         return self.plan is not None and not self.of_difference
 
 
@@ -557,7 +556,7 @@ QUEUE = table_of(Queue)
 
 
 class QueueAssignment(Row, table=True, is_free=True, has_hidden_rows=False):
-    """A person to whom a queue is assigned; a queue without any is open to everybody."""
+    """A person to whom a queue is assigned. A queue without such a person is open to everybody."""
 
     queue_id: int = column(refers="queue", primary_key=True)
     reviewer_id: int = column(refers="reviewer", primary_key=True)
@@ -569,7 +568,7 @@ QUEUE_ASSIGNMENT = table_of(QueueAssignment)
 
 
 class QueueItem(Stored, table=True, has_hidden_rows=False):
-    """An answer or a pair in a queue; a flag raised after its item is finished adds another item."""
+    """An answer or a pair in a queue. A flag that is raised after the item is finished adds another item."""
 
     queue_id: int = column(refers="queue")
     response_id: int | None = column(refers="response", reads=True)
@@ -619,7 +618,7 @@ QUEUE_ITEM = table_of(QueueItem)
 
 
 class QueueItemFlag(Row, table=True, is_free=True, has_hidden_rows=False):
-    """A flag for which an answer is in a queue: the item keeps it open and decides it."""
+    """A flag for which an answer is in a queue: the item keeps the flag open and decides the flag."""
 
     queue_item_id: int = column(refers="queue_item", primary_key=True, exported=False)
     flag_id: int = column(refers="flag", primary_key=True)
@@ -666,7 +665,7 @@ LEASE = table_of(Lease)
 
 
 class TakenLease(Stored, table=True, has_hidden_rows=False):
-    """Who took which lease, and when: a lease that ended, or went to somebody else, forgets its reviewer."""
+    """Who took which lease, and when: a lease that ended, or went to somebody else, no longer names the reviewer."""
 
     queue_item_id: int = column(refers="queue_item", exported=False)
     reviewer_id: int = column(refers="reviewer")
@@ -680,7 +679,7 @@ TAKEN_LEASE = table_of(TakenLease)
 
 
 class Skip(Stored, table=True, has_hidden_rows=False):
-    """An item that somebody skipped, and why; it is leased to them again only if they ask for it."""
+    """An item that somebody skipped, and why. The person gets the item again only on request."""
 
     queue_item_id: int = column(refers="queue_item", exported=False)
     reviewer_id: int = column(refers="reviewer")
@@ -697,7 +696,7 @@ SKIP = table_of(Skip)
 
 
 class Draft(Stored, table=True, is_free=True, has_hidden_rows=False):
-    """Grades and texts that somebody has not stored yet; deleted with their review, never exported."""
+    """Grades and texts that somebody has not stored yet; deleted when the review is stored, never exported."""
 
     reviewer_id: int = column(refers="reviewer")
     response_id: int | None = column(refers="response")
@@ -720,7 +719,7 @@ DRAFT = table_of(Draft)
 
 
 class Reviewer(Stored, table=True, is_free=True, has_hidden_rows=False, is_shared=True):
-    """A person, identified by the name and its origin, such as cli, import or oidc.
+    """A person, identified by the name and the origin of the name, such as cli, import or oidc.
 
     Origin and role together decide the person's permissions (`people.permissions.role_of`).
     """
@@ -751,7 +750,7 @@ REVIEWER = table_of(Reviewer)
 
 
 class SchemaVersion(Stored, table=True, has_hidden_rows=False, is_shared=True):
-    """A version of a label schema; `number` counts within its name (support v2)."""
+    """A version of a label schema; `number` counts the versions of a name (support v2)."""
 
     __tablename__ = "label_schema"
     name: str
@@ -773,7 +772,7 @@ class SchemaVersion(Stored, table=True, has_hidden_rows=False, is_shared=True):
 
     @property
     def content(self) -> "LabelSchema":
-        """The label schema with its fields."""
+        """The label schema with all fields."""
         from judgeboard.formats.label_schema import parsed_schema  # few databases have schemas
 
         return parsed_schema(self.name, json.dumps(self.fields))
@@ -783,7 +782,7 @@ LABEL_SCHEMA = table_of(SchemaVersion)
 
 
 class Review(Stored, table=True, of_responses=OF_ANSWER_OR_PAIR):
-    """A review of a response or of a pair; undo, edit and re-grade are new rows that replace one."""
+    """A review of a response or of a pair; undo, edit and re-grade are new rows that replace a row."""
 
     response_id: int | None = column(refers="response", reads=True)
     queue_item_id: int | None = column(refers="queue_item", exported=False)
@@ -871,7 +870,7 @@ REVIEW_FLAG = table_of(ReviewFlag)
 
 
 class ReviewScore(Stored, table=True):
-    """A reviewer's score on a dimension, with its scale."""
+    """A reviewer's score on a dimension, with the scale."""
 
     review_id: int = column(refers="review", index=True)
     dimension: str
@@ -883,7 +882,7 @@ REVIEW_SCORE = table_of(ReviewScore)
 
 
 class PreferenceScore(Stored, table=True):
-    """A reviewer's preference on one aspect of a pair: a side, a grade on its own scale, or both."""
+    """A reviewer's preference on one aspect of a pair: a side, a grade with the scale, or both."""
 
     review_id: int = column(refers="review")
     aspect: str
@@ -898,7 +897,7 @@ PREFERENCE_SCORE = table_of(PreferenceScore)
 
 
 class FailureMode(Stored, table=True, has_hidden_rows=False, is_shared=True):
-    """A kind of failure that reviewers tag answers with; the latest row of a name counts."""
+    """A kind of failure with which reviewers tag answers; the latest row of a name counts."""
 
     name: str
     by: str
@@ -914,7 +913,7 @@ FAILURE_MODE = table_of(FailureMode)
 
 
 class ReviewFailureMode(Row, table=True):
-    """A failure mode that a review tags its answer with, by name."""
+    """A failure mode with which a review tags the answer, by name."""
 
     review_id: int = column(refers="review", primary_key=True)
     mode: str = column(primary_key=True)
@@ -946,12 +945,12 @@ ISSUE = table_of(Issue)
 
 
 class Comment(Stored, table=True, of_responses=OF_ANSWER_OR_PAIR):
-    """A comment on an answer or a pair, for the others; an edit names the comment it replaces."""
+    """A comment on an answer or a pair, for other people. An edit names the replaced comment."""
 
     response_id: int | None = column(refers="response", default=None)
     pair_id: int | None = column(refers="pair", default=None)
     reviewer_id: int = column(refers="reviewer")
-    # NULL only if forgotten, or if the row withdraws the comment that it replaces.
+    # NULL only if forgotten, or if the row withdraws the replaced comment.
     text: str | None = column(default=None, forgotten=True)
     replaces: int | None = column(refers="comment", default=None)
     request_key: str = column(exported=False)
@@ -988,7 +987,7 @@ SETTING = table_of(Setting)
 class Change(
     Stored, table=True, is_free=True, has_hidden_rows=False, is_shared=True, of_process=True
 ):
-    """An answer of which figures may change; triggers write the row in the transaction of the change."""
+    """An answer whose figures may change; triggers write the row in the transaction of the change."""
 
     response_id: int | None = column(
         BigId, comment="0: what figures read beside answers; null: all answers."
@@ -1024,7 +1023,7 @@ EVENT = table_of(Event)
 
 
 class Job(Row, table=True, has_hidden_rows=False):
-    """Long work that a person requested; all workers share it until its run ends. Contains no texts."""
+    """Long work that a person requested; all workers share the work until the run ends. Contains no texts."""
 
     id: str = column(primary_key=True)
     kind: str
@@ -1044,7 +1043,7 @@ JOB = table_of(Job)
 
 
 class Worker(Row, table=True, is_free=True, has_hidden_rows=False, is_shared=True, of_process=True):
-    """A process that does the work of jobs and rules; it is alive while its heartbeat is recent."""
+    """A process that does the work of jobs and rules; alive while the heartbeat is recent."""
 
     executor_id: str = column(primary_key=True)
     host: str
@@ -1057,7 +1056,7 @@ WORKER = table_of(Worker)
 
 
 class Rule(Stored, has_hidden_rows=False):
-    """What workers follow by its name, until somebody pauses or removes it. Contains no texts.
+    """A named rule that workers follow until somebody pauses or removes the rule. Contains no texts.
 
     ``kind`` has the words and the permission of a class of rules.
     """
@@ -1074,23 +1073,23 @@ class Rule(Stored, has_hidden_rows=False):
 
     @property
     def is_active(self) -> bool:
-        """Whether workers follow it."""
+        """Whether workers follow the rule."""
         return self.state is RuleState.ACTIVE
 
     def state_now(self, *, has_worker: bool, doing: str | None = None) -> str:
-        """Return paused, what it is ``doing``, no worker, problem or active: the first that is true."""
+        """Return paused, ``doing``, no worker, problem or active: the first that is true."""
         if not self.is_active:
             return self.state.value
         return doing or ("no worker" if not has_worker else "problem" if self.problem else "active")
 
 
 def unique_rule_name(table: str) -> Index:
-    """The index by which the name of a removed rule is free again."""
+    """Return the unique index of names, without removed rules: the name of a removed rule is free again."""
     return Index(f"uq_{table}_name", "name", unique=True, **partial("state <> 'removed'"))
 
 
 class JudgingRule(Rule, table=True):
-    """Judges answers as they come, with one judge version; only the state and the problem change. Contains no texts."""
+    """Judges new answers with one judge version; only the state and the problem change. Contains no texts."""
 
     kind = RuleKind.JUDGE
 
@@ -1117,7 +1116,7 @@ JUDGING_RULE = table_of(JudgingRule)
 
 
 class RunShare(Row, table=True, is_free=True, has_hidden_rows=False):
-    """Sums over the judgments of one worker in one run, so that a budget need not sum the judgments."""
+    """Sums over the judgments of one worker in one run: a budget reads these sums, not the judgments."""
 
     run_id: int = column(refers="run", primary_key=True)
     executor_id: str = column(primary_key=True)  # a worker, or the process of a command
@@ -1134,7 +1133,7 @@ RUN_SHARE = table_of(RunShare)
 
 
 class RateLimit(Row, table=True, is_free=True, has_hidden_rows=False, of_process=True):
-    """Until when the calls of a model are given away, so that the limits per minute hold in all processes."""
+    """The time until which the calls of a model are reserved, so that limits per minute hold across all processes."""
 
     name: str = column(primary_key=True, comment="Host and model.")
     taken_until: float = column(comment="Seconds since 1970, by the clock of the database.")
@@ -1179,7 +1178,7 @@ ALARM = table_of(Alarm)
 
 
 class AlarmAcknowledgement(Stored, table=True, has_hidden_rows=False):
-    """A lead has seen an alarm. Its detectors then start anew on the day of the change."""
+    """A lead has seen an alarm. The detectors of the alarm then start again on the day of the change."""
 
     alarm_id: int = column(refers="alarm", unique=True)
     by: str
@@ -1192,10 +1191,10 @@ ALARM_ACKNOWLEDGEMENT = table_of(AlarmAcknowledgement)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """What a level rule compares with its threshold: a measure over the newest ``answers``, or over the last ``days``.
+    """What a level rule compares with a threshold: a measure over the newest ``answers``, or over the last ``days``.
 
-    With a ``criterion`` of a rubric judge, it is the mean score on it, and ``measure`` is None.
-    ``judge`` is a name, None for the primary judge.
+    With a ``criterion`` of a rubric judge, the rule compares the mean score on this criterion, and
+    ``measure`` is None. ``judge`` is a name, None for the primary judge.
     """
 
     measure: LevelMeasure | None
@@ -1262,7 +1261,7 @@ class AlertEvent(Stored, table=True, has_hidden_rows=False):
     )
 
     __table_args__ = (
-        # Of one condition, one event is open, whichever worker finds it.
+        # Each condition has at most one open event, whichever worker finds the condition met.
         Index(
             "uq_alert_event_open",
             "alert_rule_id",
@@ -1278,7 +1277,7 @@ ALERT_EVENT = table_of(AlertEvent)
 
 
 class AlertDelivery(Stored, table=True, has_hidden_rows=False):
-    """A message of an alert rule to one destination, and its attempts."""
+    """A message of an alert rule to one destination, with all attempts."""
 
     alert_rule_id: int = column(refers="alert_rule")
     alert_event_id: int | None = column(refers="alert_event")
@@ -1306,7 +1305,7 @@ ALERT_DELIVERY = table_of(AlertDelivery)
 
 
 class Pushed(Row, table=True):
-    """What a tool got back about an answer from each author; the latest attempt counts."""
+    """The latest attempt to push the judgment or review of an author on an answer to a tool."""
 
     target: str = column(primary_key=True)
     what: str = column(primary_key=True)
@@ -1342,7 +1341,7 @@ PULL = table_of(Pull)
 
 
 class PushTarget(Rule, table=True):
-    """A tool to which workers push again and again; holds no keys. The latest push stores its counts."""
+    """A tool to which workers push regularly; has no keys. The latest push stores the counts."""
 
     kind = RuleKind.PUSH
 
@@ -1376,7 +1375,7 @@ class PushTarget(Rule, table=True):
     )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the columns without the worker, whose name contains that of its machine."""
+        """Return the columns without the worker, because this name contains the name of a machine."""
         return {name: value for name, value in super().as_json().items() if name != "executor_id"}
 
 
@@ -1390,7 +1389,7 @@ RULES: Mapping[RuleKind, type[Rule]] = MappingProxyType(
 
 
 class ApiKey(Stored, table=True, has_hidden_rows=False):
-    """A key with which an assistant sends traces; only the SHA-256 of its random token is stored."""
+    """A key with which an assistant sends traces; only the SHA-256 of the random token is stored."""
 
     name: str
     hash: str
@@ -1409,11 +1408,11 @@ class ApiKey(Stored, table=True, has_hidden_rows=False):
     )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the columns without the hash, which is sent nowhere."""
+        """Return the columns without the hash. The hash is never sent."""
         return {name: value for name, value in super().as_json().items() if name != "hash"}
 
     def unusable(self, now: datetime) -> str | None:
-        """Return why the key is not accepted: "revoked" or "expired"; None if it is."""
+        """Return why the key is not accepted: "revoked" or "expired"; None for an accepted key."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else None
@@ -1423,7 +1422,7 @@ API_KEY = table_of(ApiKey)
 
 
 class Trace(Stored, table=True):
-    """A trace that an assistant sent; it becomes a response when its root has ended and no span follows."""
+    """A trace that an assistant sent. The trace becomes a response when the root has ended and no span follows."""
 
     external_id: str
     owner: str
@@ -1478,7 +1477,7 @@ SPAN = table_of(Span)
 
 
 class WaitingFeedback(Stored, table=True, is_free=True, has_hidden_rows=False):
-    """Feedback whose answer has not come yet; moved to user_feedback when it comes."""
+    """Feedback whose answer has not come yet; moved to user_feedback when the answer comes."""
 
     owner: str
     response_key: str | None = column(index=True)
@@ -1496,12 +1495,12 @@ WAITING_FEEDBACK = table_of(WaitingFeedback)
 
 
 class WithdrawnRow(Stored, table=True, has_hidden_rows=False):
-    """A copy of a row that was withdrawn with its import; only a row with a copy can be deleted."""
+    """A copy of a row that was withdrawn with an import. Only a row with a copy can be deleted."""
 
     import_batch_id: int = column(refers="import_batch", exported=False)
     table_name: str
     row_key: str
-    # Ids of rows that may be withdrawn themselves.
+    # Ids of rows that may be withdrawn too.
     response_id: int | None = column(BigId, index=True, comment="The answer that the row is about.")
     pair_id: int | None = column(BigId, index=True, comment="The pair that the row is about.")
     content: JsonData | None = column(
@@ -1543,7 +1542,7 @@ COMPARISON = table_of(Comparison)
 
 
 class ComparisonScore(Stored, table=True):
-    """A comparison's preference on one aspect; it names a stored answer, not the place where it was shown."""
+    """A comparison's preference on one aspect. The preference names a stored answer, not the place in the prompt."""
 
     comparison_id: int = column(refers="comparison")
     aspect: str
@@ -1558,8 +1557,7 @@ COMPARISON_SCORE = table_of(ComparisonScore)
 class Generation(
     Step,
     table=True,
-    # A call that made no answer, or the same answer again, is still about the answer that it began
-    # with.
+    # A call that made no answer, or the same answer again, is still about the first answer.
     of_responses=(
         "SELECT OLD.response_id UNION ALL SELECT other.response_id FROM generation AS other "
         "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
@@ -1606,7 +1604,7 @@ JUDGMENT_REVIEW = table_of(JudgmentReview)
 
 
 class AnchorJudgment(Step, table=True, in_record=False, of_responses="OLD.response_id"):
-    """A verdict on an anchor. It never replaces the current judgment of its answer."""
+    """A verdict on an anchor. Such a verdict never replaces the current judgment of the answer."""
 
     response_id: int = column(refers="response")
     judge_version_id: int = column(refers="judge_version")
@@ -1638,4 +1636,4 @@ BEGINNINGS = tuple(
     for table in METADATA.tables.values()
     if (began_with := row_of(table).began_with) is not None
 )
-"""The tables of the answers with which calls to generators began, each with its column of these answers."""
+"""The tables with the answers from which calls to generators began, each with the column of these answers."""

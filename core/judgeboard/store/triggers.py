@@ -10,7 +10,7 @@ _REFUSAL = "{table} is append-only: add a row that replaces, never change or del
 
 
 def guarded_tables() -> tuple[Table, ...]:
-    """Return the tables of which triggers refuse deletions and most changes."""
+    """Return the tables whose triggers refuse deletions and most changes."""
     return tuple(table for table in tables.METADATA.sorted_tables if not row_of(table).is_free)
 
 
@@ -22,7 +22,7 @@ _NOTED = {
     ),
     **dict.fromkeys((tables.QUEUE, tables.SKIP, tables.SETTING, tables.EVENT), None),
 }
-"""What figures of answers read: these tables, each with the column of the answer, if figures of one answer change."""
+"""The tables that figures of answers read, each with the column of the answer (None: no single answer)."""
 MOST_CHANGES = 100_000
 
 
@@ -41,11 +41,11 @@ def install_guards(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-def _guard(table: Table, allowed: str, dialect: str) -> list[str]:
+def _guard(table: Table, condition: str, dialect: str) -> list[str]:
     refusal = _REFUSAL.format(table=table.name)
     # The condition under which a DELETE is allowed: there is a copy of the row. Copies are never
     # deleted.
-    withdrawn = (
+    has_copy = (
         "1 = 0"
         if table is tables.WITHDRAWN_ROW
         else _WITHDRAWN.format(table=table.name, key=row_key(table))
@@ -55,19 +55,19 @@ def _guard(table: Table, allowed: str, dialect: str) -> list[str]:
             f"DROP TRIGGER IF EXISTS guard_{table.name}_update",
             f"DROP TRIGGER IF EXISTS guard_{table.name}_delete",
             (
-                f'CREATE TRIGGER guard_{table.name}_update BEFORE UPDATE ON "{table.name}" WHEN NOT ({allowed}) '
+                f'CREATE TRIGGER guard_{table.name}_update BEFORE UPDATE ON "{table.name}" WHEN NOT ({condition}) '
                 f"BEGIN SELECT RAISE(ABORT, '{refusal}'); END"
             ),
             (
-                f'CREATE TRIGGER guard_{table.name}_delete BEFORE DELETE ON "{table.name}" WHEN NOT ({withdrawn}) '
+                f'CREATE TRIGGER guard_{table.name}_delete BEFORE DELETE ON "{table.name}" WHEN NOT ({has_copy}) '
                 f"BEGIN SELECT RAISE(ABORT, '{refusal}'); END"
             ),
         ]
     return [
         (
             f"CREATE OR REPLACE FUNCTION guard_{table.name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-            f"IF TG_OP = 'UPDATE' THEN IF {allowed} THEN RETURN NEW; END IF; "
-            f"ELSIF {withdrawn} THEN RETURN OLD; END IF; "
+            f"IF TG_OP = 'UPDATE' THEN IF {condition} THEN RETURN NEW; END IF; "
+            f"ELSIF {has_copy} THEN RETURN OLD; END IF; "
             f"RAISE EXCEPTION '{refusal}'; END $$"
         ),
         (
@@ -88,14 +88,14 @@ def _guard(table: Table, allowed: str, dialect: str) -> list[str]:
 
 
 def _note(table: str, column: str | None, dialect: str) -> list[str]:
-    """Return the statements that create the triggers of a table that write rows of `change`."""
+    """Return the statements that create the triggers of a table. The triggers write rows of `change`."""
     if dialect == "sqlite":
-        written = {"INSERT": "NEW", "UPDATE": "NEW", "DELETE": "OLD"}
+        row_names = {"INSERT": "NEW", "UPDATE": "NEW", "DELETE": "OLD"}
         answers = {
             each: "0" if column is None else f"coalesce({row}.{column}, 0)"
-            for each, row in written.items()
+            for each, row in row_names.items()
         }
-        return [f"DROP TRIGGER IF EXISTS note_{table}_{each}" for each in written] + [
+        return [f"DROP TRIGGER IF EXISTS note_{table}_{each}" for each in row_names] + [
             f'CREATE TRIGGER note_{table}_{each} AFTER {each} ON "{table}" '  # noqa: S608 - fixed names only
             f"BEGIN INSERT INTO change(response_id) VALUES ({answer}); END"
             for each, answer in answers.items()
@@ -115,7 +115,7 @@ def _note(table: str, column: str | None, dialect: str) -> list[str]:
     ]
 
 
-# Whoever has not read the rows that are deleted reads the row that says that all answers may have
+# A process that has not read the deleted rows reads the row that says that all answers may have
 # changed.
 _TRIM_SQLITE = (
     "DROP TRIGGER IF EXISTS trim_change",
@@ -139,7 +139,7 @@ _TRIM_POSTGRESQL = (
 
 
 def row_key(table: Table, row: str = "OLD") -> str:
-    """Return the SQL for the key of a row, as `withdrawn_row` has it: its primary key, joined by commas."""
+    """Return the SQL for the key of a row, as in `withdrawn_row`: the primary key, joined by commas."""
     return " || ',' || ".join(
         f'CAST({row}."{column.name}" AS TEXT)' for column in table.primary_key.columns
     )
@@ -149,15 +149,15 @@ def _allowed_update(table: Table, dialect: str) -> str:
     """The condition under which an UPDATE is allowed."""
     columns = [column.name for column in table.columns]
     changeable, forgettable = columns_that("changes", table), columns_that("forgotten", table)
-    kept = [name for name in columns if name not in changeable and name not in forgettable]
-    same = " AND ".join(_same(name, dialect) for name in kept)
+    fixed_names = [name for name in columns if name not in changeable and name not in forgettable]
+    same = " AND ".join(_same(name, dialect) for name in fixed_names)
     if (
         table is tables.WITHDRAWN_ROW
     ):  # only forgetting blanks a copy; no event can name an answer that is withdrawn
         return f"{same} AND {_blank('content', dialect)}"
     if not forgettable:
         return same if changeable else "1 = 0"
-    blanked = " AND ".join(
+    is_blanked = " AND ".join(
         f"({_same(name, dialect)} OR {_blank(name, dialect)})" for name in forgettable
     )
     about = row_of(table).of_responses
@@ -168,16 +168,18 @@ def _allowed_update(table: Table, dialect: str) -> str:
             for each, column in tables.BEGINNINGS
         )
     of_forgotten = f"event.kind = 'forget' AND event.response_id IN ({about})"
-    forgotten = f"EXISTS (SELECT 1 FROM event WHERE {of_forgotten})"  # noqa: S608 - fixed names only
-    allowed = f"{forgotten} AND {same} AND {blanked}"
+    is_forgotten = f"EXISTS (SELECT 1 FROM event WHERE {of_forgotten})"  # noqa: S608 - fixed names only
+    condition = f"{is_forgotten} AND {same} AND {is_blanked}"
     if changeable:
         keeps_texts = " AND ".join(_same(name, dialect) for name in forgettable)
-        allowed = f"{same} AND (({keeps_texts}) OR ({forgotten} AND {blanked}))"
+        condition = f"{same} AND (({keeps_texts}) OR ({is_forgotten} AND {is_blanked}))"
     if table is not tables.RESPONSE:
-        return allowed
-    completed = columns_that("completed", table)
-    identity = " AND ".join(_same(name, dialect) for name in columns if name not in completed)
-    return f"({allowed}) OR ({identity} AND {unread('OLD.id')})"
+        return condition
+    completed_columns = columns_that("completed", table)
+    identity = " AND ".join(
+        _same(name, dialect) for name in columns if name not in completed_columns
+    )
+    return f"({condition}) OR ({identity} AND {unread('OLD.id')})"
 
 
 def unread(response_id: str) -> str:
@@ -191,7 +193,7 @@ def unread(response_id: str) -> str:
         f"NOT EXISTS (SELECT 1 FROM response AS derived WHERE derived.derived_from = {response_id})",  # noqa: S608
         f"NOT EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id = {response_id})",  # noqa: S608
         f"EXISTS (SELECT 1 FROM trace WHERE trace.response_id = {response_id})",  # noqa: S608
-        # Every judge marks what it reads, before it reads.
+        # Every judge marks the trace before the judge reads the response.
         f"NOT EXISTS (SELECT 1 FROM trace WHERE trace.response_id = {response_id} AND trace.read_at IS NOT NULL)",  # noqa: S608
     ]
     return " AND ".join(conditions)
@@ -220,7 +222,7 @@ _SQLITE = (
         "INSERT INTO response_search(rowid, query, answer, external_id) "
         "VALUES (NEW.id, NEW.query, NEW.answer, NEW.external_id); END"
     ),
-    # A forgotten response is removed from the index, as is a withdrawn one.
+    # A forgotten response is removed from the index, and so is a withdrawn response.
     (
         "CREATE TRIGGER search_response_update AFTER UPDATE ON response BEGIN "
         "INSERT INTO response_search(response_search, rowid, query, answer, external_id) "
@@ -238,7 +240,7 @@ _SQLITE_DELETE = (
 
 
 def install_search(connection: Connection) -> bool:
-    """Create the search index if it is missing; return whether text search has an index."""
+    """Create a missing search index; return whether text search has an index."""
     if connection.dialect.name == "sqlite":
         if not connection.scalar(
             text("SELECT 1 FROM sqlite_master WHERE name = 'response_search'")
