@@ -1,8 +1,8 @@
 """Leases the next item of a queue to a reviewer; an item may be for one reviewer alone.
 
-Items for one reviewer (``repeat_for``) are repeats of items that they reviewed, unannounced test
-items, and items of training queues. They decide nothing, and figures about answers leave them out.
-Test and training items have a gold label.
+Items for one reviewer (``repeat_for``) are repeats of items that the person reviewed, unannounced
+test items, and items of training queues. Such items decide nothing, and figures about answers
+exclude such items. Test and training items have a gold label.
 """
 
 from datetime import datetime, timedelta
@@ -60,43 +60,43 @@ CANDIDATES = 100  # gold labels among which a test item is drawn
 def own_item(
     connection: Connection, queue: Queue, reviewer_id: int, now: datetime
 ) -> NewItem | None:
-    """Return the test item or repeat that a reviewer gets next, at the queue's rates; None if they get neither.
+    """Return the test item or repeat that a reviewer gets next, at the queue's rates; None for neither.
 
-    The queue's seed, the reviewer and their number of finished items give the random number that
+    The queue's seed, the reviewer and the number of finished items give the random number that
     decides. Each number of finished items gives at most one item, even if that item is leased
     ahead, released or skipped.
     """
     if not (queue.test_rate or queue.repeat_rate):
         return None
-    done = connection.execute(
+    finished_items = connection.execute(
         select(func.count()).where(
             LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done
         )
     ).scalar_one()
-    drawn = {
-        what: sampling_number(f"{queue.seed}:{what}", str(reviewer_id), str(done))
+    numbers = {
+        what: sampling_number(f"{queue.seed}:{what}", str(reviewer_id), str(finished_items))
         for what in ("test", "which", "again")
     }
-    test, repeat = drawn["test"] < queue.test_rate, drawn["again"] < queue.repeat_rate
+    test, repeat = numbers["test"] < queue.test_rate, numbers["again"] < queue.repeat_rate
     if not (test or repeat) or _has_open_repeat(connection, queue, reviewer_id):
         return None
-    tested = _answer_to_test(connection, queue, reviewer_id, drawn["which"]) if test else None
-    again = (
+    test_id = _answer_to_test(connection, queue, reviewer_id, numbers["which"]) if test else None
+    repeat_id = (
         _answer_to_repeat(connection, queue, reviewer_id, now)
-        if tested is None and repeat
+        if test_id is None and repeat
         else None
     )
-    response_id = again if tested is None else tested
+    response_id = repeat_id if test_id is None else test_id
     if response_id is None:
         return None
-    first = (
+    low = (
         connection.execute(
             select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)
         ).scalar()
         or 0.0
     )
     return NewItem(
-        response_id=response_id, position=first - 1, repeat_for=reviewer_id, test=tested is not None
+        response_id=response_id, position=low - 1, repeat_for=reviewer_id, test=test_id is not None
     )
 
 
@@ -105,11 +105,11 @@ def _answer_to_test(
 ) -> int | None:
     """Use ``number`` (0 to 1) to choose among the oldest gold labels on answers that the reviewer never reviewed."""
     own = REVIEW.alias("own")
-    reviewed = exists().where(
+    is_reviewed = exists().where(
         own.c.response_id == REVIEW.c.response_id, own.c.reviewer_id == reviewer_id
     )
     golds = (
-        connection.execute(_golds(queue, reviewer_id).where(~reviewed).limit(CANDIDATES))
+        connection.execute(_golds(queue, reviewer_id).where(~is_reviewed).limit(CANDIDATES))
         .scalars()
         .all()
     )
@@ -120,9 +120,9 @@ def _answer_to_repeat(
     connection: Connection, queue: Queue, reviewer_id: int, now: datetime
 ) -> int | None:
     """Return the answer that a reviewer reviewed first in a queue, at least a week ago, and that has no repeat yet."""
-    again = QUEUE_ITEM.alias("again")
-    served = select(again.c.response_id).where(
-        again.c.queue_id == queue.id, again.c.repeat_for == reviewer_id
+    repeats = QUEUE_ITEM.alias("again")
+    repeated_ids = select(repeats.c.response_id).where(
+        repeats.c.queue_id == queue.id, repeats.c.repeat_for == reviewer_id
     )
     query = (
         select(QUEUE_ITEM.c.response_id)
@@ -136,7 +136,7 @@ def _answer_to_repeat(
                 (Stage.REVEALED.value, Stage.ADJUDICATION.value)
             ),
             is_current(),
-            QUEUE_ITEM.c.response_id.not_in(served),
+            QUEUE_ITEM.c.response_id.not_in(repeated_ids),
         )
         .order_by(REVIEW.c.id)
         .limit(1)
@@ -145,12 +145,12 @@ def _answer_to_repeat(
 
 
 def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> bool:
-    """Return whether a reviewer has an open repeat; a skipped repeat counts until they review another item."""
-    reviewed = QUEUE_ITEM.alias("reviewed")
-    since = exists().where(
+    """Return whether a reviewer has an open repeat. A skipped repeat counts until the next review."""
+    reviewed_items = QUEUE_ITEM.alias("reviewed")
+    reviewed_since = exists().where(
         REVIEW.c.reviewer_id == reviewer_id,
-        REVIEW.c.queue_item_id == reviewed.c.id,
-        reviewed.c.queue_id == queue.id,
+        REVIEW.c.queue_item_id == reviewed_items.c.id,
+        reviewed_items.c.queue_id == queue.id,
         REVIEW.c.at > SKIP.c.at,
         is_current(),
     )
@@ -159,7 +159,7 @@ def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> 
         QUEUE_ITEM.c.queue_id == queue.id,
         QUEUE_ITEM.c.repeat_for == reviewer_id,
         QUEUE_ITEM.c.state == ItemState.OPEN.value,
-        ~skipped_by(QUEUE_ITEM.c.id, reviewer_id, since),
+        ~skipped_by(QUEUE_ITEM.c.id, reviewer_id, reviewed_since),
     )
 
 
@@ -183,12 +183,12 @@ def add_training_items(
 
 def training_answers(connection: Connection, queue: Queue, reviewer_id: int) -> list[int]:
     """Return the answers that a training queue has not given to a person yet, the oldest gold label first."""
-    has = select(func.count()).where(
+    item_count = select(func.count()).where(
         QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id
     )
     golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.filter))
     if queue.max_items is not None:
-        golds = golds.limit(max(queue.max_items - connection.execute(has).scalar_one(), 0))
+        golds = golds.limit(max(queue.max_items - connection.execute(item_count).scalar_one(), 0))
     return list(dict.fromkeys(connection.execute(golds).scalars()))
 
 
@@ -200,7 +200,7 @@ def count_gold(connection: Connection, where: RowFilter, schema_id: int | None) 
 
 def _golds(queue: Queue, reviewer_id: int) -> Select[Any]:
     """Select answers with a gold label that a queue does not have for a reviewer yet, the oldest gold label first."""
-    known = exists().where(
+    is_in_queue = exists().where(
         QUEUE_ITEM.c.queue_id == queue.id,
         QUEUE_ITEM.c.response_id == REVIEW.c.response_id,
         or_(
@@ -210,13 +210,13 @@ def _golds(queue: Queue, reviewer_id: int) -> Select[Any]:
     )
     return (
         _gold_reviews(queue.label_schema_id, REVIEW.c.response_id)
-        .where(~known)
+        .where(~is_in_queue)
         .order_by(REVIEW.c.id)
     )
 
 
 def _gold_reviews(schema_id: int | None, column: ColumnElement[Any]) -> Select[Any]:
-    """Select a column of the gold labels with a label schema (None: without one), except those of forgotten answers."""
+    """Select a column of the gold labels with a label schema (None: without one), except for forgotten answers."""
     return (
         select(column)
         .join_from(REVIEW, RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
@@ -244,29 +244,29 @@ def take_lease(
     now: datetime,
     until: datetime,
 ) -> Lease | None:
-    """Lease the first free item of a queue to a reviewer, in one statement; None if none is left for them.
+    """Lease the first free item of a queue to a reviewer, in one statement; None if no item is left.
 
     Items that the reviewer reviewed, leased or skipped, and repeats for other reviewers, are left
     out.
     """
-    mine = exists().where(
+    has_lease = exists().where(
         _OTHER.c.queue_item_id == UNUSED.c.queue_item_id,
         _OTHER.c.reviewer_id == reviewer_id,
         _OTHER.c.id != UNUSED.c.id,
     )
-    free = (
+    free_leases = (
         select(UNUSED.c.id)
         .where(
             UNUSED.c.queue_id == queue_id,
             _NOT_DONE,
             or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now),
             is_for(reviewer_id),
-            ~mine,
+            ~has_lease,
             ~skipped_by(UNUSED.c.queue_item_id, reviewer_id),
         )
         .order_by(UNUSED.c.position, UNUSED.c.queue_item_id, UNUSED.c.slot)
     )
-    return _take_first(connection, free, reviewer_id, token, now, until)
+    return _take_first(connection, free_leases, reviewer_id, token, now, until)
 
 
 def take_lease_at(
@@ -278,8 +278,8 @@ def take_lease_at(
     now: datetime,
     until: datetime,
 ) -> Lease | None:
-    """Lease one item to a reviewer; None if it left the queue, is for another reviewer, or has no free lease."""
-    free = (
+    """Lease one item to a reviewer; None if the item left the queue, is for another reviewer, or has no free lease."""
+    free_leases = (
         select(UNUSED.c.id)
         .where(
             UNUSED.c.queue_item_id == item_id,
@@ -290,18 +290,18 @@ def take_lease_at(
         )
         .order_by(UNUSED.c.reviewer_id.is_distinct_from(reviewer_id), UNUSED.c.slot)
     )
-    return _take_first(connection, free, reviewer_id, token, now, until)
+    return _take_first(connection, free_leases, reviewer_id, token, now, until)
 
 
 def _take_first(
     connection: Connection,
-    free: Select[Any],
+    free_leases: Select[Any],
     reviewer_id: int,
     token: str,
     now: datetime,
     until: datetime,
 ) -> Lease | None:
-    lease = _first_needed(connection, free, reviewer_id, token, now, until)
+    lease = _first_needed(connection, free_leases, reviewer_id, token, now, until)
     if lease is not None:
         # Store who took a lease, and when.
         row = {"queue_item_id": lease.queue_item_id, "reviewer_id": lease.reviewer_id}
@@ -311,7 +311,7 @@ def _take_first(
 
 def _first_needed(
     connection: Connection,
-    free: Select[Any],
+    free_leases: Select[Any],
     reviewer_id: int,
     token: str,
     now: datetime,
@@ -319,22 +319,21 @@ def _first_needed(
 ) -> Lease | None:
     """Take the first of these leases whose item is still needed.
 
-    PostgreSQL does not wait for a row that another transaction is taking, but skips it (SKIP
-    LOCKED).
+    PostgreSQL skips a row that another transaction is taking, and does not wait (SKIP LOCKED).
     """
-    first = free.limit(1).with_for_update(skip_locked=True)
-    which = LEASE.c.id == first.scalar_subquery()
+    first = free_leases.limit(1).with_for_update(skip_locked=True)
+    condition = LEASE.c.id == first.scalar_subquery()
     while (
-        taken := assign_lease(connection, which, reviewer_id, token, now=now, until=until)
+        lease := assign_lease(connection, condition, reviewer_id, token, now=now, until=until)
     ) is not None:
         # Whether an item has an open flag or needs none (pairs, repeats, queues that are not
         # `flagged_only`).
-        of_item = QUEUE_ITEM_FLAG.c.queue_item_id == taken.queue_item_id
+        of_item = QUEUE_ITEM_FLAG.c.queue_item_id == lease.queue_item_id
         still_open = exists().where(
             of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value
         )
         any_answer = exists().where(
-            QUEUE_ITEM.c.id == taken.queue_item_id,
+            QUEUE_ITEM.c.id == lease.queue_item_id,
             QUEUE.c.id == QUEUE_ITEM.c.queue_id,
             QUEUE.c.flagged_only.is_(False),
         )
@@ -343,21 +342,21 @@ def _first_needed(
                 select(or_(~exists().where(of_item), still_open, any_answer))
             ).scalar_one()
         ):
-            return taken
-        if not _leave(connection, taken, now):
+            return lease
+        if not _leave(connection, lease, now):
             return assign_lease(
-                connection, LEASE.c.id == taken.id, reviewer_id, token, now=now, until=until
+                connection, LEASE.c.id == lease.id, reviewer_id, token, now=now, until=until
             )
     return None
 
 
-def _leave(connection: Connection, taken: Lease, now: datetime) -> bool:
-    """Release a lease, and remove its item if the answer no longer matches the queue; return whether it was removed."""
-    item = item_by_id(connection, taken.queue_item_id)
-    # A transaction that has locked the answer also updates its queues. Waiting for it with this
-    # lease could deadlock.
+def _leave(connection: Connection, lease: Lease, now: datetime) -> bool:
+    """Release a lease, and remove the item if the answer no longer matches the queue; return whether it was removed."""
+    item = item_by_id(connection, lease.queue_item_id)
+    # A transaction that has locked the answer also updates the queues. A wait with this lease could
+    # deadlock.
     if item.response_id is None or not lock_free_responses(connection, [item.response_id]):
         return False
-    release_lease(connection, taken.id)
+    release_lease(connection, lease.id)
     follow_queues(connection, [item.response_id], now)
-    return item_by_id(connection, taken.queue_item_id).state is not ItemState.OPEN
+    return item_by_id(connection, lease.queue_item_id).state is not ItemState.OPEN

@@ -1,4 +1,4 @@
-"""The list of answers with open flags, one line per answer for its worst flag, and lists of flags by id."""
+"""The list of answers with open flags, one line per answer (for the worst flag), and lists of flags by id."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -47,16 +47,16 @@ def queue_list(
 ) -> KeyedList:
     """Return the worst matching open flag of each answer.
 
-    Flags that the reviewer has decided are left out. They are still open if the decision was
+    Flags that the reviewer has decided are left out. Such a flag is still open if the decision was
     unsure, or if a queue needs more reviews of the answer.
     """
     order = order_named(sort)
     own, elsewhere = flag_conditions(connection, where)
     own += _leads(where, own)
     if where.states and FlagState.OPEN not in where.states:
-        own.append(FLAG.c.state.in_(where.states))  # the list has open flags only, so it is empty
+        own.append(FLAG.c.state.in_(where.states))  # no result: the list has open flags only
     # The index for counting; rule and query type have a narrower index than the orders.
-    counted = RowFilter(rules=where.rules, query_types=where.query_types)
+    count_filter = RowFilter(rules=where.rules, query_types=where.query_types)
     return KeyedList(
         connection,
         FLAG,
@@ -65,7 +65,7 @@ def queue_list(
         elsewhere=elsewhere,
         aside=None if reviewer_id is None else _done_by(connection, reviewer_id),
         count_index="ix_flag_open_rule"
-        if replace(where, states=()) == counted
+        if replace(where, states=()) == count_filter
         else "ix_flag_open_newest",
         gather_index=order.index,
     )
@@ -90,18 +90,18 @@ def _leads(where: RowFilter, own: Sequence[ColumnElement[bool]]) -> list[ColumnE
     if len(where.rules) == 1 and where.rules[0] not in each_judge_rules():
         return []
     worse = FLAG.alias("worse")
-    matching = [ClauseAdapter(worse).traverse(condition) for condition in own]
-    other = exists().where(
+    conditions = [ClauseAdapter(worse).traverse(condition) for condition in own]
+    has_worse = exists().where(
         worse.c.response_id == FLAG.c.response_id,
         worse.c.state == FlagState.OPEN,
         is_worse(worse, FLAG),
-        *matching,
+        *conditions,
     )
-    return [or_(FLAG.c.leads, ~other)]
+    return [or_(FLAG.c.leads, ~has_worse)]
 
 
 def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
-    """Select the open flags that a reviewer has finished; None if there are none, which is the usual case."""
+    """Select the open flags that a reviewer has finished; None (the usual case) if there are none."""
     in_queue = (
         select(REVIEW_FLAG.c.flag_id)
         .join(LEASE, LEASE.c.review_id == REVIEW_FLAG.c.review_id)
@@ -112,13 +112,13 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
             FLAG.c.state == FlagState.OPEN,
         )
     )
-    unsure = (
+    unsure_flags = (
         select(REVIEW_FLAG.c.flag_id)
         .join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
         .where(_UNSURE, REVIEW.c.reviewer_id == reviewer_id, is_current())
     )
-    # Start at the person's own reviews: they are fewer than the open flags.
-    decided = (
+    # Start at the person's own reviews: a person has fewer reviews than there are open flags.
+    decided_flags = (
         select(REVIEW_FLAG.c.flag_id)
         .join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
         .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
@@ -130,22 +130,22 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
             FLAG.c.state == FlagState.OPEN,
         )
     )
-    done = [
+    queries = [
         query
-        for query in (in_queue, unsure, decided)
+        for query in (in_queue, unsure_flags, decided_flags)
         if connection.execute(query.limit(1)).first() is not None
     ]
-    if len(done) < 2:
-        return done[0] if done else None
-    return select(FLAG.c.id).where(or_(*(FLAG.c.id.in_(query) for query in done)))
+    if len(queries) < 2:
+        return queries[0] if queries else None
+    return select(FLAG.c.id).where(or_(*(FLAG.c.id.in_(query) for query in queries)))
 
 
 def answers_done_by(connection: Connection, reviewer_id: int) -> int:
     """Return how many answers with open flags `queue_list` leaves out for a reviewer."""
-    done = _done_by(connection, reviewer_id)
-    if done is None:
+    query = _done_by(connection, reviewer_id)
+    if query is None:
         return 0
-    return count_rows(connection, FLAG, OPEN, FLAG.c.leads, FLAG.c.id.in_(done))
+    return count_rows(connection, FLAG, OPEN, FLAG.c.leads, FLAG.c.id.in_(query))
 
 
 def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
@@ -177,7 +177,7 @@ def flags_after(
 ) -> list[int]:
     """Return the ids of the next flags above ``after`` in a state, of a rule and a source (None: of any)."""
     query = select(FLAG.c.id).where(FLAG.c.id > after).order_by(FLAG.c.id).limit(limit)
-    # Few flags stay open: their own index is much shorter than the table.
+    # Few flags stay open: the index of open flags is much shorter than the table.
     is_open = state is FlagState.OPEN
     query = (
         by_index(query.where(OPEN), FLAG, "ix_flag_open_newest")
@@ -203,8 +203,8 @@ def queue_facets(connection: Connection) -> Facets:
     )
 
 
-# The engines place NULLs differently, so coalesce puts a missing score or time last; the indexes
-# use it too.
+# The engines place NULLs differently, so coalesce puts a missing score or time last. The indexes
+# use the same expressions.
 _GROUNDEDNESS: ColumnElement[Any] = literal_column("coalesce(flag.groundedness, 2)")
 _ASKED: ColumnElement[Any] = literal_column("coalesce(flag.asked_day, 9999999)")
 ORDERS: dict[str, Order] = {
@@ -232,7 +232,7 @@ ORDERS: dict[str, Order] = {
 
 
 def order_named(name: str) -> Order:
-    """Return an order of the list, or raise BadInput."""
+    """Return an order of the list. Raises BadInput for an unknown name."""
     if name not in ORDERS:
         raise BadInput(f"the order of the queue must be one of {', '.join(ORDERS)}, not {name!r}")
     return ORDERS[name]
@@ -241,10 +241,10 @@ def order_named(name: str) -> Order:
 @dataclass(frozen=True, slots=True)
 @with_fields(LISTED, str | None, None)
 class QueueLine:
-    """An answer with its open flags, the worst first; ``flag_id`` is its worst flag that matches the filter.
+    """An answer with the open flags, the worst first; ``flag_id`` is the worst flag that matches the filter.
 
-    The scores are the primary judge's scores when that flag was raised, or its current scores if
-    there were none then.
+    The scores are the primary judge's scores when that flag was raised. If there were none then,
+    the scores are the judge's current scores.
     """
 
     flag_id: int
@@ -273,9 +273,9 @@ def queue_page(
     limit: int = 50,
     reviewer_id: int | None = None,
 ) -> LinePage[QueueLine]:
-    """Return a page of answers with open flags (`KeyedList.page`), without those that ``reviewer_id`` is done with."""
-    listed = queue_list(connection, where, sort, reviewer_id)
-    return listed.page(after, before, limit, partial(_lines, connection))
+    """Return a page of answers with open flags (`KeyedList.page`), without finished answers of ``reviewer_id``."""
+    answer_list = queue_list(connection, where, sort, reviewer_id)
+    return answer_list.page(after, before, limit, partial(_lines, connection))
 
 
 def listed_answers(
@@ -317,7 +317,7 @@ def flag_after(
     flag_id: int,
     reviewer_id: int | None = None,
 ) -> int | None:
-    """Return the flag after a decided flag in a list, or at the end of the list the flag before it, or None."""
+    """Return the flag after a decided flag in a list; at the end of the list, the previous flag; otherwise None."""
     position = _position(connection, sort, flag_id)
     return (
         None
@@ -354,12 +354,14 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
     rows = connection.execute(query).all()
     response_ids = [row.response_id for row in rows]
     feedback = latest_feedback(connection, response_ids)
-    scored = _scored_since(connection, [row.response_id for row in rows if row.judge_name is None])
-    named = (
+    current_scores = _scored_since(
+        connection, [row.response_id for row in rows if row.judge_name is None]
+    )
+    flag_columns = (
         FLAG.c[name] for name in ("id", "response_id", "severity", "rule", "details", "params")
     )
-    beside = select(*named).where(OPEN, FLAG.c.response_id.in_(response_ids))
-    worst_first = sorted(connection.execute(beside), key=lambda flag: (-flag.severity, flag.id))
+    open_flags = select(*flag_columns).where(OPEN, FLAG.c.response_id.in_(response_ids))
+    worst_first = sorted(connection.execute(open_flags), key=lambda flag: (-flag.severity, flag.id))
     reasons = grouped((reason.response_id, reason) for reason in worst_first)
     by_id = {
         row.id: record_of(
@@ -376,13 +378,13 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
             user_feedback=feedback.get(row.response_id),
         )
         for row in rows
-        for scores in (scored.get(row.response_id, row),)
+        for scores in (current_scores.get(row.response_id, row),)
     }
     return tuple(by_id[flag_id] for flag_id in flag_ids)
 
 
 def _scored_since(connection: Connection, response_ids: Sequence[int]) -> dict[int, Any]:
-    """Return the primary judge's current scores; a random-sample flag is raised before its answer has scores."""
+    """Return the primary judge's current scores. A random-sample flag is raised before the answer has scores."""
     if not response_ids:
         return {}
     query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality).where(

@@ -58,7 +58,7 @@ _INDEX: ColumnElement[int] = literal_column("day_index")
 
 @dataclass(frozen=True, slots=True)
 class DayCounts:
-    """Counts of answers on a UTC day; ``open_answers`` had open flags at its end. Superseded flags do not count.
+    """Counts of answers on a UTC day; ``open_answers`` had open flags at the end. Superseded flags do not count.
 
     ``flagged`` counts answers that got their first flag. ``decided`` counts an answer once per
     person who decided.
@@ -72,7 +72,7 @@ class DayCounts:
 
 
 def count_open_flags(connection: Connection, *, before: datetime | None = None) -> int:
-    """Return the number of open flags, or of those that were raised before a time."""
+    """Return the number of open flags (``before``: only flags that were raised before this time)."""
     query = select(func.count()).select_from(FLAG).where(OPEN)
     if before is not None:
         return number_of(connection, query.where(FLAG.c.created_at < before))
@@ -89,25 +89,27 @@ def day_counts(
     of_answers = select(REVIEW.c.response_id, func.max(decided_on).label("closed")).where(
         *_decides_since(days)
     )
-    closed = by_index(of_answers.group_by(REVIEW.c.response_id), REVIEW, "ix_review_at").subquery()
-    made = _day_index(FLAG.c.created_at, days)
-    touched = select(FLAG.c.response_id).where(FLAG.c.created_at >= _start(days[0]))
+    closings = by_index(
+        of_answers.group_by(REVIEW.c.response_id), REVIEW, "ix_review_at"
+    ).subquery()
+    flag_day = _day_index(FLAG.c.created_at, days)
+    flagged_ids = select(FLAG.c.response_id).where(FLAG.c.created_at >= _start(days[0]))
     flags = (
         select(
             FLAG.c.response_id,
-            func.coalesce(func.min(case((OPEN, made))), func.min(made)).label("made"),
+            func.coalesce(func.min(case((OPEN, flag_day))), func.min(flag_day)).label("made"),
             func.max(case((OPEN, 1), else_=0)).label("is_open"),
         )
         .where(
             FLAG.c.state != FlagState.SUPERSEDED,
-            FLAG.c.response_id.in_(touched.union(select(closed.c.response_id))),
+            FLAG.c.response_id.in_(flagged_ids.union(select(closings.c.response_id))),
         )
         .group_by(FLAG.c.response_id)
         .subquery()
     )
-    until = func.coalesce(closed.c.closed, _EARLIER).label("closed")
-    rows = select(flags.c.made, flags.c.is_open, until, func.count().label("n")).select_from(
-        flags.outerjoin(closed, closed.c.response_id == flags.c.response_id)
+    closing_day = func.coalesce(closings.c.closed, _EARLIER).label("closed")
+    rows = select(flags.c.made, flags.c.is_open, closing_day, func.count().label("n")).select_from(
+        flags.outerjoin(closings, closings.c.response_id == flags.c.response_id)
     )
     answers = connection.execute(rows.group_by(flags.c.made, flags.c.is_open, _CLOSED)).all()
     decisions = _decisions(connection, reviewer_id, days)
@@ -146,13 +148,13 @@ def judge_counts(connection: Connection, judge: str, since: date) -> Counts:
 def _decisions(
     connection: Connection, reviewer_id: int | None, days: Sequence[date]
 ) -> Sequence[Row[Any]]:
-    """Count decided answers by the index of their day, each answer once per person."""
-    decided = _day_index(REVIEW.c.at, days).label("decided")
-    by_person = select(decided, REVIEW.c.reviewer_id).where(*_decides_since(days))
+    """Count decided answers by the index of the day, each answer once per person."""
+    decision_day = _day_index(REVIEW.c.at, days).label("decided")
+    by_person = select(decision_day, REVIEW.c.reviewer_id).where(*_decides_since(days))
     by_person = by_person.group_by(_DECIDED_ON, REVIEW.c.reviewer_id, REVIEW.c.response_id)
     answers = by_index(by_person, REVIEW, "ix_review_at").subquery()
-    mine = case((answers.c.reviewer_id == reviewer_id, 1), else_=0).label("mine")
-    query = select(answers.c.decided, mine, func.count().label("n"))
+    is_mine = case((answers.c.reviewer_id == reviewer_id, 1), else_=0).label("mine")
+    query = select(answers.c.decided, is_mine, func.count().label("n"))
     return connection.execute(query.group_by(answers.c.decided, _MINE)).all()
 
 
@@ -218,7 +220,7 @@ def quadrant(answers: int, signals: Mapping[tuple[str, str], int]) -> dict[tuple
 
     The judge is low, high or none (no usable verdict), the user down, middle, up or none (no
     feedback). Each cell counts the answers of `RowFilter(judge_side=…, user=…)`. ``signals`` are
-    those of `signal_counts`.
+    the result of `signal_counts`.
     """
     counts = dict(signals)
     counts["none", "none"] = answers - sum(counts.values())
@@ -244,12 +246,14 @@ def signal_counts(connection: Connection) -> dict[tuple[str, str], int]:
         counts["low", side], counts["high", side] = n_low, n - n_low
     # Feedback on answers without a verdict: all feedback minus the feedback on answers with a
     # verdict.
-    made = select(RESPONSE.c.id).where(_NOT_LOGGED)
+    other_ids = select(RESPONSE.c.id).where(_NOT_LOGGED)
     of_feedback: list[Any] = [
         func.count().filter(on_side).label(side)
         for side, on_side in feedback_side_conditions().items()
     ]
-    query = select(*of_feedback).where(is_latest_feedback(), FEEDBACK.c.response_id.not_in(made))
+    query = select(*of_feedback).where(
+        is_latest_feedback(), FEEDBACK.c.response_id.not_in(other_ids)
+    )
     for user, n in dict(connection.execute(query).one()._asdict()).items():
         counts["none", user] = n - sum(counts.get((judge, user), 0) for judge in ("low", "high"))
     return counts
@@ -262,8 +266,8 @@ _DAYS = 7
 class Overview:
     """The counts of seven days, oldest first; the last day is the day of the overview.
 
-    ``judge`` is the name of the primary judge, None before the first judgment; ``judged`` are its
-    counts.
+    ``judge`` is the name of the primary judge, None before the first judgment; ``judged`` has the
+    counts of this judge.
     """
 
     days: tuple[DayCounts, ...]
@@ -277,7 +281,7 @@ class Overview:
 
 
 def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
-    """Return the overview of ``today``, a UTC day; without a reviewer it has no figures about their own work."""
+    """Return the overview of ``today``, a UTC day. Without a reviewer, the figures about own work are 0."""
     days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
     judge = primary_judge(connection)
     return Overview(
@@ -289,7 +293,7 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
 
 @dataclass(frozen=True, slots=True)
 class Grader:
-    """A person with the number of their current reviews."""
+    """A person with the number of current reviews."""
 
     name: str
     reviews: int
@@ -331,16 +335,16 @@ def count_graders(connection: Connection) -> list[Grader]:
 def count_judgments(connection: Connection) -> dict[int, Counts]:
     """Return the counts and costs of judgments of logged answers by judge version; every ask and repeat counts."""
     query = count_query(JUDGMENT, JUDGMENT.c.judge_version_id)
-    logged = query.join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(LOGGED)
-    return counts_by(connection, logged)
+    logged_query = query.join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(LOGGED)
+    return counts_by(connection, logged_query)
 
 
 def count_tied(connection: Connection) -> dict[int, int]:
     """Return the number of unparsable judgments of logged answers that are ties of a jury, by judge version."""
-    version, logged = JUDGMENT.c.judge_version_id, RESPONSE.c.id == JUDGMENT.c.response_id
+    version, of_answer = JUDGMENT.c.judge_version_id, RESPONSE.c.id == JUDGMENT.c.response_id
     query = (
         select(version, func.count())
-        .join(RESPONSE, logged)
+        .join(RESPONSE, of_answer)
         .where(LOGGED, JUDGMENT.c.error == SPLIT)
     )
     return {version_id: int(n) for version_id, n in connection.execute(query.group_by(version))}
@@ -351,17 +355,17 @@ def count_without_groundedness(connection: Connection) -> dict[int, int]:
 
     Versions that give neither to any answer are left out.
     """
-    missing = CURRENT.c.groundedness.is_(None) & CURRENT.c.label.is_(None)
-    counters: list[Any] = [func.count(), func.count().filter(missing)]
+    has_neither = CURRENT.c.groundedness.is_(None) & CURRENT.c.label.is_(None)
+    counters: list[Any] = [func.count(), func.count().filter(has_neither)]
     query = select(CURRENT.c.judge_version_id, *counters).where(CURRENT_OF_VERSION)
     rows = connection.execute(query.group_by(CURRENT.c.judge_version_id))
-    return {version_id: without for version_id, judged, without in rows if 0 < without < judged}
+    return {version_id: without for version_id, total, without in rows if 0 < without < total}
 
 
 def count_open_graded(connection: Connection) -> int:
     """Return the number of open flags on answers that a person graded: an imported grade closes no flag."""
-    graded = exists().where(REVIEW.c.response_id == FLAG.c.response_id, is_current())
-    return count_rows(connection, FLAG, FLAG.c.state == FlagState.OPEN, graded)
+    is_graded = exists().where(REVIEW.c.response_id == FLAG.c.response_id, is_current())
+    return count_rows(connection, FLAG, FLAG.c.state == FlagState.OPEN, is_graded)
 
 
 def count_flags(connection: Connection) -> dict[str, dict[str, int]]:

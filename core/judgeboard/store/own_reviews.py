@@ -1,7 +1,7 @@
-"""One person's reviews: drafts, the list, a whole review, and the reviews to compare the latest ones with.
+"""One person's reviews: drafts, the list, a whole review, and the latest reviews with reviews for comparison.
 
-A person has one draft per answer or pair, which is deleted when the review is stored. The subject
-of a draft is the id of an answer, or minus the id of a pair.
+A person has one draft per answer or pair. The draft is deleted when the review is stored. The
+subject of a draft is the id of an answer, or minus the id of a pair.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -61,10 +61,10 @@ LATEST = 1_000
 
 @dataclass(frozen=True, slots=True)
 class OwnReview:
-    """A review in the list; ``flags`` are the flags that it decides, ``queue`` is the name of its queue.
+    """A review in the list; ``flags`` are the decided flags, ``queue`` is the name of the queue.
 
-    A review of a pair has no preferences if its decision was refused and only its note was stored.
-    ``revealed`` is the review that its author gave after the reveal.
+    A review of a pair has no preferences if the decision was refused and only the note was stored.
+    ``revealed`` is the review that the same person gave after the reveal.
     """
 
     review: Review
@@ -78,7 +78,7 @@ class OwnReview:
 
     @property
     def final(self) -> bool:
-        """Whether it can no longer be edited, because it is a blind review or an adjudication."""
+        """Whether the review can no longer be edited: a blind review or an adjudication."""
         return self.review.stage in {Stage.BLIND, Stage.ADJUDICATION}
 
 
@@ -93,7 +93,7 @@ def read_draft(connection: Connection, reviewer_id: int, subject: int) -> dict[s
 def save_draft(
     connection: Connection, reviewer_id: int, subject: int, content: Mapping[str, Any], at: datetime
 ) -> None:
-    """Replace a person's draft. An empty draft is deleted; a draft older than their latest review is not stored."""
+    """Replace a person's draft. An empty draft is deleted; a draft older than the latest review is not stored."""
     delete_drafts(connection, reviewer_id, [subject])
     later = _about(REVIEW.c, [subject]), REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.at >= at
     if not content or any_row(connection, *later):
@@ -104,13 +104,13 @@ def save_draft(
 
 def move_drafts(connection: Connection, from_id: int, to_id: int) -> None:
     """Give a person's drafts to another person, except on answers and pairs on which that person has a draft."""
-    theirs = DRAFT.alias("theirs")
-    there = exists().where(
-        theirs.c.reviewer_id == to_id,
-        or_(theirs.c.response_id == DRAFT.c.response_id, theirs.c.pair_id == DRAFT.c.pair_id),
+    others = DRAFT.alias("theirs")
+    has_draft = exists().where(
+        others.c.reviewer_id == to_id,
+        or_(others.c.response_id == DRAFT.c.response_id, others.c.pair_id == DRAFT.c.pair_id),
     )
     connection.execute(
-        update(DRAFT).where(DRAFT.c.reviewer_id == from_id, ~there).values(reviewer_id=to_id)
+        update(DRAFT).where(DRAFT.c.reviewer_id == from_id, ~has_draft).values(reviewer_id=to_id)
     )
 
 
@@ -148,23 +148,23 @@ def own_reviews_page(
     A review after a reveal is left out, because the blind review before it counts.
     """
     of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
-    revealed = REVIEW.c.stage.is_not_distinct_from(Stage.REVEALED.value)
-    own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current(), ~revealed]
-    listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
-    return listed.page(after, before, limit, partial(_lines, connection, reviewer_id))
+    is_revealed = REVIEW.c.stage.is_not_distinct_from(Stage.REVEALED.value)
+    conditions = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current(), ~is_revealed]
+    review_list = KeyedList(connection, REVIEW, NEWEST, own=conditions, count_index=NEWEST.index)
+    return review_list.page(after, before, limit, partial(_lines, connection, reviewer_id))
 
 
 def latest_graded_review(
     connection: Connection, response_id: int, reviewer_id: int
 ) -> Review | None:
     """Return a person's newest current review of an answer with a grade, or None."""
-    own = (
+    conditions = (
         REVIEW.c.response_id == response_id,
         REVIEW.c.reviewer_id == reviewer_id,
         is_current(),
         has_grade(),
     )
-    review_id = connection.execute(select(func.max(REVIEW.c.id)).where(*own)).scalar()
+    review_id = connection.execute(select(func.max(REVIEW.c.id)).where(*conditions)).scalar()
     return None if review_id is None else find_review(connection, review_id)
 
 
@@ -174,7 +174,7 @@ def _lines(
     reviews = {
         review.id: review for review in find_reviews(connection, REVIEW.c.id.in_(review_ids))
     }
-    revealed = {
+    revealed_reviews = {
         review.queue_item_id: review
         for review in find_reviews(
             connection,
@@ -206,7 +206,7 @@ def _lines(
             row,
             review=reviews[row.id],
             flags=tuple(flags.get(row.id, ())),
-            revealed=revealed.get(reviews[row.id].queue_item_id),
+            revealed=revealed_reviews.get(reviews[row.id].queue_item_id),
         )
         for row in connection.execute(query)
     }
@@ -215,7 +215,7 @@ def _lines(
 
 @dataclass(frozen=True, slots=True)
 class ComparedReview:
-    """A person's review, from before the reveal if the judge was hidden, with the reviews to compare it with.
+    """A person's review (from before the reveal if the judge was hidden), with other reviews for comparison.
 
     ``item`` is None outside queues. The test items of ``training`` queues are announced. ``gold``
     is the adjudication by somebody else, ``first`` the person's earlier review of a repeated item;
@@ -240,7 +240,7 @@ def reviewers_in_queues(connection: Connection) -> list[int]:
 
 
 def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedReview]:
-    """Return a person's latest current reviews, the newest first, each with the reviews to compare it with.
+    """Return a person's latest current reviews, the newest first, each with other reviews for comparison.
 
     Adjudications, reviews after a reveal and imported reviews are left out.
     """
@@ -257,8 +257,8 @@ def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedR
     of_reviews = QUEUE_ITEM.c.id.in_({review.queue_item_id for review in reviews})
     items = {item.id: item for item in rows_of(connection, select(QueueItem).where(of_reviews))}
     training = set(connection.execute(select(QUEUE.c.id).where(QUEUE.c.training)).scalars())
-    # The items whose reviews are compared: those of the reviews, of the gold labels, and the first
-    # items of repeats.
+    # The items whose reviews are compared: the items of the reviews and of the gold labels, and the
+    # first items of repeats.
     tests = {item.response_id or 0 for item in items.values() if item.test}
     gold_items = gold_items_of(connection, tests)
     repeats = [item for item in items.values() if item.repeat_for is not None and not item.test]
@@ -269,37 +269,41 @@ def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedR
         QUEUE_ITEM.c.response_id,
         {item.response_id or 0 for item in repeats},
     )
-    original = {(row.response_id, row.queue_id): row.id for row in rows}
-    first_items = {item.id: original.get((item.response_id, item.queue_id), 0) for item in repeats}
+    original_ids = {(row.response_id, row.queue_id): row.id for row in rows}
+    first_items = {
+        item.id: original_ids.get((item.response_id, item.queue_id), 0) for item in repeats
+    }
     on_items = {
         item_id: of_item
         for batch in batches(sorted({*items, *gold_items.values(), *first_items.values()}), AT_ONCE)
         for item_id, of_item in reviews_on_items(connection, batch).items()
     }
-    compared = []
+    results = []
     for review in reviews:
         item = items.get(review.queue_item_id or 0)
         if item is None:
-            compared.append(ComparedReview(review))
+            results.append(ComparedReview(review))
             continue
         gold_item = gold_items.get(item.response_id or 0) if item.test else item.id
         gold = _gold(on_items.get(gold_item or 0, []))
         of_first = on_items.get(first_items.get(item.id, 0), [])
-        own = (each for each in of_first if each.reviewer_id == reviewer_id and _before(each))
+        own_reviews = (
+            each for each in of_first if each.reviewer_id == reviewer_id and _before(each)
+        )
         others = (
             each for each in on_items[item.id] if each.reviewer_id != reviewer_id and _before(each)
         )
-        compared.append(
+        results.append(
             ComparedReview(
                 review,
                 item,
                 training=item.queue_id in training,
                 gold=None if gold is None or gold.reviewer_id == reviewer_id else gold,
-                first=next(own, None),
+                first=next(own_reviews, None),
                 others=tuple(others),
             )
         )
-    return compared
+    return results
 
 
 def gold_items_of(connection: Connection, response_ids: Collection[int]) -> dict[int, int]:

@@ -64,9 +64,9 @@ _OF_ANSWER = tuple(RESPONSE.c[name] for name in ("id", "source", "external_id", 
 
 @dataclass(frozen=True, slots=True)
 class CreatedQueue:
-    """A new queue: its items (``joined``), randomly sampled items among them, and missing sampled items (``short``).
+    """A new queue, with the number of items (``joined``), ``sampled`` items and missing sampled items (``short``).
 
-    ``labelled`` items of a planned draw have a label of people already, which is of no random
+    ``labelled`` items of a planned draw already have a label from people, but not from a random
     sample.
     """
 
@@ -78,7 +78,7 @@ class CreatedQueue:
 
 
 def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
-    """Add everything that matches a new queue, and its random sample, up to its maximum number of items."""
+    """Fill a new queue with everything that matches, and with the random sample, up to the maximum number of items."""
     if queue.subject == PAIRS:
         # Add every pair with two answers that matches the queue's filter (query type, source and
         # external id).
@@ -108,7 +108,7 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
         return _draw(connection, queue, now)
     answers = matching_answers(connection, queue)
     position_of = positions(connection, queue, answers)
-    # Items of the same position are leased in the order in which they are stored.
+    # Items of the same position are leased in stored order.
     answers.sort(key=lambda answer: _place(answer, position_of))
     if queue.max_items is not None:
         answers = answers[: int(queue.max_items * (1 - queue.sampling_rate))]
@@ -118,26 +118,26 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
 
 
 def _place(answer: Candidate, position_of: Mapping[int, float]) -> tuple[float, float, int]:
-    """Return by what a new queue orders its answers: by position, then by the day of the question, then by id."""
+    """Return the sort key of an answer in a new queue: position, then day of the question, then id."""
     day = UNDATED if answer.asked_day is None else answer.asked_day
     return position_of[answer.response_id], day, answer.response_id
 
 
 def add_drawn(
-    connection: Connection, queue: Queue, drawn: Sequence[Candidate], now: datetime
+    connection: Connection, queue: Queue, candidates: Sequence[Candidate], now: datetime
 ) -> CreatedQueue:
-    """Add the answers of a planned draw to its new queue, flagged or not."""
-    answers = {each.response_id: each for each in drawn}
+    """Add the answers of a planned draw to the new queue, flagged or not."""
+    answers = {each.response_id: each for each in candidates}
     _add_flags(connection, answers)
     new = [
         replace(
             _new_item(queue, answers[each.response_id], each.position, sampled=True),
             stratum=each.stratum,
         )
-        for each in drawn
+        for each in candidates
     ]
     insert_items(connection, queue.id, new, now)
-    labelled = (
+    conditions = (
         REVIEW.c.response_id.in_(listed(connection, list(answers))),
         REVIEW.c.label.is_not(None),
         is_current(),
@@ -146,7 +146,7 @@ def add_drawn(
         queue,
         len(new),
         labelled=number_of(
-            connection, select(func.count(REVIEW.c.response_id.distinct())).where(*labelled)
+            connection, select(func.count(REVIEW.c.response_id.distinct())).where(*conditions)
         ),
     )
 
@@ -154,16 +154,17 @@ def add_drawn(
 def add_answers(
     connection: Connection, queue: Queue, response_ids: Collection[int], bulk: str, now: datetime
 ) -> int:
-    """Add at most 1,000 answers to a queue; return how many of its items come from this action.
+    """Add at most 1,000 answers to a queue; return how many items come from this action.
 
-    The answers stay in the queue even if its filter does not match them. Forgotten answers and
-    answers that are already in the queue are not added.
+    The answers stay in the queue even if the filter of the queue does not match. Forgotten answers
+    and answers that are already in the queue are not added.
     """
     items = unfinished_items(connection, queue.id, response_ids)
-    waiting = {id_: item for id_, item in items.items() if item.state is not ItemState.LEFT}
-    wanted = RESPONSE.c.id.in_(set(response_ids) - waiting.keys()), RESPONSE.c.answer.is_not(None)
-    rows = connection.execute(select(*_OF_ANSWER).where(*wanted))
-    answers = {row.id: Candidate(*row) for row in rows}
+    items_in_queue = {id_: item for id_, item in items.items() if item.state is not ItemState.LEFT}
+    query = select(*_OF_ANSWER).where(
+        RESPONSE.c.id.in_(set(response_ids) - items_in_queue.keys()), RESPONSE.c.answer.is_not(None)
+    )
+    answers = {row.id: Candidate(*row) for row in connection.execute(query)}
     _add_flags(connection, answers)
     position_of = positions(connection, queue, answers.values())
     new = [
@@ -171,15 +172,15 @@ def add_answers(
         for id_, answer in answers.items()
     ]
     insert_items(connection, queue.id, new, now)
-    return len(new) + sum(item.bulk == bulk for item in waiting.values())
+    return len(new) + sum(item.bulk == bulk for item in items_in_queue.values())
 
 
 def _add_flags(connection: Connection, answers: dict[int, Candidate]) -> None:
     """Replace the answers that have open flags by records with these flags."""
-    flagged = _answers(
+    flagged_answers = _answers(
         connection, [OPEN, FLAG.c.response_id.in_(listed(connection, tuple(answers)))]
     )
-    answers.update({answer.response_id: answer for answer in flagged})
+    answers.update({answer.response_id: answer for answer in flagged_answers})
 
 
 def count_matching(
@@ -190,11 +191,11 @@ def count_matching(
         return count_rows(connection, PAIR, *_pair_conditions(where))
     if flagged_only:
         own, elsewhere = flag_conditions(connection, where)
-        flagged = select(func.count(FLAG.c.response_id.distinct())).join(
+        query = select(func.count(FLAG.c.response_id.distinct())).join(
             RESPONSE, RESPONSE.c.id == FLAG.c.response_id
         )
         return number_of(
-            connection, flagged.where(OPEN, *own, *elsewhere, RESPONSE.c.answer.is_not(None))
+            connection, query.where(OPEN, *own, *elsewhere, RESPONSE.c.answer.is_not(None))
         )
     return count_rows(connection, RESPONSE, *_answer_conditions(connection, where))
 
@@ -202,46 +203,48 @@ def count_matching(
 def follow_queues(connection: Connection, response_ids: Collection[int], now: datetime) -> None:
     """Update every open queue to agree with the open flags of these answers.
 
-    An answer that no longer matches leaves, unless somebody has leased or reviewed it there. The
-    random sample is updated only if these answers can change it, because an update reads the whole
-    queue.
+    An answer that no longer matches leaves the queue, unless somebody has leased or reviewed the
+    item. The random sample is updated only if these answers can change the sample, because an
+    update reads the whole queue.
     """
     if not response_ids:
         return
     for queue in list_queues(connection, only_open=True, subject=ANSWERS):
         if queue.training:
             continue
-        changed = False
+        is_changed = False
         for batch in batches(sorted(response_ids)):
-            changed |= _follow(connection, queue, batch, now)
-            if queue.sampling_rate and not changed:
+            is_changed |= _follow(connection, queue, batch, now)
+            if queue.sampling_rate and not is_changed:
                 # Whether any of these answers may join the random sample.
-                queued = exists().where(
+                in_queue = exists().where(
                     QUEUE_ITEM.c.response_id == FLAG.c.response_id,
                     QUEUE_ITEM.c.queue_id == queue.id,
                 )
-                changed = any_row(
+                is_changed = any_row(
                     connection,
                     FLAG.c.response_id.in_(batch),
                     FLAG.c.state == FlagState.OPEN,
                     FLAG.c.rule == RANDOM_SAMPLE,
-                    ~queued,
+                    ~in_queue,
                 )
-        if queue.sampling_rate and changed:
+        if queue.sampling_rate and is_changed:
             top_up(connection, queue, now)
 
 
 def matching_answers(
     connection: Connection, queue: Queue, response_ids: Collection[int] | None = None
 ) -> list[Candidate]:
-    """Return the answers (of these or all) whose open flags match a queue's filter, without its random sample."""
+    """Return the answers (default: of all) whose open flags match a queue's filter, without the random sample."""
     own, elsewhere = flag_conditions(connection, queue.filter.without("response_ids"))
     conditions = [OPEN, *own, *elsewhere]
     if queue.sampling_rate and RANDOM_SAMPLE not in queue.filter.rules:
         conditions.append(FLAG.c.rule != RANDOM_SAMPLE)
     if queue.filter.response_ids is not None:
-        wanted = set(queue.filter.response_ids)
-        response_ids = sorted(wanted if response_ids is None else wanted & set(response_ids))
+        filter_ids = set(queue.filter.response_ids)
+        response_ids = sorted(
+            filter_ids if response_ids is None else filter_ids & set(response_ids)
+        )
     if response_ids is not None:
         conditions.append(FLAG.c.response_id.in_(response_ids))
     return _answers(connection, conditions)
@@ -278,13 +281,13 @@ def positions(
 
 
 def reviews_needed(queue: Queue, source: str, external_id: str) -> int:
-    """Return how many reviews an answer or a pair needs in a queue; seed and id decide whether it is in the overlap."""
+    """Return how many reviews an answer or a pair needs in a queue. Seed and id decide what is in the overlap."""
     in_overlap = sampling_number(f"{queue.seed}:overlap", source, external_id) < queue.overlap
     return queue.reviews_needed if in_overlap else 1
 
 
 def count_sampled(connection: Connection, queue: Queue) -> tuple[int, int]:
-    """Return how many randomly sampled answers are in a queue, and how many are missing for its sampling rate."""
+    """Return how many randomly sampled answers are in a queue, and how many are missing for the sampling rate."""
     query = select(QUEUE_ITEM.c.sampled, func.count()).where(
         QUEUE_ITEM.c.queue_id == queue.id,
         QUEUE_ITEM.c.state != ItemState.LEFT,
@@ -304,27 +307,27 @@ def wanted(rate: float, others: int) -> int:
 
 
 def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, int]:
-    """Add the missing answers of a queue's random sample; return how many were added and how many are still missing.
+    """Add the missing answers of a queue's random sample; return the number of added and of still missing answers.
 
     The answers have open random-sample flags, and the query types, sources and days of the queue's
-    own answers. Only the seed and the answer decide the order. Each answer gets the position of one
-    of the queue's own answers, so that reviewers cannot recognise it.
+    own answers. Only the seed and the answer decide the order. Each sampled answer gets the
+    position of one of the queue's own answers, so that reviewers cannot recognise the sample.
     """
-    missing = count_sampled(connection, queue)[1]
-    if not missing:
+    shortage = count_sampled(connection, queue)[1]
+    if not shortage:
         return 0, 0
-    known = _in_queue(connection, queue)
+    queued_ids = _in_queue(connection, queue)
     # A filter for the query types, sources and days of the queue's own answers.
-    stored = (
+    own_answers = (
         select(RESPONSE)
         .join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id)
         .where(_own(queue))
         .subquery()
     )
-    types = connection.scalars(select(stored.c.query_type).distinct()).all()
-    sources = connection.scalars(select(stored.c.source).distinct()).all()
+    types = connection.scalars(select(own_answers.c.query_type).distinct()).all()
+    sources = connection.scalars(select(own_answers.c.source).distinct()).all()
     first, last = connection.execute(
-        select(func.min(stored.c.asked_day), func.max(stored.c.asked_day))
+        select(func.min(own_answers.c.asked_day), func.max(own_answers.c.asked_day))
     ).one()
     own, elsewhere = flag_conditions(
         connection,
@@ -337,31 +340,31 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
         ),
     )
     answers = _answers(connection, [OPEN, *own, *elsewhere])
-    candidates = [answer for answer in answers if answer.response_id not in known]
+    candidates = [answer for answer in answers if answer.response_id not in queued_ids]
     if not candidates:
-        return 0, missing
+        return 0, shortage
     candidates.sort(
         key=lambda answer: sampling_number(
             f"{queue.seed}:sample", answer.source, answer.external_id
         )
     )
-    free = lock_free_responses(
-        connection, [answer.response_id for answer in candidates[:missing]]
+    free_ids = lock_free_responses(
+        connection, [answer.response_id for answer in candidates[:shortage]]
     ) - _in_queue(connection, queue)
-    missing = count_sampled(connection, queue)[
+    shortage = count_sampled(connection, queue)[
         1
-    ]  # another transaction may have added some before they were locked
-    chosen = [answer for answer in candidates if answer.response_id in free][:missing]
+    ]  # another transaction may have added some before the lock
+    sample = [answer for answer in candidates if answer.response_id in free_ids][:shortage]
     in_order = select(QUEUE_ITEM.c.position).where(_own(queue)).order_by(QUEUE_ITEM.c.position)
-    existing = connection.scalars(in_order).all()
+    own_positions = connection.scalars(in_order).all()
     new = []
-    for answer in chosen:
+    for answer in sample:
         number = sampling_number(f"{queue.seed}:place", answer.source, answer.external_id)
-        position = existing[int(number * len(existing))]
+        position = own_positions[int(number * len(own_positions))]
         new.append(_new_item(queue, answer, position, sampled=True))
     if new:
         insert_items(connection, queue.id, new, now)
-    return len(new), missing - len(new)
+    return len(new), shortage - len(new)
 
 
 def values_without_rows(
@@ -376,11 +379,11 @@ def values_without_rows(
         "rule": (FLAG.c.rule,),
         "dimension": (JUDGMENT_SCORE.c.dimension, REVIEW_SCORE.c.dimension),
     }.get(column) or ((PAIR if of_pairs else RESPONSE).c[column],)
-    kept = (LOGGED,) if columns[0].table is RESPONSE else ()
+    conditions = (LOGGED,) if columns[0].table is RESPONSE else ()
     return [
         value
         for value in values
-        if not any(any_row(connection, each == value, *kept) for each in columns)
+        if not any(any_row(connection, each == value, *conditions) for each in columns)
     ]
 
 
@@ -392,17 +395,17 @@ def any_pairs(connection: Connection) -> bool:
 def _follow(
     connection: Connection, queue: Queue, response_ids: Sequence[int], now: datetime
 ) -> bool:
-    """Update a queue for these answers; return whether any joined or left."""
+    """Update a queue for these answers; return whether any answer joined or left."""
     items = unfinished_items(connection, queue.id, response_ids)
-    is_full = queue.max_items is not None  # nothing joins it after its creation
+    is_full = queue.max_items is not None  # nothing joins such a queue after its creation
     if is_full and not items:
         return False
-    matching = matching_answers(connection, queue, response_ids)
-    # The flags of finished items do not count: another queue alone keeps these flags open.
-    finished = finished_flags(connection, queue.id, response_ids) if matching else set()
+    candidates = matching_answers(connection, queue, response_ids)
+    # The flags of finished items do not count: only another queue keeps these flags open.
+    finished_ids = finished_flags(connection, queue.id, response_ids) if candidates else set()
     answers: dict[int, Candidate] = {}
-    for answer in matching:
-        flag_ids = tuple(flag for flag in answer.flag_ids if flag not in finished)
+    for answer in candidates:
+        flag_ids = tuple(flag for flag in answer.flag_ids if flag not in finished_ids)
         if flag_ids:
             answers[answer.response_id] = replace(answer, flag_ids=flag_ids)
     new = (
@@ -410,18 +413,22 @@ def _follow(
         if is_full
         else [answer for response_id, answer in answers.items() if response_id not in items]
     )
-    changed = _join(connection, queue, new, now) > 0
-    known = {response_id: answer for response_id, answer in answers.items() if response_id in items}
+    is_changed = _join(connection, queue, new, now) > 0
+    answers_in_queue = {
+        response_id: answer for response_id, answer in answers.items() if response_id in items
+    }
     if not items:
-        return changed
+        return is_changed
     flags = flags_of(connection, [item.id for item in items.values()])
-    link_flags(connection, {items[id_].id: answer.flag_ids for id_, answer in known.items()})
-    position_of = positions(connection, queue, known.values())
-    for response_id in known:
+    link_flags(
+        connection, {items[id_].id: answer.flag_ids for id_, answer in answers_in_queue.items()}
+    )
+    position_of = positions(connection, queue, answers_in_queue.values())
+    for response_id in answers_in_queue:
         item = items[response_id]
         if item.state is ItemState.LEFT:
             set_item_state(connection, item, ItemState.OPEN, now, leases=item.reviews_needed)
-            changed = True
+            is_changed = True
         if not item.sampled and position_of[response_id] < item.position:
             # Move an item and its leases to another position in its queue.
             position = position_of[response_id]
@@ -432,47 +439,50 @@ def _follow(
                 update(LEASE).where(LEASE.c.queue_item_id == item.id).values(position=position)
             )
     if not queue.flagged_only:
-        return changed
-    return _leave(connection, list(items.values()), known, flags, now) or changed
+        return is_changed
+    return _leave(connection, list(items.values()), answers_in_queue, flags, now) or is_changed
 
 
 def _leave(
     connection: Connection,
     items: Sequence[QueueItem],
-    known: dict[int, Candidate],
+    answers: dict[int, Candidate],
     flags: dict[int, set[int]],
     now: datetime,
 ) -> bool:
-    """Remove the items that no longer match; return whether any left."""
-    waiting = [item for item in items if item.state is not ItemState.LEFT and item.bulk is None]
+    """Remove the items that no longer match; return whether any item left."""
+    candidates = [item for item in items if item.state is not ItemState.LEFT and item.bulk is None]
     stale: dict[int, set[int]] = {}
-    for item in waiting:
-        matching = known.get(item.response_id or 0)
-        stale[item.id] = flags[item.id] - set(() if matching is None else matching.flag_ids)
+    for item in candidates:
+        answer = answers.get(item.response_id or 0)
+        stale[item.id] = flags[item.id] - set(() if answer is None else answer.flag_ids)
     # An open flag of the random sample keeps its item in the queue.
-    sampled = {flag for item in waiting if item.sampled for flag in stale[item.id]}
-    if sampled:
+    sample = {flag for item in candidates if item.sampled for flag in stale[item.id]}
+    if sample:
         query = select(FLAG.c.id).where(
-            FLAG.c.id.in_(sampled), FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state == FlagState.OPEN
+            FLAG.c.id.in_(sample), FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state == FlagState.OPEN
         )
-        sampled = set(connection.scalars(query))
-    suspects = [item for item in waiting if stale[item.id] - sampled]
-    touched = touched_items(connection, [item.id for item in suspects], now) if suspects else set()
-    left = False
+        sample = set(connection.scalars(query))
+    suspects = [item for item in candidates if stale[item.id] - sample]
+    busy_ids = touched_items(connection, [item.id for item in suspects], now) if suspects else set()
+    has_left = False
     for item in suspects:
-        if item.id in touched:
+        if item.id in busy_ids:
             continue
         # Unlink these flags from an item.
         links = (
             QUEUE_ITEM_FLAG.c.queue_item_id == item.id,
-            QUEUE_ITEM_FLAG.c.flag_id.in_(stale[item.id] - sampled),
+            QUEUE_ITEM_FLAG.c.flag_id.in_(stale[item.id] - sample),
         )
         connection.execute(delete(QUEUE_ITEM_FLAG).where(*links))
-        if not flags[item.id] - (stale[item.id] - sampled) and (item.response_id or 0) not in known:
+        if (
+            not flags[item.id] - (stale[item.id] - sample)
+            and (item.response_id or 0) not in answers
+        ):
             set_item_state(connection, item, ItemState.LEFT, now)
-            close_flags(connection, stale[item.id] - sampled)
-            left = True
-    return left
+            close_flags(connection, stale[item.id] - sample)
+            has_left = True
+    return has_left
 
 
 def _join(connection: Connection, queue: Queue, answers: Sequence[Candidate], now: datetime) -> int:
@@ -484,7 +494,7 @@ def _join(connection: Connection, queue: Queue, answers: Sequence[Candidate], no
 
 
 def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
-    """Add the first answers in the queue's order, flagged or not; with random order they are a simple random sample."""
+    """Add the first answers in the queue's order, flagged or not; in random order, a simple random sample."""
     query = select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.filter))
     first: list[tuple[tuple[float, float, int], Candidate]] = []
     for rows in connection.execute(
@@ -494,11 +504,11 @@ def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
         position_of = positions(connection, queue, answers)
         first += [(_place(answer, position_of), answer) for answer in answers]
         first = nsmallest(queue.max_items or 0, first, key=itemgetter(0))
-    chosen = {answer.response_id: answer for _, answer in first}
-    _add_flags(connection, chosen)
+    answer_by_id = {answer.response_id: answer for _, answer in first}
+    _add_flags(connection, answer_by_id)
     is_random = queue.sort is QueueOrder.RANDOM
     new = [
-        _new_item(queue, chosen[id_], position, sampled=is_random)
+        _new_item(queue, answer_by_id[id_], position, sampled=is_random)
         for (position, _, id_), _ in first
     ]
     insert_items(connection, queue.id, new, now)
@@ -540,10 +550,10 @@ def _answers(
     )
     by_response: dict[int, Candidate] = {}
     for row in connection.execute(query):
-        known = by_response.get(row.response_id) or record_of(Candidate, row, flag_ids=())
-        severity = max(known.severity, row.severity)
+        candidate = by_response.get(row.response_id) or record_of(Candidate, row, flag_ids=())
+        severity = max(candidate.severity, row.severity)
         by_response[row.response_id] = replace(
-            known, severity=severity, flag_ids=(*known.flag_ids, row.id)
+            candidate, severity=severity, flag_ids=(*candidate.flag_ids, row.id)
         )
     return list(by_response.values())
 
@@ -555,7 +565,7 @@ def _spread(
     condition: ColumnElement[bool],
     by: Sequence[ColumnElement[Any]] = (),
 ) -> dict[int, float]:
-    """Return the highest minus the lowest groundedness by answer; with ``by``, the largest difference of a group."""
+    """Return the highest minus the lowest groundedness by answer; with ``by``, the largest difference in a group."""
     score, response_id = table.c.groundedness, table.c.response_id
     query = select(response_id, func.max(score) - func.min(score)).where(
         condition, score.is_not(None)

@@ -1,4 +1,4 @@
-"""Queue items, their flags and current reviews, and what reviewers saw before they reviewed."""
+"""Queue items with flags and current reviews, and what reviewers saw before the review."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ UNFINISHED = (ItemState.OPEN.value, ItemState.CONFLICT.value)
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to store, with the flags that it covers."""
+    """An item to store, with the covered flags."""
 
     position: float
     reviews_needed: int = 1
@@ -84,7 +84,7 @@ _NEW = tuple(column.name for column in columns_of(NewItem, QUEUE_ITEM))
 def insert_items(
     connection: Connection, queue_id: int, items: Sequence[NewItem], now: datetime
 ) -> list[int]:
-    """Store items of different subjects, with their flags and a lease per needed review; return their ids in order."""
+    """Store items of different subjects, with flags and a lease per needed review; return the ids in order."""
     ids: list[int] = []
     for batch in batches(items):
         rows = [
@@ -92,23 +92,23 @@ def insert_items(
             | {"queue_id": queue_id, "state": ItemState.OPEN, "joined_at": now}
             for item in batch
         ]
-        # Ids are found by subject: SQLite needs one statement per row to return them in the order
-        # of parameters.
-        returning = insert(QUEUE_ITEM).returning(
+        # Ids are matched by subject, because SQLite needs one statement per row to return ids in
+        # the order of the parameters.
+        statement = insert(QUEUE_ITEM).returning(
             QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.pair_id, QUEUE_ITEM.c.id
         )
         id_of = {
             (response_id, pair_id): id_
-            for response_id, pair_id, id_ in connection.execute(returning, rows)
+            for response_id, pair_id, id_ in connection.execute(statement, rows)
         }
-        stored = [id_of[item.response_id, item.pair_id] for item in batch]
+        batch_ids = [id_of[item.response_id, item.pair_id] for item in batch]
         insert_leases(
-            connection, [row | {"id": id_} for id_, row in zip(stored, rows, strict=True)]
+            connection, [row | {"id": id_} for id_, row in zip(batch_ids, rows, strict=True)]
         )
         link_flags(
-            connection, {id_: item.flag_ids for id_, item in zip(stored, batch, strict=True)}
+            connection, {id_: item.flag_ids for id_, item in zip(batch_ids, batch, strict=True)}
         )
-        ids += stored
+        ids += batch_ids
     return ids
 
 
@@ -131,7 +131,7 @@ def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set
 
 
 def flags_to_decide(connection: Connection, item: QueueItem) -> tuple[int, ...]:
-    """Return the flags that a review of an item decides: the item's, and all other open flags of its answer."""
+    """Return the flags that a review of an item decides: the item's flags, and all other open flags of the answer."""
     of_item = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item.id)
     is_open = FLAG.c.response_id == item.response_id, FLAG.c.state == FlagState.OPEN.value
     others = select(FLAG.c.id).where(*is_open, literal(item.repeat_for is None))
@@ -139,28 +139,32 @@ def flags_to_decide(connection: Connection, item: QueueItem) -> tuple[int, ...]:
 
 
 def flags_decided_at(connection: Connection, item_id: int) -> list[int]:
-    """Return the flags that the reviews of an item decide: the item's flags, and others that the reviews covered."""
-    covered = select(REVIEW_FLAG.c.flag_id).join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
+    """Return the flags that the reviews of an item decide: the item's flags, and other flags in the reviews."""
+    covered_flags = select(REVIEW_FLAG.c.flag_id).join(
+        REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id
+    )
     query = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item_id)
     return sorted(
-        connection.execute(query.union(covered.where(REVIEW.c.queue_item_id == item_id))).scalars()
+        connection.execute(
+            query.union(covered_flags.where(REVIEW.c.queue_item_id == item_id))
+        ).scalars()
     )
 
 
 def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
     """Return the flags of a queue's unfinished items whose answer has a decision, in the order of locks (by answer)."""
-    decided = exists().where(
+    is_decided = exists().where(
         REVIEW.c.response_id == QUEUE_ITEM.c.response_id, REVIEW.c.decision.is_not(None)
     )
     query = _FLAGS_OF_ITEMS.where(
-        QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), decided
+        QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), is_decided
     )
     in_order = query.order_by(QUEUE_ITEM.c.response_id, QUEUE_ITEM_FLAG.c.flag_id)
     return list(connection.execute(in_order).scalars())
 
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
-    """Return an item, or raise NotFound. Lock it after its response or pair, in the same order as judgments do."""
+    """Return an item. Raises NotFound if there is none. ``lock`` it after the response or pair, as judgments do."""
     query = select(QueueItem).where(QUEUE_ITEM.c.id == item_id)
     items = rows_of(connection, query.with_for_update() if lock else query)
     if not items:
@@ -171,8 +175,8 @@ def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> Q
 def unfinished_items(
     connection: Connection, queue_id: int, response_ids: Collection[int]
 ) -> dict[int, QueueItem]:
-    """Return, by answer, its unfinished item in a queue, otherwise its unreviewed item that left last."""
-    reviewed = exists().where(LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.done.is_(True))
+    """Return, by answer, the unfinished item in a queue, otherwise the unreviewed item that left last."""
+    is_reviewed = exists().where(LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.done.is_(True))
     items = (
         select(QueueItem)
         .where(
@@ -180,7 +184,7 @@ def unfinished_items(
             QUEUE_ITEM.c.response_id.in_(response_ids),
             QUEUE_ITEM.c.repeat_for.is_(None),
             QUEUE_ITEM.c.state.in_(UNFINISHED)
-            | ((QUEUE_ITEM.c.state == ItemState.LEFT.value) & ~reviewed),
+            | ((QUEUE_ITEM.c.state == ItemState.LEFT.value) & ~is_reviewed),
         )
         .order_by(QUEUE_ITEM.c.state.in_(UNFINISHED), QUEUE_ITEM.c.id)
     )
@@ -194,13 +198,13 @@ def finished_flags(
     connection: Connection, queue_id: int, response_ids: Collection[int]
 ) -> set[int]:
     """Return the flags of finished items of these answers in a queue."""
-    done = _FLAGS_OF_ITEMS.where(
+    flags = _FLAGS_OF_ITEMS.where(
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.response_id.in_(response_ids),
         QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
     )
     query = by_index(
-        done, QUEUE_ITEM, "ix_queue_item_of_response"
+        flags, QUEUE_ITEM, "ix_queue_item_of_response"
     )  # otherwise SQLite reads all finished items
     return set(connection.execute(query).scalars())
 
@@ -215,7 +219,7 @@ def touched_items(connection: Connection, item_ids: Collection[int], now: dateti
 def set_item_state(
     connection: Connection, item: QueueItem, state: ItemState, now: datetime, *, leases: int = 0
 ) -> None:
-    """Store the state of an item, and keep ``leases`` unused leases, one per review that it still needs."""
+    """Store the state of an item, and keep ``leases`` unused leases, one per review that is still needed."""
     if state is not item.state:
         connection.execute(
             update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(state=state.value)
@@ -225,10 +229,10 @@ def set_item_state(
 
 def items_of_bulk(connection: Connection, bulk: str) -> list[int]:
     """Return the open items that a bulk action added."""
-    added = QUEUE_ITEM.c.bulk == bulk, QUEUE_ITEM.c.state == ItemState.OPEN.value
+    conditions = QUEUE_ITEM.c.bulk == bulk, QUEUE_ITEM.c.state == ItemState.OPEN.value
     return list(
         connection.execute(
-            select(QUEUE_ITEM.c.id).where(*added).order_by(QUEUE_ITEM.c.id)
+            select(QUEUE_ITEM.c.id).where(*conditions).order_by(QUEUE_ITEM.c.id)
         ).scalars()
     )
 
@@ -276,7 +280,10 @@ def holding_items(connection: Connection, flag_ids: Collection[int]) -> list[tup
         .order_by(QUEUE.c.name)
         .distinct()
     )
-    return [(name, item_id, needed) for name, item_id, needed in connection.execute(query)]
+    return [
+        (name, item_id, reviews_needed)
+        for name, item_id, reviews_needed in connection.execute(query)
+    ]
 
 
 def reviewed_in_queues(
@@ -309,13 +316,13 @@ def held_flags(connection: Connection, flag_ids: Collection[int]) -> set[int]:
 
 
 def decided_states(connection: Connection, flag_ids: Collection[int]) -> dict[int, FlagState]:
-    """Return the state of each of these flags after its reviews, without flags that are not decided yet.
+    """Return the state of each of these flags after the reviews, without flags that are not decided yet.
 
-    A flag is not decided while a queue needs more reviews. Otherwise the latest of these counts: a
-    decision outside queues, the decision on which the reviews of an item agree, an adjudication. A
-    review after the reveal does not count.
+    A flag is not decided while a queue needs more reviews. Otherwise the latest of the following
+    counts: a decision outside queues, the decision on which the reviews of an item agree, an
+    adjudication. A review after the reveal does not count.
     """
-    finished = exists().where(
+    is_finished = exists().where(
         QUEUE_ITEM.c.id == REVIEW.c.queue_item_id,
         QUEUE_ITEM.c.repeat_for.is_(None),
         QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
@@ -336,15 +343,15 @@ def decided_states(connection: Connection, flag_ids: Collection[int]) -> dict[in
             REVIEW.c.decision.in_(tuple(STATE_AFTER)),
             REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
             covers | of_item,
-            REVIEW.c.queue_item_id.is_(None) | finished,
+            REVIEW.c.queue_item_id.is_(None) | is_finished,
             is_current(),
         )
         .order_by(REVIEW.c.id)
     )
-    undecided = set(flag_ids) - held_flags(connection, flag_ids)
+    undecided_ids = set(flag_ids) - held_flags(connection, flag_ids)
     return {
         id_: STATE_AFTER[decision]
-        for id_, decision in rows_with(connection, query, FLAG.c.id, undecided)
+        for id_, decision in rows_with(connection, query, FLAG.c.id, undecided_ids)
     }
 
 
@@ -375,12 +382,12 @@ def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: s
     decision = connection.execute(
         select(REVIEW.c.seen).where(own, REVIEW.c.seen.is_not(None))
     ).scalars()
-    if any(what in seen for seen in decision):
+    if any(what in parts for parts in decision):
         return True
-    revealed = select(REVIEW.c.id).join(LEASE, LEASE.c.review_id == REVIEW.c.id).where(own)
+    revealed_ids = select(REVIEW.c.id).join(LEASE, LEASE.c.review_id == REVIEW.c.id).where(own)
     return any(
         what in (seen_since(connection, id_) or ())
-        for id_ in connection.execute(revealed).scalars().all()
+        for id_ in connection.execute(revealed_ids).scalars().all()
     )
 
 
@@ -400,36 +407,36 @@ _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
 
 
 def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -> bool:
-    """Return whether an open item once had all its reviews, so that nothing was hidden until one was withdrawn."""
+    """Return whether an open item once had all reviews, so that nothing was hidden until a review was withdrawn."""
     columns = (REVIEW.c.id, REVIEW.c.reviewer_id, REVIEW.c.decision, REVIEW.c.replaces)
     query = select(*columns).where(
         REVIEW.c.queue_item_id == item.id, REVIEW.c.reviewer_id != reviewer_id
     )
-    current: dict[int, int] = {}
+    current_reviewers: dict[int, int] = {}
     for row in connection.execute(query.order_by(REVIEW.c.id)):
         if (
             row.decision == Decision.WITHDRAWN.value
-            and len(set(current.values())) >= item.reviews_needed
+            and len(set(current_reviewers.values())) >= item.reviews_needed
         ):
             return True
-        current.pop(row.replaces, None)
+        current_reviewers.pop(row.replaces, None)
         if row.decision != Decision.WITHDRAWN.value:
-            current[row.id] = row.reviewer_id
+            current_reviewers[row.id] = row.reviewer_id
     return False
 
 
 def leased_where_visible(
     connection: Connection, item: QueueItem, reviewer_id: int, what: str, taken_at: datetime
 ) -> bool:
-    """Return whether a person leased the same answer in a queue that shows ``what`` before this queue hid it.
+    """Return whether a person leased the same answer in a queue that shows ``what``, before this queue hid ``what``.
 
-    A queue that is assigned to the person hides it when the item joins; other queues, when the
-    person leases the item (``taken_at``).
+    A queue that is assigned to the person hides ``what`` when the item joins. Other queues hide
+    ``what`` when the person leases the item (``taken_at``).
     """
     access = exists().where(
         QUEUE_ASSIGNMENT.c.queue_id == item.queue_id, QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id
     )
-    joined = connection.execute(
+    joined_at = connection.execute(
         select(QUEUE_ITEM.c.joined_at).where(QUEUE_ITEM.c.id == item.id, access)
     ).scalar_one_or_none()
     in_sight = (
@@ -442,13 +449,13 @@ def leased_where_visible(
         )
     )
     # Reads the few items of this answer, not all that the reviewer ever leased.
-    elsewhere = LEASE.c.queue_item_id.in_(in_sight), LEASE.c.taken_at <= (joined or taken_at)
-    return any_row(connection, LEASE.c.reviewer_id == reviewer_id, *elsewhere)
+    conditions = LEASE.c.queue_item_id.in_(in_sight), LEASE.c.taken_at <= (joined_at or taken_at)
+    return any_row(connection, LEASE.c.reviewer_id == reviewer_id, *conditions)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """The texts of an answer; they are None if forgotten. ``passages`` is also None if the log has none."""
+    """The texts of an answer; None if forgotten. ``passages`` is also None if the log has none."""
 
     response_id: int
     external_id: str

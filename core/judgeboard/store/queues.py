@@ -1,4 +1,4 @@
-"""Queues: their options, the reviewers to whom they are assigned, their progress and their conflicts."""
+"""Queues: options, assigned reviewers, progress and conflicts."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -66,12 +66,12 @@ def new_queue(name: str, where: RowFilter | None = None, **options: object) -> Q
     """Return a queue that is not stored yet.
 
     A queue of pairs is always blind. In a training queue each person gets all answers with gold
-    labels, up to its limit, in random order. A queue with a limit gets the first items of its
-    order when it is created, and no items later.
+    labels, up to the limit, in random order. A queue with a limit gets the first items of the order
+    at creation, and no items later.
 
     Args:
-        name: How commands, pages and sentences call it.
-        where: Which answers or pairs it has (default: all).
+        name: The name in commands, pages and sentences.
+        where: The answers or pairs of the queue (default: all).
         options: Fields of `QueueOptions`, by the names of columns or of options.
 
     Raises:
@@ -80,18 +80,20 @@ def new_queue(name: str, where: RowFilter | None = None, **options: object) -> Q
     name = " ".join(name.split())
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise BadInput(f"a queue has a name of 1 to {LONGEST_NAME} printable characters")
-    chosen = checked(QueueOptions, options)
-    values = dict(chosen)
-    of_pairs = chosen.subject == PAIRS
+    checked_options = checked(QueueOptions, options)
+    values = dict(checked_options)
+    of_pairs = checked_options.subject == PAIRS
     if of_pairs:
         values |= {"blind_judge": True, "blind_people": True}
-    if chosen.training:
+    if checked_options.training:
         values |= {"flagged_only": False, "blind_people": True, "sort": QueueOrder.RANDOM}
-    elif "sort" not in chosen.model_fields_set:
-        blind = of_pairs or chosen.blind_judge
-        values["sort"] = orders_of(blind=blind, flagged_only=chosen.flagged_only)[0]
+    elif "sort" not in checked_options.model_fields_set:
+        blind = of_pairs or checked_options.blind_judge
+        values["sort"] = orders_of(blind=blind, flagged_only=checked_options.flagged_only)[0]
     values["optional_grades"] = tuple(
-        grade for grade in dict.fromkeys(chosen.optional_grades) if grade not in chosen.grades
+        grade
+        for grade in dict.fromkeys(checked_options.optional_grades)
+        if grade not in checked_options.grades
     )
     queue = Queue(name=name, filter=where or RowFilter(), **values)
     if queue.blind_judge and queue.sort in FROM_SCORES:
@@ -144,9 +146,9 @@ def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ..
 
 
 def insert_queue(connection: Connection, queue: Queue) -> Queue | None:
-    """Store a queue and return it with its id, or None if a queue has its name already."""
-    inserted = insert_or_skip(connection, QUEUE, "name").returning(QUEUE.c.id)
-    queue_id = connection.scalar(inserted, queue.new_values())
+    """Store a queue and return the queue with an id; None if another queue already has this name."""
+    statement = insert_or_skip(connection, QUEUE, "name").returning(QUEUE.c.id)
+    queue_id = connection.scalar(statement, queue.new_values())
     return None if queue_id is None else queue_by_id(connection, queue_id)
 
 
@@ -156,16 +158,16 @@ def find_queue(connection: Connection, name: str) -> Queue | None:
 
 
 def queue_named(connection: Connection, name: str) -> Queue:
-    """Return the queue of a name, or raise NotFound with the names of all queues."""
+    """Return the queue of a name. Raises NotFound, with the names of all queues."""
     queue = find_queue(connection, name)
     if queue is None:
         names = connection.scalars(select(QUEUE.c.name).order_by(QUEUE.c.name)).all()
-        there = (
+        hint = (
             f"the queues are {', '.join(names)}"
             if names
             else "make one with `judgeboard queue create`"
         )
-        raise NotFound(f"no queue is called {name!r}: {there}")
+        raise NotFound(f"no queue is called {name!r}: {hint}")
     return queue
 
 
@@ -177,7 +179,7 @@ def queue_by_id(connection: Connection, queue_id: int) -> Queue:
 def list_queues(
     connection: Connection, *, only_open: bool = False, subject: str | None = None
 ) -> list[Queue]:
-    """Return the queues: open ones first, then the newest first."""
+    """Return the queues: open queues first, then the newest first."""
     query = select(Queue).order_by(QUEUE.c.state.desc(), QUEUE.c.id.desc())
     if only_open:
         query = query.where(QUEUE.c.state == QueueState.OPEN)
@@ -202,9 +204,9 @@ def assign(connection: Connection, queue_id: int, reviewer_ids: Sequence[int]) -
 
 def unassign(connection: Connection, queue_id: int, reviewer_ids: Collection[int]) -> None:
     """Remove people from a queue."""
-    mine = QUEUE_ASSIGNMENT.c.queue_id == queue_id
+    in_queue = QUEUE_ASSIGNMENT.c.queue_id == queue_id
     connection.execute(
-        delete(QUEUE_ASSIGNMENT).where(mine, QUEUE_ASSIGNMENT.c.reviewer_id.in_(reviewer_ids))
+        delete(QUEUE_ASSIGNMENT).where(in_queue, QUEUE_ASSIGNMENT.c.reviewer_id.in_(reviewer_ids))
     )
 
 
@@ -219,15 +221,15 @@ def queues_by_person(connection: Connection) -> dict[int, list[Queue]]:
     """Return the open queues that are assigned to each person (by id), the oldest first."""
     is_open = QUEUE.c.state == QueueState.OPEN
     queues = {queue.id: queue for queue in rows_of(connection, select(Queue).where(is_open))}
-    assigned = select(QUEUE_ASSIGNMENT.c.reviewer_id, QUEUE_ASSIGNMENT.c.queue_id).where(
+    query = select(QUEUE_ASSIGNMENT.c.reviewer_id, QUEUE_ASSIGNMENT.c.queue_id).where(
         QUEUE_ASSIGNMENT.c.queue_id.in_(queues)
     )
-    rows = connection.execute(assigned.order_by(QUEUE_ASSIGNMENT.c.queue_id))
+    rows = connection.execute(query.order_by(QUEUE_ASSIGNMENT.c.queue_id))
     return grouped((reviewer_id, queues[queue_id]) for reviewer_id, queue_id in rows)
 
 
 def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
-    """Return whether a person may take items from a queue: it is open to everybody, or assigned to them."""
+    """Return whether a queue is open to everybody or assigned to this person."""
     query = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = set(connection.scalars(query))
     return not people or reviewer_id in people
@@ -251,15 +253,15 @@ def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
         .group_by(QUEUE_ITEM.c.state, several)
     )
     return [
-        ItemCount(state, bool(more), n, int(needed))
-        for state, more, n, needed in connection.execute(query)
+        ItemCount(state, bool(more), n, int(reviews_needed))
+        for state, more, n, reviews_needed in connection.execute(query)
     ]
 
 
 def count_leases(connection: Connection, queue_id: int, now: datetime) -> tuple[int, int]:
     """Return how many items are leased now, and the number of reviews in a queue, both without repeats."""
-    leased = case((_is_leased(now), LEASE.c.queue_item_id))
-    query = select(func.count(leased.distinct()), func.count(case((LEASE.c.done, 1))))
+    leased_items = case((_is_leased(now), LEASE.c.queue_item_id))
+    query = select(func.count(leased_items.distinct()), func.count(case((LEASE.c.done, 1))))
     items, reviews = connection.execute(
         query.where(_of_people(queue_id), LEASE.c.repeat_for.is_(None))
     ).one()
@@ -310,17 +312,17 @@ def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
 
 def count_skipped(connection: Connection, queue_id: int) -> dict[int, int]:
     """Return the number of items that each person (by id) skipped in a queue."""
-    here = exists().where(
+    in_queue = exists().where(
         QUEUE_ITEM.c.id == SKIP.c.queue_item_id, QUEUE_ITEM.c.queue_id == queue_id
     )
     query = select(SKIP.c.reviewer_id, func.count(SKIP.c.queue_item_id.distinct())).where(
-        here, NOT_UNDONE
+        in_queue, NOT_UNDONE
     )
     return dict(connection.execute(query.group_by(SKIP.c.reviewer_id)).all())
 
 
 def _of_people(queue_id: int) -> ColumnElement[bool]:
-    """The leases of a queue that somebody took; selected by person, so that free leases are not read."""
+    """Return the condition of a taken lease of a queue. The condition names people: free leases are not read."""
     return and_(LEASE.c.reviewer_id.in_(select(REVIEWER.c.id)), LEASE.c.queue_id == queue_id)
 
 
@@ -330,7 +332,7 @@ def _is_leased(now: datetime) -> ColumnElement[bool]:
 
 @dataclass(frozen=True, slots=True)
 class ConflictRow:
-    """A conflict with the name of its queue and the start of its question; ``external_id`` is None for a pair."""
+    """A conflict with the name of the queue and the start of the question; ``external_id`` is None for a pair."""
 
     item_id: int
     queue: str
@@ -395,12 +397,12 @@ def _open_conflicts(queue_id: int | None) -> Select[Any]:
 
 def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int) -> list[ConflictRow]:
     """Return the conflicts on items that a person reviewed, including adjudicated ones, the newest first."""
-    reviewed = select(LEASE.c.queue_item_id).where(
+    reviewed_items = select(LEASE.c.queue_item_id).where(
         LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    differed = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT, ItemState.ADJUDICATED))
+    is_conflict = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT, ItemState.ADJUDICATED))
     query = (
-        _CONFLICTS.where(QUEUE_ITEM.c.id.in_(reviewed), differed)
+        _CONFLICTS.where(QUEUE_ITEM.c.id.in_(reviewed_items), is_conflict)
         .order_by(QUEUE_ITEM.c.id.desc())
         .limit(limit)
     )

@@ -1,4 +1,4 @@
-"""Answers as columns, for figures about all of them, and random draws within strata of flags and verdicts."""
+"""Answers as columns, for figures about all answers, and random draws within strata of flags and verdicts."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -78,9 +78,9 @@ _STEPS = 1e9
 class JudgedAnswers(Columns):
     """Logged answers that a judge version was asked about, one row each.
 
-    ``scores`` are the judge's groundedness, NaN if there is none, ``qualities`` its quality, 0 if
-    there is none. ``days`` are UTC days since 1970-01-01. A rule other than the random sample
-    flagged the ``picked`` answers, the random sample has the ``drawn`` answers.
+    ``scores`` are the judge's groundedness (NaN if there is none), ``qualities`` the judge's
+    quality (0 if there is none). ``days`` are UTC days since 1970-01-01. A rule other than the
+    random sample flagged the ``picked`` answers. The random sample flagged the ``drawn`` answers.
     """
 
     response_ids: IntArray
@@ -106,10 +106,10 @@ def judged_answers(
     where: RowFilter | None = None,
     ids: IntArray | None = None,
 ) -> JudgedAnswers:
-    """Return the answers with their verdicts, by ascending id; ``ids`` limits the answers (default: all).
+    """Return the answers with the verdicts, by ascending id; ``ids`` limits the answers (default: all).
 
-    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below its cut.
-    Without a version, all answers have the verdict ``UNUSABLE``.
+    A verdict is the judge's label. Without a label, the verdict is BAD if the groundedness is below
+    the cut. Without a version, all answers have the verdict ``UNUSABLE``.
     """
 
     def among_ids(response_id: ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:
@@ -140,8 +140,8 @@ def judged_answers(
         ),
         CURRENT.c.evidence_group,
         func.coalesce(CURRENT.c.asked_day, NO_DAY),
-        # A whole number of steps, because whole numbers are read fast. Closer scores count as
-        # equal.
+        # A whole number of steps, because whole numbers are read fast. Scores that differ by less
+        # than a step count as equal.
         func.coalesce(cast(func.round(CURRENT.c.groundedness * _STEPS), BigInteger), _NO_SCORE),
     ).where(
         CURRENT_OF_VERSION,
@@ -150,20 +150,20 @@ def judged_answers(
     )
     if ids is not None:  # SQLite would otherwise read all verdicts in the order of query types
         usable = by_index(usable, CURRENT, "ix_current_judgment_response")
-    answered = (
+    with_verdict = (
         CURRENT.c.response_id == JUDGMENT.c.response_id,
         CURRENT.c.judge_version_id == version_id,
     )
-    failed = select(JUDGMENT.c.response_id).where(
+    failed_ids = select(JUDGMENT.c.response_id).where(
         JUDGMENT.c.judge_version_id == version_id,
-        # Both conditions: SQLite uses the partial index for the first, and prefers it to others for
-        # the second.
+        # Both conditions are needed: with the first, SQLite can use the partial index; with the
+        # second, SQLite prefers this index to others.
         NOT_OK,
         JUDGMENT.c.status.in_([each for each in Status if each is not Status.OK]),
-        ~select(CURRENT.c.response_id).where(*answered).exists(),
+        ~select(CURRENT.c.response_id).where(*with_verdict).exists(),
         *among_ids(JUDGMENT.c.response_id),
     )
-    unusable = of_response.where(RESPONSE.c.id.in_(failed)).distinct()
+    unusable = of_response.where(RESPONSE.c.id.in_(failed_ids)).distinct()
     if where in {None, RowFilter()}:
         # An expression, because the index of `kind` would lead through the whole log.
         return _read(
@@ -172,17 +172,17 @@ def judged_answers(
             usable,
             unusable.where(RESPONSE.c.kind.concat("") == ResponseKind.LOG.value),
         )
-    matching = select(RESPONSE.c.id).where(*conditions)
+    matching_ids = select(RESPONSE.c.id).where(*conditions)
     return _read(
         connection,
         ids,
-        usable.where(CURRENT.c.response_id.in_(matching)),
-        unusable.where(RESPONSE.c.id.in_(matching)),
+        usable.where(CURRENT.c.response_id.in_(matching_ids)),
+        unusable.where(RESPONSE.c.id.in_(matching_ids)),
     )
 
 
 def gives_labels(connection: Connection, version_id: int) -> bool:
-    """Return whether a judge version gave a label to any answer. Otherwise the threshold decides its verdicts."""
+    """Return whether a judge version gave a label to any answer. Otherwise the threshold decides the verdicts."""
     return any_row(
         connection,
         CURRENT_OF_VERSION,
@@ -194,7 +194,7 @@ def gives_labels(connection: Connection, version_id: int) -> bool:
 def _packed(
     response_id: ColumnElement[int], quality: ColumnElement[int], verdict: ColumnElement[int]
 ) -> ColumnElement[int]:
-    """Return all in one number, because each column of a million answers takes a tenth of a second to read."""
+    """Return all three in one number, because each column of a million answers takes a tenth of a second to read."""
     return response_id * 32 + quality * 4 + verdict
 
 
@@ -203,30 +203,31 @@ def _read(connection: Connection, ids: IntArray | None, *queries: Select[Any]) -
     response_ids, scores = packed >> 5, np.where(steps < 0, np.nan, steps / _STEPS)
     # The answers that another rule flagged, and the answers of the random sample.
     query = select(FLAG.c.query_type, FLAG.c.response_id)
-    if ids is not None:  # SQLite would otherwise read all flags by the index of their share
+    if ids is not None:  # SQLite would otherwise read all flags by another index
         of_ids = query.where(FLAG.c.response_id.in_(listed(connection, ids.tolist())))
         query = by_index(of_ids, FLAG, "ix_flag_response")
     in_sample = and_(FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED)
-    picked, drawn = (
+    is_picked, is_drawn = (
         np.isin(response_ids, read_numbers(connection, query.where(rule))[1][0])
         for rule in (PICKED, in_sample)
     )
     qualities = packed >> 2 & 7
     answers = JudgedAnswers(
-        response_ids, groups, days, packed & 3, scores, qualities, picked, drawn, types
+        response_ids, groups, days, packed & 3, scores, qualities, is_picked, is_drawn, types
     )
     return answers.at(np.argsort(response_ids))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RandomOrder:
-    """The ids, ascending, of answers that people reviewed as items of queues in random order with the same filter.
+    """The ids, ascending, of answers that people reviewed in queues in random order with the same filter.
 
-    ``flagged_only`` queues have answers with open flags only, so answers that people decided before
-    are not in them. The others are drawn from all answers that match ``where``. A queue with a
+    ``flagged_only`` queues have only answers with open flags, and thus no answers that people
+    decided before. Other queues are drawn from all answers that match ``where``. A queue with a
     number of items is drawn once: answers with an id above ``last_id`` were logged later (None:
-    later answers join the queue). A planned queue is drawn from the answers that its judge versions
-    were asked about until then: ``judged_by`` has their ids with this time.
+    later answers join the queue). A planned queue is drawn from the answers that the judge versions
+    of the plan were asked about until then: ``judged_by`` has the ids of these versions with this
+    time.
     """
 
     where: RowFilter
@@ -237,30 +238,30 @@ class RandomOrder:
 
 
 def reviewed_in_random_order(connection: Connection) -> list[RandomOrder]:
-    """Return the answers that people reviewed in queues in random order, by filter and by when they were drawn.
+    """Return the answers that people reviewed in queues in random order, by filter and by time of the draw.
 
-    Items that a person added, repeats and tests do not count, and no queue of answers on which two
-    judges differ.
+    Items that a person added, repeats and tests do not count. Queues of answers on which two judges
+    differ do not count either.
     """
     return _random_orders(connection, filter(_is_random, list_queues(connection, subject=ANSWERS)))
 
 
 def open_in_random_order(connection: Connection) -> dict[str, IntArray]:
-    """Return the ids of the answers that open queues in random order still wait for, by the name of the queue."""
+    """Return the ids of the answers with an open item in an open queue in random order, by the name of the queue."""
     queues = filter(_is_random, list_queues(connection, only_open=True, subject=ANSWERS))
-    waiting = select(QUEUE_ITEM.c.response_id).where(
+    items = select(QUEUE_ITEM.c.response_id).where(
         QUEUE_ITEM.c.state == ItemState.OPEN,
         QUEUE_ITEM.c.repeat_for.is_(None),
         QUEUE_ITEM.c.test.is_(False),
     )
     return {
-        queue.name: read_columns(connection, waiting.where(QUEUE_ITEM.c.queue_id == queue.id))[0]
+        queue.name: read_columns(connection, items.where(QUEUE_ITEM.c.queue_id == queue.id))[0]
         for queue in queues
     }
 
 
 def _is_random(queue: Queue) -> bool:
-    """Whether the labels of a queue are a random sample of the answers that it was drawn from."""
+    """Whether the labels of a queue are a random sample of the answers that the queue was drawn from."""
     return queue.sort is QueueOrder.RANDOM and not queue.training and not queue.of_difference
 
 
@@ -274,7 +275,7 @@ def _random_orders(connection: Connection, queues: Iterable[Queue]) -> list[Rand
         queue_ids.setdefault((queue.filter, queue.flagged_only, last_id, judged_by), []).append(
             queue.id
         )
-    reviewed = (
+    query = (
         select(QUEUE_ITEM.c.response_id)
         .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(
@@ -284,50 +285,50 @@ def _random_orders(connection: Connection, queues: Iterable[Queue]) -> list[Rand
         )
     )
     orders = []
-    for which, ids in queue_ids.items():
-        of_queues = reviewed.where(QUEUE_ITEM.c.queue_id.in_(ids))
-        orders.append(RandomOrder(*which, np.unique(read_columns(connection, of_queues)[0])))
+    for key, ids in queue_ids.items():
+        of_queues = query.where(QUEUE_ITEM.c.queue_id.in_(ids))
+        orders.append(RandomOrder(*key, np.unique(read_columns(connection, of_queues)[0])))
     return orders
 
 
 def _planned_versions(queue: Queue) -> tuple[int, ...]:
     """Return the ids of the judge versions whose verdicts decided the draw of a queue, ascending."""
-    stored = [(queue.plan or {}).get(name) for name in STORED_AS.values()]
-    return tuple(sorted(each for each in stored if each is not None))
+    version_ids = [(queue.plan or {}).get(name) for name in STORED_AS.values()]
+    return tuple(sorted(each for each in version_ids if each is not None))
 
 
 def judged_until(
     connection: Connection, version_id: int, at: datetime, ids: IntArray, *, is_asked: bool
 ) -> BoolArray:
-    """Return for each answer whether a judge version was asked about it until this time.
+    """Return for each answer whether a judge version was asked about the answer until this time.
 
-    ``is_asked``: it was asked about all of them until today. If the version has no judgment any
-    more, all count.
+    ``is_asked``: the version was asked about all these answers until today. If the version has no
+    judgment any more, all answers count.
     """
-    judged = np.ones(len(ids), dtype=np.bool_)
+    is_judged = np.ones(len(ids), dtype=np.bool_)
     if not is_asked:
-        asked = judged_answers(connection, version_id, Cuts(0)).response_ids
-        if not len(asked):
-            return judged
-        judged = np.isin(ids, asked)
+        asked_ids = judged_answers(connection, version_id, Cuts(0)).response_ids
+        if not len(asked_ids):
+            return is_judged
+        is_judged = np.isin(ids, asked_ids)
     query = select(JUDGMENT.c.response_id).where(JUDGMENT.c.judge_version_id == version_id)
     later = np.intersect1d(
         read_columns(connection, query.where(JUDGMENT.c.created_at > at))[0], ids
     )
     # Two queries: in one, SQLite would search all earlier judgments for each later one.
-    judged_again = (
+    conditions = (
         JUDGMENT.c.created_at <= at,
         JUDGMENT.c.response_id.in_(listed(connection, later.tolist())),
     )
-    again = read_columns(connection, query.where(*judged_again))[0] if len(later) else no_ints()
-    return judged & ~np.isin(ids, np.setdiff1d(later, again))
+    earlier = read_columns(connection, query.where(*conditions))[0] if len(later) else no_ints()
+    return is_judged & ~np.isin(ids, np.setdiff1d(later, earlier))
 
 
 def _last_logged(connection: Connection, at: datetime) -> int:
-    """Return the greatest id of the answers that were stored until this time, 0 if there were none.
+    """Return the greatest id of the answers that were stored until this time, 0 without such answers.
 
-    Ids grow with the time, so about twenty rows are read. No index has the times, and texts stand
-    beside them.
+    Ids grow with time, so a binary search reads about twenty rows. No index has the times, and a
+    scan would read all texts.
     """
     low, high = (
         0,
@@ -347,9 +348,9 @@ def _last_logged(connection: Connection, at: datetime) -> int:
 def reviewed_where_verdicts_differ(
     connection: Connection, version_ids: Collection[int]
 ) -> list[RandomOrder]:
-    """Return the answers that people reviewed in queues planned for these two judge versions, by when they were drawn.
+    """Return the answers that people reviewed in queues planned for these two judge versions, by time of the draw.
 
-    These are random samples of all answers on which the verdicts of both differ; queues with a
+    Such queues are random samples of all answers on which the two verdicts differ. Queues with a
     filter do not count.
     """
     return _random_orders(
@@ -375,24 +376,24 @@ class Undecided:
 @kept_while_reading
 def undecided_answers(connection: Connection) -> Undecided:
     """Return the answers that people did not decide. Other people may have labelled such answers."""
-    unsure = select(REVIEW.c.response_id).where(
+    unsure_ids = select(REVIEW.c.response_id).where(
         REVIEW.c.decision == Decision.UNSURE,
         REVIEW.c.response_id.is_not(None),
         is_current(),
         ~is_test(),
     )
-    skipped = (
+    skipped_ids = (
         select(QUEUE_ITEM.c.response_id)
         .join(SKIP, SKIP.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(QUEUE_ITEM.c.response_id.is_not(None), NOT_UNDONE)
     )
     return Undecided(
-        *(np.unique(read_columns(connection, query)[0]) for query in (unsure, skipped))
+        *(np.unique(read_columns(connection, query)[0]) for query in (unsure_ids, skipped_ids))
     )
 
 
 LEAST_OF_STRATUM = 2
-"""A plan draws at least so many answers of each stratum. Otherwise all strata have the same probability."""
+"""The minimum number of answers that a plan draws from each stratum. Otherwise all strata have the same probability."""
 
 STORED_AS = {"version_id": "judge_version_id", "other_id": "other_judge_version_id"}
 _VERDICTS = {GOOD: "good", BAD: "bad", UNUSABLE: "unusable"}
@@ -401,11 +402,11 @@ _READ_AT_ONCE = 10_000  # answers
 
 @dataclass(frozen=True, slots=True)
 class DrawnStratum:
-    """A stratum of a draw: ``drawn`` of its ``answers``, of which ``labelled`` count already and are not drawn.
+    """A stratum of a draw: ``drawn`` of the ``answers``; the ``labelled`` answers count already and are not drawn.
 
-    ``picked`` is whether a rule flagged its answers, None if this makes no stratum; ``verdict`` is
-    good, bad or unusable, None without a judge. All answers of the stratum with a position below
-    ``next_position`` are drawn or labelled.
+    ``picked`` is whether a rule flagged the answers, None if flags do not define the strata.
+    ``verdict`` is good, bad or unusable, None without a judge. All answers of the stratum with a
+    position below ``next_position`` are drawn or labelled.
     """
 
     picked: bool | None
@@ -422,7 +423,7 @@ class DrawnStratum:
         return self.drawn / free if free else 1.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values, as a queue stores it."""
+        """Return the stratum as JSON values, as stored with a queue."""
         names = (
             "picked",
             "verdict",
@@ -437,9 +438,9 @@ class DrawnStratum:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer for a queue, with the open flags that put it there; ``severity`` is the severity of its worst flag.
+    """An answer for a queue, with the open flags that put the answer there; ``severity`` is the highest of these flags.
 
-    An answer of a planned draw has the position of its ``stratum``, and its own ``position`` in the
+    In a planned draw, ``stratum`` is the index of the stratum, and ``position`` is the place in the
     random order (0 to 1).
     """
 
@@ -455,11 +456,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawPlan:
-    """What decides a draw beside the filter: the judge version with its title (None: no judge), and sampled labels.
+    """What decides a draw beside the filter: the judge version with the title (None: no judge), and sampled labels.
 
-    ``labelled`` are ids of answers, ascending, whose labels count already. They are not drawn
-    again. With another judge version, ``other_id``, only answers are drawn on which the verdicts of
-    both differ.
+    ``labelled`` are the ids, ascending, of answers whose labels count already. These answers are
+    not drawn again. With another judge version (``other_id``), only answers are drawn on which the
+    two verdicts differ.
     """
 
     version_id: int | None = None
@@ -469,7 +470,7 @@ class DrawPlan:
     other_judge: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values, without the labels, as a queue stores it."""
+        """Return the plan as JSON values, without the labels, as stored with a queue."""
         names = ("version_id", "judge", "other_id", "other_judge")
         return {STORED_AS.get(name, name): getattr(self, name) for name in names}
 
@@ -477,53 +478,53 @@ class DrawPlan:
 def draw_by_stratum(
     connection: Connection, where: RowFilter, plan: DrawPlan, n: int, seed: str
 ) -> tuple[tuple[DrawnStratum, ...], list[Candidate]]:
-    """Draw ``n`` answers at random, with the same probability in each stratum; return the strata and these answers.
+    """Draw ``n`` answers at random, with the same probability in each stratum; return the strata and the answers.
 
-    The answers are in random order. With a judge version, answers that it was not asked about are
-    left out. The seed alone decides the draw.
+    The answers are in random order. With a judge version, answers that the version was not asked
+    about are left out. The seed alone decides the draw.
     """
     ids, codes = _strata(connection, where, plan)
     is_labelled = among(ids, no_ints() if plan.labelled is None else plan.labelled)
     free, first = _lots(connection, where, ids, codes, ~is_labelled, n + 1, seed)
     answers = np.bincount(codes, minlength=6)
-    kept = [
+    stratum_codes = [
         code for code in (3 + BAD, 3 + GOOD, 3 + UNUSABLE, BAD, GOOD, UNUSABLE) if answers[code]
     ]
-    counts = allocated(n, [int(free[code]) for code in kept], least=LEAST_OF_STRATUM)
+    counts = allocated(n, [int(free[code]) for code in stratum_codes], least=LEAST_OF_STRATUM)
     strata = tuple(
         DrawnStratum(
             None if plan.other_id else code >= 3,
             None if plan.version_id is None else _VERDICTS[code % 3],
             int(answers[code]),
             int(answers[code] - free[code]),
-            drawn,
-            first[code][drawn][0] if drawn < len(first[code]) else 1.0,
+            count,
+            first[code][count][0] if count < len(first[code]) else 1.0,
         )
-        for code, drawn in zip(kept, counts, strict=True)
+        for code, count in zip(stratum_codes, counts, strict=True)
     )
-    chosen = [
+    candidates = [
         Candidate(
             id_, row.source, row.external_id, row.asked_day, stratum=stratum, position=position
         )
-        for stratum, (code, drawn) in enumerate(zip(kept, counts, strict=True))
-        for position, id_, row in first[code][:drawn]
+        for stratum, (code, count) in enumerate(zip(stratum_codes, counts, strict=True))
+        for position, id_, row in first[code][:count]
     ]
-    return strata, sorted(chosen, key=lambda answer: (answer.position, answer.response_id))
+    return strata, sorted(candidates, key=lambda answer: (answer.position, answer.response_id))
 
 
 def _strata(connection: Connection, where: RowFilter, plan: DrawPlan) -> tuple[IntArray, IntArray]:
-    """Return the ids, ascending, of the answers that a plan is about, and the code of each one's stratum."""
+    """Return the ids, ascending, of the answers of a plan, and the code of the stratum of each answer."""
     cuts = thresholds(connection).cuts
-    judged = judged_answers(connection, plan.version_id, cuts, where)
-    ids, verdicts = judged.response_ids, judged.verdicts
+    answers = judged_answers(connection, plan.version_id, cuts, where)
+    ids, verdicts = answers.response_ids, answers.verdicts
     if plan.other_id is None:
-        return ids, 3 * judged.picked + verdicts
-    other = judged_answers(connection, plan.other_id, cuts, where)
+        return ids, 3 * answers.picked + verdicts
+    other_answers = judged_answers(connection, plan.other_id, cuts, where)
     ids, at, at_other = np.intersect1d(
-        ids, other.response_ids, assume_unique=True, return_indices=True
+        ids, other_answers.response_ids, assume_unique=True, return_indices=True
     )
-    verdicts, others = verdicts[at], other.verdicts[at_other]
-    differ = (verdicts != others) & (verdicts != UNUSABLE) & (others != UNUSABLE)
+    verdicts, other_verdicts = verdicts[at], other_answers.verdicts[at_other]
+    differ = (verdicts != other_verdicts) & (verdicts != UNUSABLE) & (other_verdicts != UNUSABLE)
     return ids[differ], verdicts[differ]
 
 
@@ -536,7 +537,7 @@ def _lots(
     n: int,
     seed: str,
 ) -> tuple[IntArray, list[list[tuple[float, int, Any]]]]:
-    """Return for each code of a stratum how many answers may be drawn, and the first ``n`` of them in random order."""
+    """Return for each code of a stratum how many answers may be drawn, and the first ``n`` answers in random order."""
     columns = (RESPONSE.c.id, RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.asked_day)
     query = select(*columns).where(
         *response_conditions(connection, where), RESPONSE.c.answer.is_not(None)
@@ -549,12 +550,12 @@ def _lots(
         query, execution_options={"yield_per": _READ_AT_ONCE}
     ).partitions():
         batch = np.array([row.id for row in rows], dtype=np.int64)
-        known = among(batch, ids)
-        at = np.searchsorted(ids, batch[known])
+        in_strata = among(batch, ids)
+        at = np.searchsorted(ids, batch[in_strata])
         drawable = may_be_drawn[at]
         lots: list[list[tuple[float, int, Any]]] = [[] for _ in range(6)]
         for row_at, code in zip(
-            np.flatnonzero(known)[drawable].tolist(), codes[at][drawable].tolist(), strict=True
+            np.flatnonzero(in_strata)[drawable].tolist(), codes[at][drawable].tolist(), strict=True
         ):
             row = rows[row_at]
             lots[code].append(
