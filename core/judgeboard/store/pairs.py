@@ -71,7 +71,7 @@ def ids_of_pairs(
     connection: Connection, keys: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], int]:
     """Return the ids of the pairs with these keys that are stored, by (source, external id)."""
-    return {key: known.id for key, known in _find(connection, keys).items()}
+    return {key: pair.id for key, pair in _find(connection, keys).items()}
 
 
 def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[Named]]:
@@ -108,7 +108,7 @@ Origins = Mapping[str, list[Origin]]
 
 
 def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[Named]]:
-    """Return the answers outside all logs, by the external id that their pairs give them."""
+    """Return the answers outside all logs, by the external id in the pair."""
     sides: dict[str, list[Named]] = {}
     for side, response in (("a", PAIR.c.response_a_id), ("b", PAIR.c.response_b_id)):
         name = PAIR.c.extra[UNLOGGED[side]].as_string()
@@ -127,9 +127,9 @@ def store_sides(
     batch_id: int | None,
     now: datetime,
 ) -> list[Sides | str]:
-    """Store the answers of these pairs; return, per pair, the ids of its two answers, or the reason why it has none.
+    """Store the answers of these pairs; return, per pair, the ids of the two answers, or the reason why there are none.
 
-    A side is stored as derived from the response that its pair names (``origins_of``) if both have
+    A side is stored as derived from the response that the pair names (``origins_of``) if both have
     the same answer.
     """
     responses: list[Response] = []
@@ -143,12 +143,12 @@ def store_sides(
             )
     result = store_responses(connection, responses, batch_id, now)
     clashes = {key_of(responses[index]) for index in result.differing}
-    stored = dict(zip(map(key_of, responses), result.ids, strict=True))
-    return [_of(pair, stored, clashes) for pair in pairs]
+    ids_by_key = dict(zip(map(key_of, responses), result.ids, strict=True))
+    return [_of(pair, ids_by_key, clashes) for pair in pairs]
 
 
 def _of(
-    pair: Pair, stored: dict[tuple[str, str], int], clashes: set[tuple[str, str]]
+    pair: Pair, ids_by_key: dict[tuple[str, str], int], clashes: set[tuple[str, str]]
 ) -> Sides | str:
     if pair.sides is not None:
         return pair.sides
@@ -158,14 +158,14 @@ def _of(
     for key in (a, b):
         if key in clashes:
             return "one of its answers is stored with other content"
-    return stored[a], stored[b]
+    return ids_by_key[a], ids_by_key[b]
 
 
 def _side(
     pair: Pair, side: str, answer: str, model: str | None, origins: list[Origin] | None
 ) -> Response:
-    same = [origin for origin in origins or () if origin.answer == answer]
-    same.sort(
+    same_answers = [origin for origin in origins or () if origin.answer == answer]
+    same_answers.sort(
         key=lambda origin: (origin.source != pair.source, origin.id)
     )  # the pair's own log first
     return Response(
@@ -177,12 +177,12 @@ def _side(
         generator_model=model,
         reference=pair.reference,
         kind=ResponseKind.PAIR_SIDE,
-        derived_from=same[0].id if same else None,
+        derived_from=same_answers[0].id if same_answers else None,
     )
 
 
 def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
-    """Return the stored responses to which pairs refer for their answers, by external id."""
+    """Return the stored responses to which the answers of pairs refer, by external id."""
     names = {
         name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None
     }
@@ -193,7 +193,7 @@ def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
 
 @dataclass(frozen=True, slots=True)
 class DifferingPair:
-    """A pair whose id is stored with other content; ``index`` is its index in the argument."""
+    """A pair whose id is stored with other content; ``index`` is the index of the pair in the argument."""
 
     index: int
     field: str
@@ -202,7 +202,7 @@ class DifferingPair:
 
 @dataclass(slots=True)
 class StoredPairs:
-    """The result of storing pairs: their ``ids`` in order (None if not stored), and the ``new`` ones among them."""
+    """The result of storing pairs: the ``ids`` in order (None if not stored), and the ``new`` ids."""
 
     ids: list[int | None] = field(default_factory=list)
     new: list[int] = field(default_factory=list)
@@ -224,11 +224,11 @@ def store_pairs(
 ) -> StoredPairs:
     """Store pairs that are new by (source, external id).
 
-    A known pair with equal texts is unchanged, even if it has no answers (a sampled question) but
-    the stored pair has them. A known pair with other texts or another gold label is not stored.
-    Answers become responses of kind ``pair_side``, unless ``sides`` names stored ones. All reads
-    and writes are in batches. Raises BadInput if a text contains NUL or a lone surrogate, which one
-    of the engines cannot store.
+    A known pair with equal texts is unchanged, even if only the stored pair has answers (a sampled
+    question). A known pair with other texts or another gold label is not stored. Answers become
+    responses of kind ``pair_side``, unless ``sides`` names stored responses. All reads and writes
+    are in batches. Raises BadInput if a text contains NUL or a lone surrogate: one of the engines
+    cannot store such a text.
     """
     now = now or utc_now()
     result = StoredPairs()
@@ -239,27 +239,27 @@ def store_pairs(
                 f"pair {pair.external_id!r}", ((name, getattr(pair, name)) for name in _TEXTS)
             )
         hashes = [pair_hash(pair) for pair in batch]
-        first: dict[tuple[str, str], int] = {}
+        first_indexes: dict[tuple[str, str], int] = {}
         for index, pair in enumerate(batch):
-            first.setdefault(key_of(pair), index)
-        known = _find(connection, first.keys())
-        new = {key: index for key, index in first.items() if key not in known}
-        refused = _insert(connection, batch, hashes, new, batch_id, now)
-        inserted = {key for key in new if key not in refused}
-        known |= _find(connection, new.keys())
+            first_indexes.setdefault(key_of(pair), index)
+        stored_pairs = _find(connection, first_indexes.keys())
+        new = {key: index for key, index in first_indexes.items() if key not in stored_pairs}
+        reasons = _insert(connection, batch, hashes, new, batch_id, now)
+        new_keys = {key for key in new if key not in reasons}
+        stored_pairs |= _find(connection, new.keys())
         for index, pair in enumerate(batch):
             key = key_of(pair)
-            stored = known.get(key)
-            clash = ("id", refused[key]) if stored is None else _clash(pair, hashes[index], stored)
-            if clash is not None or stored is None:
+            row = stored_pairs.get(key)
+            clash = ("id", reasons[key]) if row is None else _clash(pair, hashes[index], row)
+            if clash is not None or row is None:
                 result.ids.append(None)
                 result.conflicts.append(
                     DifferingPair(start + index, *(clash or ("id", "not stored")))
                 )
                 continue
-            result.ids.append(stored.id)
-            if key in inserted and index == new[key]:
-                result.new.append(stored.id)
+            result.ids.append(row.id)
+            if key in new_keys and index == new[key]:
+                result.new.append(row.id)
             else:
                 result.unchanged += 1
     return result
@@ -279,11 +279,11 @@ def _insert(
     sides = store_sides(
         connection, [pairs[index] for index in new.values()], origins, batch_id, now
     )
-    refused: dict[tuple[str, str], str] = {}
+    reasons: dict[tuple[str, str], str] = {}
     rows = []
     for (key, index), ids_or_reason in zip(new.items(), sides, strict=True):
         if isinstance(ids_or_reason, str):
-            refused[key] = ids_or_reason
+            reasons[key] = ids_or_reason
             continue
         pair = pairs[index]
         names = {UNLOGGED["a"]: pair.response_a, UNLOGGED["b"]: pair.response_b}
@@ -301,7 +301,7 @@ def _insert(
         )
     if rows:
         connection.execute(insert_or_skip(connection, PAIR, "source", "external_id"), rows)
-    return refused
+    return reasons
 
 
 _TEXTS = (
@@ -318,13 +318,13 @@ def _find(
     return {key: record_of(_Known, row) for key, row in rows.items()}
 
 
-def _clash(pair: Pair, content_hash: str, stored: _Known) -> tuple[str, str] | None:
+def _clash(pair: Pair, content_hash: str, stored_pair: _Known) -> tuple[str, str] | None:
     question, answers = content_hash.split(":")
-    stored_question, stored_answers = stored.content_hash.split(":")
+    stored_question, stored_answers = stored_pair.content_hash.split(":")
     if question != stored_question:
         return "question", "the stored question, options or reference differ"
     if answers and answers != stored_answers:
         return "answer_a", "the stored answers differ"
-    if pair.gold is not None and pair.gold != stored.gold:
+    if pair.gold is not None and pair.gold != stored_pair.gold:
         return "gold", "the stored gold differs"
     return None

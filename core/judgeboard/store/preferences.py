@@ -1,4 +1,4 @@
-"""People's preferences on pairs, and the facts about pairs that agreement needs with them."""
+"""People's preferences on pairs, and the facts about pairs that agreement needs."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -56,9 +56,9 @@ from judgeboard.text import iso_z
 
 @dataclass(frozen=True, slots=True)
 class PreferenceOf:
-    """An imported preference on a stored pair, with the source and external id, which never change.
+    """An imported preference on a stored pair, with the source and external id of the pair (neither changes).
 
-    ``review`` has what an export knows besides.
+    ``review`` has the other parts of an exported review.
     """
 
     pair_id: int
@@ -130,10 +130,10 @@ def load_preferences(
 def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
     """Return whether gold, models, other people and the judge were ever revealed to a person on a pair.
 
-    A review outside a queue always reveals them. A review in a queue reveals them only if its
-    author then looked.
+    A review outside a queue always reveals these parts. A review in a queue reveals these parts
+    only if the reviewer looked afterwards.
     """
-    preferred = exists().where(
+    has_preference = exists().where(
         PREFERENCE_SCORE.c.review_id == REVIEW.c.id
     ) | REVIEW.c.decision.is_not(None)
     query = (
@@ -144,7 +144,7 @@ def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> 
                 LEASE.c.queue_item_id == REVIEW.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id
             ),
         )
-        .where(REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, preferred)
+        .where(REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, has_preference)
     )
     return any(
         row.queue_item_id is None or row.seen or row.revealed_at is not None
@@ -191,34 +191,38 @@ def _store_batch(
     reviewers = imported_reviewers(connection, {each.preference.annotator for each in preferences})
     reviews = [review_of_preference(each, reviewers, batch_id, now) for each in preferences]
     owners = [(*owner_of(each), each.shown) for each in reviews]
-    stored = chain.from_iterable(current_imports(connection, reviews).values())
-    current = {(*owner_of(each), each.shown): each for each in stored}
-    known = known_keys(connection, [review.request_key for review in reviews])
-    if known:
+    imports = chain.from_iterable(current_imports(connection, reviews).values())
+    by_owner = {(*owner_of(each), each.shown): each for each in imports}
+    keys = known_keys(connection, [review.request_key for review in reviews])
+    if keys:
         restoring = Restoring.of_import(connection, batch_id)
         for index, review in enumerate(reviews):
-            if review.request_key in known and (last := current.get(owners[index])) is not None:
+            if review.request_key in keys and (last := by_owner.get(owners[index])) is not None:
                 reviews[index] = restoring.restored(review, [last]) or review
     new = [False] * len(reviews)
-    unknown = [index for index, review in enumerate(reviews) if review.request_key not in known]
-    for turn in in_turns(unknown, owners.__getitem__):
-        added: dict[int, Review] = {}
+    indexes = [index for index, review in enumerate(reviews) if review.request_key not in keys]
+    for turn in in_turns(indexes, owners.__getitem__):
+        new_reviews: dict[int, Review] = {}
         for index in turn:
-            last = current.get(owners[index])
+            last = by_owner.get(owners[index])
             if last is None or _adds(reviews[index], last):
-                added[index] = replace(reviews[index], replaces=None if last is None else last.id)
-        for index, id_ in zip(added, insert_reviews(connection, list(added.values())), strict=True):
-            current[owners[index]] = replace(reviews[index], id=id_)
+                new_reviews[index] = replace(
+                    reviews[index], replaces=None if last is None else last.id
+                )
+        for index, id_ in zip(
+            new_reviews, insert_reviews(connection, list(new_reviews.values())), strict=True
+        ):
+            by_owner[owners[index]] = replace(reviews[index], id=id_)
             new[index] = True
     return new
 
 
-def _adds(review: Review, known: Review) -> bool:
-    """Return whether a review has any part that the known review does not have."""
-    return not review.grade.notes.items() <= known.grade.notes.items() or any(
-        aspect not in known.preferences
+def _adds(review: Review, current: Review) -> bool:
+    """Return whether a review has any part that the current review does not have."""
+    return not review.grade.notes.items() <= current.grade.notes.items() or any(
+        aspect not in current.preferences
         or any(
-            value not in {None, getattr(known.preferences[aspect], name)}
+            value not in {None, getattr(current.preferences[aspect], name)}
             for name, value in asdict(part).items()
         )
         for aspect, part in review.preferences.items()
@@ -260,9 +264,9 @@ def pair_facts(connection: Connection) -> PairFacts:
         .join(PREFERENCE_SCORE, and_(*conditions))
         .subquery()
     )
-    known = func.coalesce(adjudications.c.preference, PAIR.c.gold)
+    gold_side = func.coalesce(adjudications.c.preference, PAIR.c.gold)
     gold = case(
-        *((known == side, literal(code)) for code, side in enumerate(SIDES) if side),
+        *((gold_side == side, literal(code)) for code, side in enumerate(SIDES) if side),
         else_=literal(0),
     )
     query = (
@@ -289,7 +293,7 @@ def dimensions_of_version(connection: Connection, version_id: int) -> frozenset[
 def score_differences(
     connection: Connection, version_id: int, dimension: str | None
 ) -> tuple[IntArray, FloatArray]:
-    """Return the pairs, by id, whose two answers a version scored, and its score of B minus its score of A.
+    """Return the pairs, by id, whose two answers a version scored, and the score of B minus the score of A.
 
     The score of a side is the score of the answer itself, otherwise the score of the logged answer
     from which it is derived. Differences are rounded to 1e-9, because float noise would make or
@@ -303,7 +307,7 @@ def score_differences(
         scores = scores.join(
             JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id
         ).where(JUDGMENT_SCORE.c.dimension == dimension)
-    scored, values = read_columns(connection, scores.order_by(CURRENT.c.response_id))
+    scored_ids, values = read_columns(connection, scores.order_by(CURRENT.c.response_id))
     a, b = RESPONSE.alias(), RESPONSE.alias()
     sides = (
         select(
@@ -319,18 +323,18 @@ def score_differences(
     )
     pairs, *answers = read_columns(connection, sides)
     of_a, of_b = (
-        _score(own, origin, scored, values.astype(np.float64))
+        _score(own, origin, scored_ids, values.astype(np.float64))
         for own, origin in (answers[:2], answers[2:])
     )
-    both = ~np.isnan(of_a) & ~np.isnan(of_b)
-    return pairs[both], np.round((of_b - of_a)[both] / TIE) * TIE
+    has_both = ~np.isnan(of_a) & ~np.isnan(of_b)
+    return pairs[has_both], np.round((of_b - of_a)[has_both] / TIE) * TIE
 
 
-def _score(own: IntArray, origin: IntArray, scored: IntArray, values: FloatArray) -> FloatArray:
+def _score(own: IntArray, origin: IntArray, scored_ids: IntArray, values: FloatArray) -> FloatArray:
     scores: FloatArray = np.full(len(own), np.nan)
     for ids in (origin, own):
-        rows = among(ids, scored)
-        scores[rows] = values[np.searchsorted(scored, ids[rows])]
+        rows = among(ids, scored_ids)
+        scores[rows] = values[np.searchsorted(scored_ids, ids[rows])]
     return scores
 
 
@@ -338,7 +342,7 @@ _CODES = {Preference.A: 0, Preference.B: 1, Preference.TIE: 2, None: NONE}
 
 
 def is_one_order(version: StoredVersion, rows: Iterable[BothOrders]) -> bool:
-    """Return whether a version was asked about each pair in one order only; ``rows`` are all its pairs."""
+    """Return whether a version was asked about each pair in one order only; ``rows`` are all pairs of the version."""
     return not kind_of(version.kind).two_orders and not any(
         row.asked_ab and row.asked_ba for row in rows
     )
@@ -368,7 +372,7 @@ def votes_by_pair(preferences: Iterable[CurrentPreference]) -> Mapping[tuple[int
     """Return the preferences of people on each (pair, aspect).
 
     One preference counts per person: the latest blind preference, otherwise the latest. A grade
-    counts for the side that it favours.
+    counts for the favoured side.
     """
     votes = {}
     for key, by_person in counted_preferences(preferences).items():
@@ -383,15 +387,15 @@ def counted_preferences(
     preferences: Iterable[CurrentPreference],
 ) -> dict[tuple[int, str], dict[int, CurrentPreference]]:
     """Return the one preference of each person (by id) that counts on each (pair, aspect)."""
-    counted: dict[tuple[int, str], dict[int, CurrentPreference]] = {}
+    by_pair: dict[tuple[int, str], dict[int, CurrentPreference]] = {}
     for each in preferences:
         if each.stage is Stage.ADJUDICATION:  # an adjudication is gold, not one of the votes
             continue
-        of_person = counted.setdefault((each.pair_id, each.aspect), {})
-        known = of_person.get(each.reviewer_id)
-        if known is None or (each.blind, each.review_id) > (known.blind, known.review_id):
+        of_person = by_pair.setdefault((each.pair_id, each.aspect), {})
+        vote = of_person.get(each.reviewer_id)
+        if vote is None or (each.blind, each.review_id) > (vote.blind, vote.review_id):
             of_person[each.reviewer_id] = each
-    return counted
+    return by_pair
 
 
 def side_of(preference: CurrentPreference) -> Preference:

@@ -42,8 +42,8 @@ def ratings_table(version: StoredVersion) -> ExportTable:
     of_version = and_(
         CURRENT.c.response_id == RESPONSE.c.id, CURRENT.c.judge_version_id == version.id
     )
-    rated = or_(exists().where(of_answer), exists().where(of_version))
-    joined = (
+    has_rating = or_(exists().where(of_answer), exists().where(of_version))
+    query = (
         select(
             *(RESPONSE.c[name] for name in ("source", "external_id", "query_type", "asked_at")),
             REVIEWER.c.name.label("reviewer"),
@@ -62,10 +62,10 @@ def ratings_table(version: StoredVersion) -> ExportTable:
     )
 
     def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
-        answers = select(RESPONSE.c.id.label(ROW_KEY)).where(rated, *where)
+        answers = select(RESPONSE.c.id.label(ROW_KEY)).where(has_rating, *where)
         for chunk in read_chunks(connection, answers):
             ids = [row[ROW_KEY] for row in chunk]
-            for row in connection.execute(joined.where(RESPONSE.c.id.in_(ids))).mappings():
+            for row in connection.execute(query.where(RESPONSE.c.id.in_(ids))).mappings():
                 yield dict(row)
 
     return ExportTable(_COLUMNS, rows, RESPONSE.c.id)

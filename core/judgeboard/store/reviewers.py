@@ -59,7 +59,7 @@ def reviewers_by_id(connection: Connection, ids: Collection[int]) -> list[Review
 
 
 def reviewers_of(connection: Connection, origin: str, *, lock: bool = False) -> list[Reviewer]:
-    """Return everybody with an origin, by id; ``lock`` keeps their roles unchanged until the transaction ends."""
+    """Return everybody with an origin, by id; ``lock`` keeps the roles unchanged until the transaction ends."""
     return _people(connection, REVIEWER.c.origin == origin, lock=lock)
 
 
@@ -81,19 +81,19 @@ def store_sources(
 
 
 def set_link(connection: Connection, reviewer_id: int, same_as: int | None) -> None:
-    """Store the id of the person under whom a reviewer's later reviews are stored (None: their own)."""
+    """Store the id of the person under whom a reviewer's later reviews are stored (None: the reviewer)."""
     connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(same_as=same_as))
 
 
 def set_implied_labels(connection: Connection, reviewer_id: int, *, implied: bool) -> None:
-    """Store whether a person wants their decisions to imply labels."""
+    """Store whether a person wants decisions to imply labels."""
     connection.execute(
         update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(implied_labels=implied)
     )
 
 
 def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
-    """Return whether a person wants their decisions to imply labels; None if they have not been asked yet."""
+    """Return whether a person wants decisions to imply labels; None if the person has not been asked yet."""
     query = select(REVIEWER.c.implied_labels).where(REVIEWER.c.id == reviewer_id)
     return connection.scalar(query)
 
@@ -101,7 +101,7 @@ def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
 def store_reviewer(
     connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER
 ) -> Reviewer:
-    """Return the reviewer with this name and origin. A new one is stored."""
+    """Return the reviewer with this name and origin. A new reviewer is stored."""
     new = Reviewer(origin=origin, name=name, role=role)
     connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), new.new_values())
     return _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)[0]
@@ -110,9 +110,9 @@ def store_reviewer(
 def authors(connection: Connection) -> list[tuple[str, int]]:
     """Return names and ids of the people who may be authors of imported reviews, authors of earlier imports first.
 
-    A linked author has the id of the person. Without sign-in, people who gave their name on a page
-    are included. With sign-in they are not, so that an import adds no reviews to a person who signs
-    in.
+    A linked author has the id of the person. Without sign-in, people who gave a name on a page are
+    included. With sign-in, such people are not included, so that an import adds no reviews to a
+    person who signs in.
     """
     origins = {"import"} if people_sign_in(connection) else {"import", "page"}
     query = select(REVIEWER.c.name, func.coalesce(REVIEWER.c.same_as, REVIEWER.c.id)).where(
@@ -144,7 +144,7 @@ def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
 
 
 def checked_name(name: str) -> str:
-    """Return a name in its stored form, with single blanks for white space; raise BadInput if it cannot be a name."""
+    """Return a name in its stored form, with single blanks for white space; raise BadInput for an invalid name."""
     tidy = " ".join(name.split())
     if not tidy:
         raise BadInput("a reviewer needs a name")
@@ -156,19 +156,19 @@ def checked_name(name: str) -> str:
 
 
 def graders_by_name(connection: Connection) -> dict[str, int]:
-    """Return the ids of everybody with a current review that has a grade, by their name from `reviewer_names`."""
-    graded = select(REVIEW.c.reviewer_id).where(is_current(), has_grade())
+    """Return the ids of everybody with a current review that has a grade, by name (`reviewer_names`)."""
+    graders = select(REVIEW.c.reviewer_id).where(is_current(), has_grade())
     names = reviewer_names(connection)
     return dict(
         sorted(
             (names[person.id], person.id)
-            for person in _people(connection, REVIEWER.c.id.in_(graded))
+            for person in _people(connection, REVIEWER.c.id.in_(graders))
         )
     )
 
 
 def reviewer_names(connection: Connection) -> dict[int, str]:
-    """Return everybody's name by id; if several people have the same name, their origin is added."""
+    """Return everybody's name by id; if several people have the same name, the origin is added."""
     people = _people(connection)
     names = Counter(person.name for person in people)
     return {

@@ -69,18 +69,19 @@ from judgeboard.store.tables import (
     Flag,
 )
 
-# Made once: an alias copies all columns of its table, which takes longer than most statements.
+# Created once: an alias copies all columns of the table. The copy takes longer than most
+# statements.
 _LATER, _WORSE = REVIEW.alias(), FLAG.alias("worse")
 
 
 def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
-    """Return the condition that a row of ``review`` (the table or an alias of it) is neither replaced nor withdrawn.
+    """Return the condition that a row of ``review`` (the table or an alias) is neither replaced nor withdrawn.
 
     Undo, edit and re-grade add a row that names the replaced row. A replaced row never becomes
     current again.
     """
-    replaced = exists(select(_LATER.c.id).where(_LATER.c.replaces == review.c.id))
-    return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN), ~replaced)
+    is_replaced = exists(select(_LATER.c.id).where(_LATER.c.replaces == review.c.id))
+    return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN), ~is_replaced)
 
 
 def reviewed_by_others(
@@ -119,7 +120,7 @@ def is_imported(review: FromClause = REVIEW) -> ColumnElement[bool]:
 
 
 def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:
-    """Return the condition that a review is of a test or training item. Figures about answers leave it out."""
+    """Return the condition that a review is of a test or training item. Figures about answers exclude such reviews."""
     return exists().where(QUEUE_ITEM.c.id == review.c.queue_item_id, QUEUE_ITEM.c.test.is_(True))
 
 
@@ -132,17 +133,17 @@ def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
     ] or None
 
 
-def marks_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[ClaimMark, ...]:
-    """Return stored marks; empty if there are none or they are forgotten."""
+def marks_from(stored_marks: Iterable[Mapping[str, Any]] | None) -> tuple[ClaimMark, ...]:
+    """Return stored marks; empty without marks or with forgotten marks."""
     return tuple(
-        ClaimMark(**{**mark, "status": ClaimStatus(mark["status"])}) for mark in stored or ()
+        ClaimMark(**{**mark, "status": ClaimStatus(mark["status"])}) for mark in stored_marks or ()
     )
 
 
 def claims_by_judgment(
     connection: Connection, judgment_ids: Collection[int], response_id: int
 ) -> dict[int, tuple[Claim, ...]]:
-    """Return the claims of these judgments by judgment, without judgments of other responses."""
+    """Return the claims of these judgments of the response, by judgment."""
     query = select(JUDGMENT.c.id, JUDGMENT.c.claims).where(
         JUDGMENT.c.id.in_(judgment_ids), JUDGMENT.c.response_id == response_id
     )
@@ -164,11 +165,12 @@ class LockedResponse:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRecord:
-    """The parts of a review in an export that are no grade.
+    """The parts of an exported review beside the grade.
 
-    ``number`` is the id of the review in the file, and ``replaces`` that of the review which it
-    replaces. ``rules`` are the rules of the flags that it decides, ``still_open`` the rules of
-    flags that are open in the file in spite of the review. ``seen`` is what the person saw of others.
+    ``number`` is the id of the review in the file, and ``replaces`` is the id of the replaced
+    review. ``rules`` are the rules of the flags that the review decides. ``still_open`` are the
+    rules of flags that are open in the file in spite of the review. ``seen`` names what the
+    reviewer saw of other people.
     """
 
     number: int
@@ -183,7 +185,7 @@ class ReviewRecord:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the review says, without what only has a meaning in its file."""
+        """The parts that have a meaning outside the file."""
         parts = {
             "decision": self.decision,
             "stage": self.stage,
@@ -194,16 +196,16 @@ class ReviewRecord:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns of a stored review that have these parts."""
+        """The columns of a stored review for these parts."""
         return {name: getattr(self, name) for name in ("decision", "stage", "seconds", "seen")}
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A review of an answer, or of a pair with its preference by aspect. ``flag_ids`` are the flags that it decides.
+    """A review of an answer, or of a pair with its preference by aspect. ``flag_ids`` are the decided flags.
 
-    A review that is not stored yet has the ``id`` 0 and no name of its ``reviewer``.
-    ``stands`` is False if it is replaced or is a withdrawal.
+    Before a review is stored, the ``id`` is 0 and ``reviewer`` is empty. ``stands`` is False for a
+    replaced review and for a withdrawal.
     """
 
     reviewer_id: int
@@ -255,15 +257,15 @@ def lock_subject(
 
 
 def lock_response(connection: Connection, response_id: int) -> LockedResponse:
-    """Read and lock a response, or raise NotFound.
+    """Read and lock a response. Raises NotFound if there is none.
 
     A transaction on SQLite already locks the whole database. On PostgreSQL the response is locked
-    before its flag, as when judgments are stored; another order could deadlock.
+    before the flag, as in the code that stores judgments. Another order could deadlock.
     """
-    locked = lock_responses(connection, [response_id])
-    if not locked:
+    responses = lock_responses(connection, [response_id])
+    if not responses:
         raise NotFound(f"no answer {response_id}")
-    return locked[response_id]
+    return responses[response_id]
 
 
 def lock_responses(
@@ -278,16 +280,16 @@ def lock_responses(
 
 
 def lock_free_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
-    """Lock these responses, except those that another transaction has locked, and return the locked ones."""
+    """Lock these responses, without waiting for other transactions, and return the responses that are now locked."""
     query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
-    locked: set[int] = set()
+    locked_ids: set[int] = set()
     for batch in batches(sorted(response_ids)):
-        locked |= set(connection.scalars(query.where(RESPONSE.c.id.in_(batch))))
-    return locked
+        locked_ids |= set(connection.scalars(query.where(RESPONSE.c.id.in_(batch))))
+    return locked_ids
 
 
 def lock_flag(connection: Connection, flag_id: int) -> tuple[Flag, LockedResponse]:
-    """Read a flag and its response and lock both; raise NotFound if there is none."""
+    """Read and lock a flag and its response. Raises NotFound if there is no such flag."""
     response_id = connection.scalar(select(FLAG.c.response_id).where(FLAG.c.id == flag_id))
     if response_id is None:
         raise NotFound(f"no flag {flag_id}")
@@ -298,16 +300,16 @@ def lock_flag(connection: Connection, flag_id: int) -> tuple[Flag, LockedRespons
 def lock_flags(
     connection: Connection, response_ids: Collection[int], flag_ids: Collection[int] | None = None
 ) -> list[Flag]:
-    """Read and lock flags of locked responses, by id: these flags, or all open ones."""
+    """Read and lock flags of locked responses, by id: these flags, or all open flags."""
     if flag_ids is not None and not flag_ids:
         return []
-    chosen = FLAG.c.state == FlagState.OPEN if flag_ids is None else FLAG.c.id.in_(flag_ids)
-    query = select(Flag).where(FLAG.c.response_id.in_(response_ids), chosen)
+    condition = FLAG.c.state == FlagState.OPEN if flag_ids is None else FLAG.c.id.in_(flag_ids)
+    query = select(Flag).where(FLAG.c.response_id.in_(response_ids), condition)
     return rows_of(connection, query.order_by(FLAG.c.id).with_for_update())
 
 
 def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
-    """Return the open flags of a response, which its caller has locked."""
+    """Return the open flags of a response. The caller has locked the response."""
     query = select(FLAG.c.id).where(
         FLAG.c.response_id == response_id, FLAG.c.state == FlagState.OPEN
     )
@@ -317,7 +319,7 @@ def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
 def lock_reviewed(
     connection: Connection, review_id: int
 ) -> tuple[Review, tuple[Flag, ...], LockedResponse | None]:
-    """Read a review and lock the flags that it decided and its answer (None for a pair); or raise NotFound."""
+    """Read a review, and lock its decided flags and its answer (None for a pair). Raises NotFound if there is none."""
     review = find_review(connection, review_id)
     if review is None:
         raise NotFound(f"no review {review_id}")
@@ -335,7 +337,7 @@ def find_review(
     request_key: str | None = None,
     replaces: int | None = None,
 ) -> Review | None:
-    """Return the review with this id or ``request_key``, or that which ``replaces`` this id; None if there is none.
+    """Return the review with this id or ``request_key``, or the one that ``replaces`` this id; None if there is none.
 
     One of the three is given.
     """
@@ -347,7 +349,7 @@ def find_review(
 def _with_one_of(
     table: Table, id_: int | None, request_key: str | None, replaces: int | None
 ) -> ColumnElement[bool]:
-    """Return the condition for the one value that is given."""
+    """Return the condition for the only value that is not None."""
     values = {"id": id_, "request_key": request_key, "replaces": replaces}
     (condition,) = (table.c[name] == value for name, value in values.items() if value is not None)
     return condition
@@ -356,7 +358,7 @@ def _with_one_of(
 def bulk_decisions(
     connection: Connection, bulk: str, response_ids: Collection[int] | None = None
 ) -> Sequence[Row[int, int, str, Decision | None]]:
-    """Return (response_id, reviewer_id, by, decision) of the reviews of a bulk action, on these answers or all."""
+    """Return (response_id, reviewer_id, by, decision) of the reviews of a bulk action (default: on all answers)."""
     columns = (
         REVIEW.c.response_id,
         REVIEW.c.reviewer_id,
@@ -374,9 +376,9 @@ def bulk_decisions(
 
 
 def newest_bulk(connection: Connection, reviewer_id: int) -> str | None:
-    """Return the bulk action of a reviewer's newest review, None if that review is not a part of one."""
-    own = select(REVIEW.c.bulk).where(REVIEW.c.reviewer_id == reviewer_id)
-    return connection.scalar(own.order_by(REVIEW.c.id.desc()).limit(1))
+    """Return the bulk action of a reviewer's newest review, None if that review belongs to no bulk action."""
+    query = select(REVIEW.c.bulk).where(REVIEW.c.reviewer_id == reviewer_id)
+    return connection.scalar(query.order_by(REVIEW.c.id.desc()).limit(1))
 
 
 def reviews_of_bulk(
@@ -393,7 +395,7 @@ def find_reviews(
 ) -> list[Review]:
     """Return the reviews that meet all conditions, the oldest first.
 
-    ``hidden_too`` reads hidden rows too: the conditions leave out what the viewer may not see.
+    ``hidden_too`` reads hidden rows too: the conditions must exclude what the viewer may not see.
     """
     query = _REVIEWS.where(*conditions).order_by(REVIEW.c.id)
     rows = connection.execute(with_hidden_rows(query) if hidden_too else query).all()
@@ -403,7 +405,7 @@ def find_reviews(
 def reviews_on(
     connection: Connection, reviews: Collection[Review], *conditions: ColumnElement[bool]
 ) -> Iterator[Review]:
-    """Yield all reviews of the answers and pairs of these reviews; the reviews of an answer come oldest first."""
+    """Yield all reviews of the same answers and pairs; the reviews of an answer come oldest first."""
     query = _REVIEWS.where(*conditions).order_by(REVIEW.c.id)
     for column, name in ((REVIEW.c.response_id, "response_id"), (REVIEW.c.pair_id, "pair_id")):
         ids = {getattr(review, name) for review in reviews} - {None}
@@ -420,8 +422,8 @@ def current_reviews(
 ) -> list[Review]:
     """Return the current reviews with one of ``decisions`` on any of these flags, the latest first.
 
-    Without ``flag_ids``, these are the reviews that decide no flag. With ``reviewer_id``, only the
-    person's reviews outside queues count.
+    Without ``flag_ids``, the result has the reviews that decide no flag. With ``reviewer_id``, the
+    result has only this person's reviews outside queues.
     """
     decides = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id)
     of_flags = decides.where(REVIEW_FLAG.c.flag_id.in_(flag_ids)) if flag_ids else ~decides
@@ -452,10 +454,10 @@ def insert_reviews(connection: Connection, reviews: Sequence[Review]) -> list[in
     ]
     if not rows:
         return []
-    # Ids are found by key, because SQLite needs one statement per row to return them in the order
-    # of parameters.
-    returning = insert(REVIEW).returning(REVIEW.c.request_key, REVIEW.c.id)
-    id_of = {row.request_key: row.id for row in connection.execute(returning, rows)}
+    # Ids are matched by key, because SQLite needs one statement per row to return ids in the order
+    # of the parameters.
+    statement = insert(REVIEW).returning(REVIEW.c.request_key, REVIEW.c.id)
+    id_of = {row.request_key: row.id for row in connection.execute(statement, rows)}
     ids = [id_of[review.request_key] for review in reviews]
     parts: dict[Table, list[dict[str, Any]]] = {
         table: [] for table in (REVIEW_FLAG, REVIEW_SCORE, REVIEW_FAILURE_MODE, PREFERENCE_SCORE)
@@ -492,7 +494,7 @@ def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, t
 def scores_of(
     connection: Connection, review_ids: Collection[int]
 ) -> dict[int, tuple[DimensionScore, ...]]:
-    """Return the scores of each review that has any, in the order in which they were stored."""
+    """Return the scores of each review that has any, in stored order."""
     query = select(REVIEW_SCORE).order_by(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.id)
     rows = rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids)
     scores = grouped(
@@ -502,7 +504,7 @@ def scores_of(
 
 
 def notes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, Grade]:
-    """Return the notes of each review that has any, as a grade: a review of a pair has nothing else."""
+    """Return the notes of each review that has any, as a grade. The grade of a pair consists of notes only."""
     notes = [REVIEW.c[name] for name in NOTES]
     query = select(REVIEW.c.id, *notes).where(or_(*(note.is_not(None) for note in notes)))
     return {
@@ -523,7 +525,7 @@ _GRADE_PARTS: dict[str, Callable[[Any], Any]] = {
 def grade_from(
     row: Any, scores: tuple[DimensionScore, ...] = (), modes: tuple[str, ...] = ()
 ) -> Grade:
-    """Return the grade in a row of reviews; it lacks the parts whose columns are not in the row."""
+    """Return the grade in a row of reviews. Parts without a column in the row have their defaults."""
     parts = {
         name: row[place] if convert is None else convert(row[place])
         for name, place, convert in _places_of_grade(row._fields)
@@ -545,9 +547,11 @@ def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> 
     """Store the states of these flags after their reviews."""
     response_ids: set[int] = set()
     for state in sorted(set(states.values())):
-        changed = update(FLAG).values(state=state).returning(FLAG.c.response_id)
-        for batch in batches([flag_id for flag_id, new in states.items() if new is state]):
-            response_ids.update(connection.scalars(changed.where(FLAG.c.id.in_(batch))))
+        statement = update(FLAG).values(state=state).returning(FLAG.c.response_id)
+        for batch in batches(
+            [flag_id for flag_id, new_state in states.items() if new_state is state]
+        ):
+            response_ids.update(connection.scalars(statement.where(FLAG.c.id.in_(batch))))
     mark_leading_flags(connection, sorted(response_ids))
 
 
@@ -560,19 +564,19 @@ def is_worse(flag: FromClause, than: FromClause) -> ColumnElement[bool]:
 
 
 def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> None:
-    """Mark the worst open flag of each response as leading: the queue lists an answer with its leading flag."""
+    """Mark the worst open flag of each response as leading. The queue lists an answer with the leading flag."""
     leads = ~exists().where(
         _WORSE.c.response_id == FLAG.c.response_id,
         _WORSE.c.state == FlagState.OPEN,
         is_worse(_WORSE, FLAG),
     )
-    wrong = (
+    statement = (
         update(FLAG)
         .where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads)
         .values(leads=leads)
     )
     for batch in batches(response_ids):
-        connection.execute(wrong.where(FLAG.c.response_id.in_(batch)))
+        connection.execute(statement.where(FLAG.c.response_id.in_(batch)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -587,7 +591,7 @@ class DecidedFlag:
 def flags_decided(
     connection: Connection, review_ids: Collection[int]
 ) -> dict[int, list[DecidedFlag]]:
-    """Return the flags that each of these reviews decides, the worst first; a review without flags is left out."""
+    """Return the decided flags by review, the worst first; reviews without flags are left out."""
     query = (
         select(REVIEW_FLAG.c.review_id, *columns_of(DecidedFlag, FLAG))
         .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
@@ -609,7 +613,7 @@ def _judge_of(flag: FromClause) -> ColumnElement[Any]:
 
 
 def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[int]:
-    """Return the flags whose rule has a later open flag on the response (of the same judge, if the rule has one)."""
+    """Return the flags with a later open flag of the same rule and response (and judge, for rules per judge)."""
     newer = FLAG.alias("newer")
     query = select(FLAG.c.id).where(
         exists().where(
@@ -676,30 +680,30 @@ class ShownComment:
 def comments_on(
     connection: Connection, response_id: int, viewer: int | None = None, *, own_first: bool = False
 ) -> tuple[ShownComment, ...]:
-    """Return the current comments on an answer, the oldest first. Of hidden ones (`hidden_of`), only the viewer's."""
+    """Return the current comments on an answer, the oldest first; if others are hidden (`hidden_of`), the viewer's."""
     query = select(Comment).where(COMMENT.c.response_id == response_id)
     comments = {each.id: each for each in rows_of(connection, query)}
     if not comments:
         return ()
-    hidden = hidden_of(connection, viewer, response_id=response_id, own_first=own_first)
-    replaced = {comment.replaces for comment in comments.values()}
+    is_hidden = hidden_of(connection, viewer, response_id=response_id, own_first=own_first)
+    replaced_ids = {comment.replaces for comment in comments.values()}
     authors = {comment.reviewer_id for comment in comments.values()}
     query_of_names = select(REVIEWER.c.id, REVIEWER.c.name).where(REVIEWER.c.id.in_(authors))
     names = dict(connection.execute(query_of_names).all())
-    current: list[tuple[int, ShownComment]] = []
+    current_comments: list[tuple[int, ShownComment]] = []
     for comment in comments.values():
         if (
-            comment.id in replaced
+            comment.id in replaced_ids
             or comment.text is None
-            or (hidden and comment.reviewer_id != viewer)
+            or (is_hidden and comment.reviewer_id != viewer)
         ):
             continue
-        first = comment
-        while first.replaces is not None:
-            first = comments[first.replaces]
-        shown = ShownComment(comment, names[comment.reviewer_id], first.at)
-        current.append((first.id, shown))
-    return tuple(comment for _, comment in sorted(current, key=lambda each: each[0]))
+        first_version = comment
+        while first_version.replaces is not None:
+            first_version = comments[first_version.replaces]
+        shown_comment = ShownComment(comment, names[comment.reviewer_id], first_version.at)
+        current_comments.append((first_version.id, shown_comment))
+    return tuple(comment for _, comment in sorted(current_comments, key=lambda each: each[0]))
 
 
 def find_comment(
@@ -709,7 +713,7 @@ def find_comment(
     request_key: str | None = None,
     replaces: int | None = None,
 ) -> Comment | None:
-    """Return the comment with this id or ``request_key``, or that which ``replaces`` this id; None if there is none.
+    """Return the comment with this id or ``request_key``, or the one that ``replaces`` this id; None if there is none.
 
     One of the three is given.
     """
@@ -719,8 +723,8 @@ def find_comment(
 
 def insert_comment(connection: Connection, comment: Comment) -> int:
     """Write a comment and return its id."""
-    inserted = insert(COMMENT).returning(COMMENT.c.id)
-    return int(connection.scalar(inserted, masked(comment.new_values())))
+    statement = insert(COMMENT).returning(COMMENT.c.id)
+    return int(connection.scalar(statement, masked(comment.new_values())))
 
 
 class Correction(NamedTuple):
@@ -732,14 +736,14 @@ class Correction(NamedTuple):
 
 def corrections(connection: Connection) -> dict[int, Correction]:
     """Return the corrected answers by response: from the adjudication, otherwise from the latest review."""
-    confirmed = exists().where(
+    is_confirmed = exists().where(
         FLAG.c.response_id == REVIEW.c.response_id, FLAG.c.state == FlagState.CONFIRMED
     )
     query = (
         select(
             REVIEW.c.response_id,
             REVIEW.c.corrected_answer,
-            or_(REVIEW.c.in_suite.is_not(None), confirmed),
+            or_(REVIEW.c.in_suite.is_not(None), is_confirmed),
         )
         .where(
             REVIEW.c.response_id.is_not(None),
@@ -751,8 +755,8 @@ def corrections(connection: Connection) -> dict[int, Correction]:
     )
     corrections_by_answer: dict[int, Correction] = {}
     for response_id, text, is_case in connection.execute(query):
-        earlier = corrections_by_answer.get(response_id)
+        earlier_correction = corrections_by_answer.get(response_id)
         corrections_by_answer[response_id] = Correction(
-            text, bool(is_case) or (earlier is not None and earlier.is_case)
+            text, bool(is_case) or (earlier_correction is not None and earlier_correction.is_case)
         )
     return corrections_by_answer

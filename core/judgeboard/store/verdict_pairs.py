@@ -72,7 +72,7 @@ def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
     versions = select(VERSION.c.id).where(
         VERSION.c.kind == judge.c.kind, VERSION.c.name == judge.c.name
     )
-    before = (
+    previous_id = (
         select(func.max(earlier.c.id))
         .where(
             earlier.c.response_id == new.c.response_id,
@@ -86,7 +86,7 @@ def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
     )
     query = (
         _both(old, new)
-        .join(old, old.c.id == before)
+        .join(old, old.c.id == previous_id)
         .where(new.c.run_id == run_id, new.c.status == Status.OK, new.c.repeat == 0)
     )
     return _pairs(connection, query)
@@ -151,15 +151,15 @@ def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
     latest: dict[int, VerdictPair] = {}
     for row in connection.execute(query):
         pair = VerdictPair(row[0], row[1], OneVerdict(*row[2:7]), OneVerdict(*row[7:]))
-        known = latest.get(pair.response_id)
-        if known is None or known.new.judgment_id < pair.new.judgment_id:
+        latest_pair = latest.get(pair.response_id)
+        if latest_pair is None or latest_pair.new.judgment_id < pair.new.judgment_id:
             latest[pair.response_id] = pair
     return [latest[response_id] for response_id in sorted(latest)]
 
 
 @dataclass(frozen=True, slots=True)
 class WhyCounts:
-    """A judge version, the number of answers with any reason why people differ from it, and the number by reason."""
+    """A judge version, the number of answers with a reason why people differ from it, and the number by reason."""
 
     version_id: int
     title: str
@@ -200,7 +200,7 @@ def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """An answer with the start of its texts, and the reasoning of a judge version's current verdict."""
+    """An answer with the start of the texts, and the reasoning of a judge version's current verdict."""
 
     response_id: int
     source: str
@@ -215,7 +215,7 @@ class JudgedText:
 def judged_texts(
     connection: Connection, version_id: int, response_ids: Sequence[int]
 ) -> dict[int, JudgedText]:
-    """Return these responses with a judge version's current verdict on them, by id."""
+    """Return these responses with the current verdict of a judge version, by id."""
     query: Select[Any] = (
         select(
             *(RESPONSE.c[name] for name in ("id", "source", "external_id", "query_type")),
@@ -235,9 +235,9 @@ def person_reviews(
     connection: Connection, response_ids: Sequence[int]
 ) -> dict[int, tuple[Review, ...]]:
     """Return the current reviews of these responses that have a grade, by response, the latest first."""
-    graded = REVIEW.c.response_id.in_(response_ids), is_current(), has_grade()
+    conditions = REVIEW.c.response_id.in_(response_ids), is_current(), has_grade()
     reviews: dict[int, tuple[Review, ...]] = {}
-    for review in find_reviews(connection, *graded):
+    for review in find_reviews(connection, *conditions):
         response_id = review.response_id or 0
         reviews[response_id] = (review, *reviews.get(response_id, ()))
     return reviews

@@ -76,15 +76,15 @@ def by_version(
 ) -> dict[int, Judged]:
     """Return the logged answers that any version judged, with each version's latest judgment (usable if possible)."""
     query = _query(connection, version_ids, where or RowFilter()).where(JUDGMENT.c.repeat == 0)
-    judged: dict[int, Judged] = {}
+    answers: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, version_ids):
-        answer = judged.setdefault(
+        answer = answers.setdefault(
             row.response_id, Judged(row.response_id, row.evidence_group, row.query_type)
         )
-        known = answer.opinions.get(row.judge_version_id)
-        if known is None or verdict.status is Status.OK or known.verdict.status is not Status.OK:
+        last = answer.opinions.get(row.judge_version_id)
+        if last is None or verdict.status is Status.OK or last.verdict.status is not Status.OK:
             answer.opinions[row.judge_version_id] = StoredOpinion(row.id, row.ask, verdict)
-    return judged
+    return answers
 
 
 def matching_answers(connection: Connection, where: RowFilter) -> IntArray:
@@ -111,20 +111,21 @@ def by_repeat(
     outside the log.
     """
     first_ask = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.ask == 0)
-    again = select(JUDGMENT.c.response_id).where(*first_ask, JUDGMENT.c.repeat > 0)
-    # Most versions have no repeats but possibly a million judgments, which are not read here.
-    if connection.execute(again.limit(1)).first() is None:
+    repeated_ids = select(JUDGMENT.c.response_id).where(*first_ask, JUDGMENT.c.repeat > 0)
+    # Most versions have no repeats but possibly a million judgments: this check reads none of these
+    # judgments.
+    if connection.execute(repeated_ids.limit(1)).first() is None:
         return {}
     query = _query(connection, [version_id], where).where(
-        JUDGMENT.c.ask == 0, JUDGMENT.c.response_id.in_(again)
+        JUDGMENT.c.ask == 0, JUDGMENT.c.response_id.in_(repeated_ids)
     )
-    judged: dict[int, Judged] = {}
+    answers: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, [version_id]):
-        answer = judged.setdefault(
+        answer = answers.setdefault(
             row.response_id, Judged(row.response_id, row.evidence_group, row.query_type)
         )
         answer.opinions[row.repeat] = StoredOpinion(row.id, row.ask, verdict)
-    return judged
+    return answers
 
 
 class LatestCombined(NamedTuple):
@@ -183,13 +184,13 @@ def _read(
     connection: Connection, query: Select[Any], version_ids: Sequence[int]
 ) -> Iterable[tuple[Any, Verdict]]:
     names = ("judgment_id", "dimension", "value", "scale")
-    scored = (
+    score_query = (
         select(*(JUDGMENT_SCORE.c[name] for name in names))
         .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_SCORE.c.judgment_id)
         .where(JUDGMENT.c.judge_version_id.in_(version_ids))
         .order_by(JUDGMENT_SCORE.c.id)
     )
-    rows = connection.execute(scored)
+    rows = connection.execute(score_query)
     scores = grouped((judgment_id, DimensionScore(*score)) for judgment_id, *score in rows)
     for row in connection.execute(query):
         yield row, record_of(Verdict, row, scores=tuple(scores.get(row.id, ())))
@@ -197,7 +198,7 @@ def _read(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedAnswers:
-    """Answers with their repeats, one row per answer and judge version; several versions are pooled."""
+    """Answers with repeats, one row per answer and judge version; several versions are pooled."""
 
     answers: tuple[Judged, ...]
     values: tuple[RepeatedItem, ...]
@@ -284,12 +285,14 @@ class RubricScores:
         """The descriptions of levels 1 to 5 by judged dimension; if two judges share one, the first counts."""
         from judgeboard.judges.rubric_file import SCALE  # few answers have a rubric's scores
 
-        judged = [
+        dimensions = [
             dimension
             for verdict in reversed(self.verdicts)
             for dimension in verdict.rubric.values()
         ]
-        return {each.name: each.levels for each in judged if each.ordered and each.scale == SCALE}
+        return {
+            each.name: each.levels for each in dimensions if each.ordered and each.scale == SCALE
+        }
 
 
 def load_rubric_scores(connection: Connection, response_id: int) -> RubricScores:
@@ -311,7 +314,7 @@ def load_rubric_scores(connection: Connection, response_id: int) -> RubricScores
 
 
 def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, ...]:
-    judged = connection.execute(
+    rows = connection.execute(
         select(
             JUDGMENT.c.id, JUDGMENT.c.reasoning, VERSION.c.name, VERSION.c.number, VERSION.c.params
         )
@@ -324,13 +327,13 @@ def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, 
         )
         .order_by(VERSION.c.name)
     ).all()
-    if not judged:
+    if not rows:
         return ()
-    from judgeboard.judges.rubric_file import stored_dimensions  # few answers have them
+    from judgeboard.judges.rubric_file import stored_dimensions  # few answers have such scores
 
-    scores_by_judgment = dimension_scores(connection, [row.id for row in judged])
+    scores_by_judgment = dimension_scores(connection, [row.id for row in rows])
     verdicts = []
-    for row in judged:
+    for row in rows:
         scores = {
             score.dimension: (score.value, score.reasoning)
             for score in scores_by_judgment.get(row.id, ())
@@ -400,11 +403,13 @@ def read_verdicts(
         CURRENT.c.evidence_group,
         *grade_columns(CURRENT.c, None if dimension is None else JUDGMENT_SCORE.c.value),
     ).where(CURRENT_OF_VERSION)
-    reviewed = select(REVIEW.c.response_id)
+    reviewed_ids = select(REVIEW.c.response_id)
     if ids is not None:
-        reviewed = reviewed.where(REVIEW.c.response_id.in_(listed(connection, ids.tolist())))
+        reviewed_ids = reviewed_ids.where(
+            REVIEW.c.response_id.in_(listed(connection, ids.tolist()))
+        )
     if of_reviewed:
-        query = query.where(CURRENT.c.response_id.in_(reviewed))
+        query = query.where(CURRENT.c.response_id.in_(reviewed_ids))
     if version_ids is not None:
         query = query.where(CURRENT.c.judge_version_id.in_(version_ids))
     if dimension is not None:
@@ -412,8 +417,8 @@ def read_verdicts(
             JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id
         ).where(JUDGMENT_SCORE.c.dimension == dimension, JUDGMENT_SCORE.c.value.is_not(None))
     versions, responses, types, days, groups, *grades = read_columns(connection, query)
-    current = CurrentVerdicts(*with_scores(*grades), versions, responses, types, days, groups)
-    return current.at(np.lexsort((versions, responses)))
+    verdicts = CurrentVerdicts(*with_scores(*grades), versions, responses, types, days, groups)
+    return verdicts.at(np.lexsort((versions, responses)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -432,12 +437,14 @@ def read_notices(
     kinds: Sequence[str],
     ids: IntArray | None = None,
 ) -> ServedNotices:
-    """Return the reviewed answers that have one of these kinds of a notice; ``ids`` are those to read."""
-    reviewed = select(REVIEW.c.response_id).where(REVIEW.c.response_id.is_not(None))
+    """Return the reviewed answers with a notice of one of these kinds; ``ids`` limits the answers (default: all)."""
+    reviewed_ids = select(REVIEW.c.response_id).where(REVIEW.c.response_id.is_not(None))
     if ids is not None:
-        reviewed = reviewed.where(REVIEW.c.response_id.in_(listed(connection, ids.tolist())))
+        reviewed_ids = reviewed_ids.where(
+            REVIEW.c.response_id.in_(listed(connection, ids.tolist()))
+        )
     query = select(RESPONSE.c.id, RESPONSE.c.evidence_group, notice, RESPONSE.c.query_type)
-    query = query.where(RESPONSE.c.id.in_(reviewed), notice.in_(kinds)).order_by(RESPONSE.c.id)
+    query = query.where(RESPONSE.c.id.in_(reviewed_ids), notice.in_(kinds)).order_by(RESPONSE.c.id)
     return ServedNotices(*read_columns(connection, query))
 
 
@@ -446,29 +453,29 @@ def graded_answers(
 ) -> tuple[GradedReviews, CurrentVerdicts]:
     """Return the reviews of logged answers, and the ``current`` verdicts on these answers.
 
-    An answer is left out for a judge version whose prompt was made with it.
+    An answer is left out for a judge version whose prompt was made with this answer.
     """
     in_prompts = _in_prompts(connection, current.version_ids, current.response_ids)
     verdicts = current.at(np.isin(current.response_ids, reviews.response_ids) & ~in_prompts)
-    judged = np.isin(reviews.response_ids, verdicts.response_ids)
-    response_ids = np.unique(reviews.response_ids[~judged]).tolist()
+    is_judged = np.isin(reviews.response_ids, verdicts.response_ids)
+    response_ids = np.unique(reviews.response_ids[~is_judged]).tolist()
     # The kind is compared in Python: in SQL it would make SQLite read the whole log by the index of
     # kinds.
     rows = rows_with(
         connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids
     )
-    logged = np.array(
+    logged_ids = np.array(
         sorted(row.id for row in rows if row.kind == ResponseKind.LOG), dtype=np.int64
     )
-    return reviews.at(judged | among(reviews.response_ids, logged)), verdicts
+    return reviews.at(is_judged | among(reviews.response_ids, logged_ids)), verdicts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MadePrompt:
-    """Ids, ascending, of the answers with which prompts were made: their ``examples``, and ``develop`` answers.
+    """Ids, ascending, of the answers with which prompts were made: ``examples`` and ``develop`` answers.
 
-    The labels of develop answers shaped or chose a prompt. Answers that are examples too
-    count as examples. No figure of the judge counts either.
+    The labels of develop answers shaped or chose a prompt. A develop answer that is also an example
+    counts as an example. Figures of the judge exclude both.
     """
 
     examples: IntArray
@@ -487,29 +494,29 @@ class MadePrompt:
 
 def answers_of_prompts(connection: Connection, version_ids: Collection[int]) -> MadePrompt:
     """Return the answers with which the prompts of judge versions were made."""
-    made = [
+    prompts = [
         each for version_id, each in made_prompts(connection).items() if version_id in version_ids
     ]
     return _made_prompt(
-        {id_ for each in made for id_ in each.examples.tolist()},
-        {id_ for each in made for id_ in each.develop.tolist()},
+        {id_ for each in prompts for id_ in each.examples.tolist()},
+        {id_ for each in prompts for id_ in each.develop.tolist()},
     )
 
 
 @kept_while_reading
 def made_prompts(connection: Connection) -> dict[int, MadePrompt]:
     """Return the answers with which prompts were made, by the id of the judge version; most versions have none."""
-    aligned = shown_answers(connection)
-    made = {}
+    aligned_answers = shown_answers(connection)
+    prompts = {}
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
-        if not params.get("examples") and version_id not in aligned:
+        if not params.get("examples") and version_id not in aligned_answers:
             continue
         from judgeboard.judges.prompt import example_responses  # few versions have examples
 
-        made[version_id] = _made_prompt(
-            example_responses(params), aligned.get(version_id, frozenset())
+        prompts[version_id] = _made_prompt(
+            example_responses(params), aligned_answers.get(version_id, frozenset())
         )
-    return made
+    return prompts
 
 
 def _made_prompt(examples: Collection[int], develop: Collection[int]) -> MadePrompt:
@@ -520,13 +527,13 @@ def _made_prompt(examples: Collection[int], develop: Collection[int]) -> MadePro
 
 
 def _in_prompts(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:
-    inside = np.zeros(len(version_ids), dtype=np.bool_)
-    for version_id, made in made_prompts(connection).items():
-        inside |= (version_ids == version_id) & among(response_ids, made.both)
-    return inside
+    in_prompts = np.zeros(len(version_ids), dtype=np.bool_)
+    for version_id, prompt in made_prompts(connection).items():
+        in_prompts |= (version_ids == version_id) & among(response_ids, prompt.both)
+    return in_prompts
 
 
 def count_verdicts(connection: Connection, version_id: int) -> int:
-    """Return the number of a version's current verdicts on logged answers, including forgotten ones (index only)."""
+    """Return the number of a version's current verdicts on logged answers, including forgotten answers (index only)."""
     of_version = CURRENT.c.judge_version_id == version_id
     return count_rows(connection, CURRENT, CURRENT_OF_VERSION, of_version)
