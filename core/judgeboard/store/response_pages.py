@@ -55,11 +55,11 @@ from judgeboard.store.statements import (
 )
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION, version_title
 
-# The expression of the index. Answers without a time come first in it, and last if the newest
-# answers come first.
+# The expression of the index. Answers without a time come first in the index, and last if the
+# newest answers come first.
 _ASKED: ColumnElement[Any] = literal_column(f"coalesce(response.asked_day, {NO_DAY})")
 _LAST_DAY = 9_999_999
-# The columns of answers that the list reads from its index alone, and those that it counts by.
+# The columns of answers that the list reads from the index alone, and the columns for counts.
 _LISTED, _COUNTED = (
     next(index.columns for index in RESPONSE.indexes if index.name == name)
     for name in ("ix_response_asked", "ix_response_share")
@@ -83,7 +83,7 @@ DESCENDING = "-"  # before the name of a metadata field in an order
 
 
 def order_of(connection: Connection, where: RowFilter, sort: str) -> Order:
-    """Return the order with this name, or newest first if it needs a groundedness that the filter's answers lack.
+    """Return the order with this name; newest first if the filter's answers lack the groundedness for the order.
 
     ``metadata.tenant`` sorts by this field, ``-metadata.tenant`` in descending order.
     """
@@ -108,7 +108,7 @@ def order_of(connection: Connection, where: RowFilter, sort: str) -> Order:
 
 
 def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedList:
-    """Return the list in an order; sorted by groundedness or a metadata field, it has only answers with a value."""
+    """Return the list in an order. Sorted by groundedness or metadata, the list has only answers with a value."""
     order = order_of(connection, where, sort)
     narrow = where.response_ids is not None or bool(where.ids)
     searches: list[tuple[Select[Any], dict[str, Any]]] = []
@@ -121,10 +121,10 @@ def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedL
     if where.metadata:
         searches.append((with_metadata(connection, where), {"metadata": ()}))
     for search, without in searches:
-        few = connection.scalars(search.limit(_FEW + 1)).all()
-        if len(few) <= _FEW:
-            wanted = few if where.response_ids is None else set(few) & set(where.response_ids)
-            where, narrow = replace(where, **without, response_ids=tuple(wanted)), True
+        matches = connection.scalars(search.limit(_FEW + 1)).all()
+        if len(matches) <= _FEW:
+            ids = matches if where.response_ids is None else set(matches) & set(where.response_ids)
+            where, narrow = replace(where, **without, response_ids=tuple(ids)), True
     if order.value is LOWEST.value:
         return _by_score(connection, where, order, narrow=narrow)
     by_time = order.value is NEWEST.value
@@ -179,7 +179,7 @@ def response_facets(connection: Connection) -> Facets:
 def logged_values(connection: Connection, part: str) -> tuple[str, ...]:
     """Return the values of logged answers in one of the `PARTS`, without other kinds, such as suite answers."""
     column = RESPONSE.c[part]
-    if part == "query_type":  # its index begins with the kind
+    if part == "query_type":  # the index of query types begins with the kind
         return occurring_values(connection, column, LOGGED)
     return tuple(
         value
@@ -232,7 +232,7 @@ def response_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[ResponseLine]:
-    """Return a page of the answers (`KeyedList.page`) in one of ``ORDERS``, or raise BadInput."""
+    """Return a page of the answers (`KeyedList.page`) in one of ``ORDERS``. Raises BadInput for another order."""
     return response_list(connection, where, sort).page(
         after, before, limit, partial(_lines, connection, where)
     )
@@ -259,28 +259,28 @@ def _lines(
         .where(CURRENT.c.response_id.in_(ids), *of_judge(connection, where))
         .order_by(CURRENT.c.judgment_id)
     )
-    judged = {
+    verdict_lines = {
         row.response_id: record_of(
             JudgedLine, row, version_title=version_title(row.name, row.number)
         )
         for row in connection.execute(verdicts)
     }
-    counted = select(CURRENT.c.response_id, func.count()).group_by(CURRENT.c.response_id)
+    counts = select(CURRENT.c.response_id, func.count()).group_by(CURRENT.c.response_id)
     judges = _by_id(
-        connection, counted.where(CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True))
+        connection, counts.where(CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True))
     )
     people = func.count(REVIEW.c.reviewer_id.distinct())
-    reviewed = select(REVIEW.c.response_id, people).group_by(REVIEW.c.response_id)
-    reviews = _by_id(connection, reviewed.where(REVIEW.c.response_id.in_(ids), is_current()))
-    flagged = select(FLAG.c.response_id, FLAG.c.id).order_by(FLAG.c.severity, FLAG.c.id.desc())
-    flags = _by_id(connection, flagged.where(FLAG.c.response_id.in_(ids), OPEN))
+    reviewer_counts = select(REVIEW.c.response_id, people).group_by(REVIEW.c.response_id)
+    reviews = _by_id(connection, reviewer_counts.where(REVIEW.c.response_id.in_(ids), is_current()))
+    open_flags = select(FLAG.c.response_id, FLAG.c.id).order_by(FLAG.c.severity, FLAG.c.id.desc())
+    flags = _by_id(connection, open_flags.where(FLAG.c.response_id.in_(ids), OPEN))
     lines = {
         row.id: record_of(
             ResponseLine,
             row,
             response_id=row.id,
             user_feedback=feedback.get(row.id),
-            judged=judged.get(row.id),
+            judged=verdict_lines.get(row.id),
             judges=judges.get(row.id, 0),
             reviews=reviews.get(row.id, 0),
             flag_id=flags.get(row.id),
@@ -329,13 +329,13 @@ def response_facts(connection: Connection, ids: IntArray) -> ResponseFacts:
 
 def rules_of(connection: Connection, ids: IntArray) -> dict[str, IntArray]:
     """Return the ids of the responses that have a flag of a rule, ascending, by rule; superseded flags do not count."""
-    flagged = (
+    conditions = (
         FLAG.c.response_id.in_(listed(connection, ids.tolist())),
         FLAG.c.state != FlagState.SUPERSEDED,
     )
     query = (
         select(FLAG.c.rule, FLAG.c.response_id)
-        .where(*flagged)
+        .where(*conditions)
         .distinct()
         .order_by(FLAG.c.response_id)
     )

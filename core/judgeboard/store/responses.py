@@ -81,13 +81,13 @@ def content(response: Response) -> dict[str, Any]:
     """Return the content of a response as JSON values, for its hash.
 
     Source, external id, feedback and ``derived_from`` are not part of the content. The keys are
-    hashed too: renaming one changes the hash of every stored response. So a field that came later
-    is left out where it is None.
+    hashed too: renaming a key changes the hash of every stored response. So a field that was added
+    later is left out where the value is None.
     """
     cost = response.generator_cost
-    later = {name: getattr(response, name) for name in LOG_FIELDS}
+    log_fields = {name: getattr(response, name) for name in LOG_FIELDS}
     return {
-        **{name: value for name, value in later.items() if value is not None},
+        **{name: value for name, value in log_fields.items() if value is not None},
         "query": response.query,
         "answer": response.answer,
         "passages": None if response.passages is None else list(response.passages),
@@ -104,7 +104,7 @@ def content(response: Response) -> dict[str, Any]:
 
 
 def content_hash(response: Response) -> str:
-    """Return the SHA-256 (64 hex digits) of a response's content; raise ValueError if a number in it is not finite."""
+    """Return the SHA-256 (64 hex digits) of a response's content. Raises ValueError for a number that is not finite."""
     return hashlib.sha256(_canonical(content(response))).hexdigest()
 
 
@@ -142,9 +142,9 @@ class KnownResponse(NamedTuple):
     content_hash: str
 
 
-def key_of(stored: Response | Pair) -> tuple[str, str]:
+def key_of(record: Response | Pair) -> tuple[str, str]:
     """Return the unique key of a response or a pair: source and external id."""
-    return stored.source, stored.external_id
+    return record.source, record.external_id
 
 
 def find_responses(
@@ -156,7 +156,7 @@ def find_responses(
 
 
 class StoredContent(NamedTuple):
-    """The hash of a stored response's content, and its question; None if it is forgotten."""
+    """The hash of a stored response's content, and the question (None if forgotten)."""
 
     content_hash: str
     query: str | None
@@ -189,24 +189,24 @@ def find_contents(
 
 def insert_responses(
     connection: Connection,
-    hashed: Mapping[tuple[str, str], tuple[Response, str]],
+    responses: Mapping[tuple[str, str], tuple[Response, str]],
     batch_id: int | None,
     now: datetime,
 ) -> dict[tuple[str, str], int]:
-    """Insert responses with their content hashes and facts; return the ids of those that were not stored yet."""
+    """Insert responses with content hashes and facts; return the ids of the responses that were not stored yet."""
     statement = insert_or_skip(connection, RESPONSE, "source", "external_id")
-    rows = [_response_row(response, hash_, batch_id, now) for response, hash_ in hashed.values()]
+    rows = [_response_row(response, hash_, batch_id, now) for response, hash_ in responses.values()]
     if connection.dialect.name == "sqlite":
         # SQLite would give the ids of withdrawn responses again, but runs and rules select answers
         # by id.
-        withdrawn = connection.scalar(select(func.max(WITHDRAWN_ROW.c.response_id)))
-        if withdrawn is not None and withdrawn >= last_response_id(connection):
-            rows = [row | {"id": id_} for id_, row in enumerate(rows, withdrawn + 1)]
-    inserted = connection.execute(
+        last_withdrawn = connection.scalar(select(func.max(WITHDRAWN_ROW.c.response_id)))
+        if last_withdrawn is not None and last_withdrawn >= last_response_id(connection):
+            rows = [row | {"id": id_} for id_, row in enumerate(rows, last_withdrawn + 1)]
+    result = connection.execute(
         statement.returning(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id), rows
     )
-    ids = {(source, external_id): id_ for source, external_id, id_ in inserted}
-    new = ((id_, hashed[key][0]) for key, id_ in ids.items())
+    ids = {(source, external_id): id_ for source, external_id, id_ in result}
+    new = ((id_, responses[key][0]) for key, id_ in ids.items())
     store_facts(
         connection,
         [(id_, response.query, response.answer, response.passages) for id_, response in new],
@@ -227,12 +227,13 @@ def insert_feedback(
     may_change: Callable[[int | None], bool],
     changed_back: dict[Giver, Feedback] | None = None,
 ) -> list[tuple[int, Feedback]]:
-    """Insert feedback that is not stored yet; return it with its response. Only ``known_ids`` may have feedback.
+    """Insert feedback that is not stored yet; return (response id, feedback). Only ``known_ids`` may have feedback.
 
-    Without a time, what arrives later is newer: the last feedback of a giver is inserted again if
-    other feedback was stored since, and if it ``may_change`` what that import stored. With
-    ``changed_back``, it is put there instead: a later row of the file may have the other feedback.
-    Equal feedback with a new comment is inserted too. A forgotten response gets no comment.
+    Without a time, later arrival counts as newer: the last feedback of a giver is inserted again if
+    other feedback was stored since, and if this import ``may_change`` the feedback of that import.
+    With ``changed_back``, such feedback is put there instead: a later row of the file may have the
+    other feedback. Equal feedback with a new comment is inserted too. A forgotten response gets no
+    comment.
     """
     names = ("response_id", "kind", "user", "value", "at", "import_batch_id", "comment")
     query = select(*(FEEDBACK.c[name] for name in names)).where(
@@ -243,20 +244,20 @@ def insert_feedback(
         if known_ids
         else []
     )
-    latest: dict[Any, tuple[Any, ...]] = {row[:3]: row for row in rows}
-    stored = {(*row[:5], comment) for row in rows for comment in (None, row[6])}
-    forgotten = select(RESPONSE.c.id).where(
+    latest_rows: dict[Any, tuple[Any, ...]] = {row[:3]: row for row in rows}
+    stored_rows = {(*row[:5], comment) for row in rows for comment in (None, row[6])}
+    forgotten_ids = select(RESPONSE.c.id).where(
         RESPONSE.c.id.in_(known_ids), RESPONSE.c.answer.is_(None)
     )
-    without_comments = set(connection.scalars(forgotten)) if known_ids else set()
-    last: dict[Giver, Feedback] = {}
-    added: list[tuple[int, Feedback]] = []
+    without_comments = set(connection.scalars(forgotten_ids)) if known_ids else set()
+    last_entries: dict[Giver, Feedback] = {}
+    new_feedback: list[tuple[int, Feedback]] = []
     new: list[dict[str, Any]] = []
 
     def add(row: tuple[Any, ...], entry: Feedback) -> None:
-        stored.update({(*row, None), (*row, entry.comment)})
-        latest[row[:3]] = (*row, batch_id)
-        added.append((row[0], entry))
+        stored_rows.update({(*row, None), (*row, entry.comment)})
+        latest_rows[row[:3]] = (*row, batch_id)
+        new_feedback.append((row[0], entry))
         new.append(
             dict(zip(names, (*row, batch_id, entry.comment), strict=True)) | {"imported_at": now}
         )
@@ -266,25 +267,25 @@ def insert_feedback(
     ):
         new_entry = replace(entry, comment=None) if response_id in without_comments else entry
         row = _feedback_row(response_id, new_entry)
-        last[row[:3]] = new_entry
-        if (*row, new_entry.comment) not in stored:
+        last_entries[row[:3]] = new_entry
+        if (*row, new_entry.comment) not in stored_rows:
             add(row, new_entry)
-    older = {
+    older_entries = {
         giver: entry
-        for giver, entry in last.items()
-        if entry.at is None and latest[giver][:5] != _feedback_row(giver[0], entry)
+        for giver, entry in last_entries.items()
+        if entry.at is None and latest_rows[giver][:5] != _feedback_row(giver[0], entry)
     }
     if changed_back is not None:
-        for giver in last.keys() & changed_back.keys():
+        for giver in last_entries.keys() & changed_back.keys():
             del changed_back[giver]
-        changed_back |= older
+        changed_back |= older_entries
     else:
-        for giver, entry in older.items():
-            if may_change(latest[giver][5]):
+        for giver, entry in older_entries.items():
+            if may_change(latest_rows[giver][5]):
                 add(_feedback_row(giver[0], entry), entry)
     if new:
         connection.execute(insert(FEEDBACK), new)
-    return added
+    return new_feedback
 
 
 def _feedback_row(
@@ -298,7 +299,7 @@ _COPIED = tuple(each.name for each in fields(Response) if each.name in RESPONSE.
 
 
 def asked_day(response: Response) -> int | None:
-    """Return the day of a question in UTC, in days since 1970-01-01; None if its time was not logged."""
+    """Return the UTC day of a question, in days since 1970-01-01; None if the time was not logged."""
     return None if response.asked_at is None else utc_day(as_utc(response.asked_at))
 
 
@@ -319,7 +320,7 @@ def _response_row(
 
 
 def completed_row(response: Response) -> dict[str, Any]:
-    """Return the columns of a response that late spans of its trace may change."""
+    """Return the columns of a response that late spans of the trace may change."""
     row = _response_row(response, content_hash(response), None, utc_now())
     return {name: row[name] for name in columns_that("completed", RESPONSE)}
 
@@ -353,7 +354,7 @@ def responses_named(
 
 
 def responses_of_spans(connection: Connection, span_ids: Collection[str]) -> dict[str, list[Named]]:
-    """Return, by the id of their span in the metadata, responses in any source, the oldest first.
+    """Return, by the id of the span in the metadata, responses in any source, the oldest first.
 
     This reads the metadata of all responses.
     """
@@ -376,7 +377,7 @@ def named(
 
 
 def next_by_id(query: Select[Any], after_id: int | None, *, limit: int) -> Select[Any]:
-    """Limit a query to the next responses after an id; without an id, to the first ones."""
+    """Limit a query to the next responses after an id; without an id, to the first responses."""
     if after_id is not None:
         query = query.where(RESPONSE.c.id > after_id)
     return query.order_by(RESPONSE.c.id).limit(limit)
@@ -389,13 +390,13 @@ def last_response_id(connection: Connection) -> int:
 
 def last_logged_id(connection: Connection) -> int:
     """Return the highest id of a logged answer, 0 if there is none."""
-    logged = select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.LOG)
-    return number_of(connection, logged.order_by(RESPONSE.c.id.desc()).limit(1))
+    query = select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.LOG)
+    return number_of(connection, query.order_by(RESPONSE.c.id.desc()).limit(1))
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerStart:
-    """An answer with the start of its question, which is None if it is forgotten."""
+    """An answer with the start of the question (None if forgotten)."""
 
     response_id: int
     external_id: str
@@ -501,7 +502,7 @@ def read_origins(connection: Connection, response_ids: Sequence[int]) -> dict[in
 
 
 def external_ids(connection: Connection, response_ids: Collection[int]) -> dict[int, str]:
-    """Return the external ids of responses by their ids."""
+    """Return the external ids of responses by id."""
     query = select(RESPONSE.c.id, RESPONSE.c.external_id)
     rows = connection.execute(
         query.where(RESPONSE.c.id.in_(listed(connection, tuple(response_ids))))

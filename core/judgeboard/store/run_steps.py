@@ -36,14 +36,14 @@ class LatestAsk(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Whether it has a usable verdict."""
+        """Whether the judgment has a usable verdict."""
         return self.status == Status.OK
 
 
 def latest_asks(
     connection: Connection, version_id: int, response_ids: Collection[int] | None = None
 ) -> dict[int, LatestAsk]:
-    """Return the latest ask of a version on each response that it judged, by response."""
+    """Return the latest ask of a version on each judged response, by response."""
     of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
     query = select(*columns_of(LatestAsk, JUDGMENT)).where(*of_version).order_by(JUDGMENT.c.id)
     rows = rows_with(connection, query, JUDGMENT.c.response_id, response_ids)
@@ -56,8 +56,8 @@ def count_missing(
     """Return how many judgments by the version are missing so that each of these answers has ``repeats``."""
     conditions = _meant(connection, where, up_to)
     of_answers = JUDGMENT.join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
-    stored = count_rows(connection, of_answers, *_of(version_id, repeats), *conditions)
-    return count_rows(connection, RESPONSE, *conditions) * repeats - stored
+    stored_judgments = count_rows(connection, of_answers, *_of(version_id, repeats), *conditions)
+    return count_rows(connection, RESPONSE, *conditions) * repeats - stored_judgments
 
 
 def next_answers(
@@ -75,12 +75,12 @@ def missing_repeats(
     query = select(JUDGMENT.c.response_id, JUDGMENT.c.repeat).where(
         *_of(version_id, repeats), JUDGMENT.c.response_id.in_(response_ids)
     )
-    stored = {(row.response_id, row.repeat) for row in connection.execute(query)}
+    stored_repeats = {(row.response_id, row.repeat) for row in connection.execute(query)}
     return [
         (id_, repeat)
         for id_ in response_ids
         for repeat in range(repeats)
-        if (id_, repeat) not in stored
+        if (id_, repeat) not in stored_repeats
     ]
 
 
@@ -133,10 +133,10 @@ _REASON_LENGTH = 300  # characters: some reasons repeat a whole reply
 
 @dataclass(frozen=True, slots=True)
 class RunProblem:
-    """Steps of a run without a usable result for the same reason; ``reason`` is None if it is unknown.
+    """Steps of a run without a usable result for the same ``reason`` (None: unknown).
 
-    ``example`` is the external id of one answer or pair, or the subject of a generation, with its
-    ``response_id`` or ``pair_id`` if it has one.
+    ``example`` is the external id of one answer or pair, or the subject of a generation.
+    ``response_id`` or ``pair_id`` is the id of the example, if there is one.
     """
 
     status: str
@@ -158,7 +158,7 @@ def run_problems(connection: Connection, run_id: int, *, limit: int = 50) -> lis
 
 
 def _grouped(connection: Connection, steps: Table, run_id: int) -> Select[Any]:
-    """The problems of one table of steps, each with its first step as the example."""
+    """Return the query of the problems of one table of steps, each with the first step as the example."""
     position = func.instr if connection.dialect.name == "sqlite" else func.strpos
     end = position(steps.c.error, EXPECTED)
     reason = func.substr(steps.c.error, 1, case((end > 0, end - 1), else_=_REASON_LENGTH))

@@ -50,7 +50,7 @@ from judgeboard.store.tables import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskCounts:
-    """Counts of judgments by status; ``asked`` is their sum."""
+    """Counts of judgments by status; ``asked`` is the sum."""
 
     asked: int = field(init=False)
     ok: int = 0
@@ -63,7 +63,7 @@ class AskCounts:
 
     @classmethod
     def of(cls, counts: Mapping[Any, int]) -> Self:
-        """Return the counts of a mapping by status; further fields have their defaults."""
+        """Return the counts of a mapping by status; other fields have their defaults."""
         return cls(**{status.value: counts.get(status, 0) for status in Status})
 
     @property
@@ -94,19 +94,19 @@ class AskMode(StrEnum):
 PLAIN = AskMode.PLAIN
 
 
-def ask_mode(given: str) -> AskMode:
-    """Return the mode with this name; raise BadInput if there is none."""
+def ask_mode(name: str) -> AskMode:
+    """Return the mode with this name. Raises BadInput if there is none."""
     try:
-        return AskMode(given)
+        return AskMode(name)
     except ValueError:
         raise BadInput(
-            f"a run judges plain, failed or all (or keep-flags) responses, not {given!r}"
+            f"a run judges plain, failed or all (or keep-flags) responses, not {name!r}"
         ) from None
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The responses that a run judges, up to the frontier ``up_to``, which is fixed at its start."""
+    """The responses that a run judges. The frontier ``up_to`` (the greatest id) is fixed at the start of the run."""
 
     where: RowFilter
     mode: AskMode
@@ -123,14 +123,14 @@ def matching(connection: Connection, where: RowFilter, *, limit: int) -> list[in
 def count_unasked(
     connection: Connection, version_id: int, selection: Selection, run_id: int | None = None
 ) -> int:
-    """Return the number of responses that are left to judge; ``run_id`` is None before the run starts."""
+    """Return the number of responses that are left to judge (``run_id``: None before the run starts)."""
     return count_rows(connection, RESPONSE, *unasked(connection, version_id, selection, run_id))
 
 
 def unasked(
     connection: Connection, version_id: int, selection: Selection, run_id: int | None = None
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions for the responses of a selection that a run has left to judge (None: before it starts)."""
+    """Return the conditions for the responses that are left to judge (``run_id``: None before the run starts)."""
     of_version = (JUDGMENT.c.response_id == RESPONSE.c.id) & (
         JUDGMENT.c.judge_version_id == version_id
     )
@@ -142,7 +142,7 @@ def unasked(
     if selection.mode is AskMode.PLAIN:
         return [*conditions, ~exists().where(of_version)]
     if selection.mode is AskMode.FAILED:
-        failed = select(JUDGMENT.c.response_id).where(
+        failed_ids = select(JUDGMENT.c.response_id).where(
             JUDGMENT.c.judge_version_id == version_id, NOT_OK
         )
         latest = (
@@ -151,13 +151,13 @@ def unasked(
             .order_by(JUDGMENT.c.id.desc())
         )
         conditions += [
-            RESPONSE.c.id.in_(failed),
+            RESPONSE.c.id.in_(failed_ids),
             latest.limit(1).scalar_subquery() != Status.OK,
         ]
     if run_id is not None and selection.mode is AskMode.ANCHORS:
-        asked = ANCHOR_JUDGMENT.c
+        columns = ANCHOR_JUDGMENT.c
         conditions.append(
-            ~exists().where(asked.run_id == run_id, asked.response_id == RESPONSE.c.id)
+            ~exists().where(columns.run_id == run_id, columns.response_id == RESPONSE.c.id)
         )
     elif run_id is not None:
         conditions.append(~exists().where(of_version, JUDGMENT.c.run_id == run_id))
@@ -168,14 +168,14 @@ def next_ask_number(version_id: int, selection: Selection) -> ColumnElement[int]
     """Return the number of the next ask about a response of a selection."""
     if selection.mode in {AskMode.PLAIN, AskMode.ANCHORS}:
         return literal(0)
-    asked = select(func.max(JUDGMENT.c.ask)).where(
+    last_ask = select(func.max(JUDGMENT.c.ask)).where(
         JUDGMENT.c.response_id == RESPONSE.c.id, JUDGMENT.c.judge_version_id == version_id
     )
-    return func.coalesce(asked.scalar_subquery() + 1, 0)
+    return func.coalesce(last_ask.scalar_subquery() + 1, 0)
 
 
 class Destination(NamedTuple):
-    """Where the texts of a run go: all hosts, and provider and address of the judge's endpoint."""
+    """Where the texts of a run go: all hosts, and the provider and the address of the judge's endpoint."""
 
     endpoint_host: str | None = None
     provider: str | None = None
@@ -192,7 +192,7 @@ RESUMABLE = (RunState.RUNNING, RunState.INTERRUPTED, RunState.STOPPED)
 
 @dataclass(frozen=True, slots=True)
 class Counts(AskCounts):
-    """Counts, costs (None if none is known) and tokens of a run; ``unpriced`` counts judgments of unknown cost."""
+    """Counts, costs (None if no cost is known) and tokens of a run; ``unpriced`` counts judgments of unknown cost."""
 
     cost_micro: int | None = None
     unpriced: int = 0
@@ -208,7 +208,7 @@ class Counts(AskCounts):
         )
 
     def __add__(self, other: Self) -> Self:
-        """Return the sum of both counts and of their known costs."""
+        """Return the sum of both counts and of the known costs."""
         costs = [each.cost_micro for each in (self, other) if each.cost_micro is not None]
         return type(self)(
             ok=self.ok + other.ok,
@@ -240,9 +240,9 @@ def start_or_continue_run(
     """Continue the unfinished run of the same judge version and selection, or start a new one.
 
     A run over failed or all responses continues with the same responses. If the log has grown, a
-    plain run is not continued: a new run judges the new responses and those that the old run did
-    not reach. A limit is stored as a frontier, so that a continued run judges the same responses.
-    Raises BadInput if the judge version is retired.
+    plain run is not continued: a new run judges the new responses and the rest of the old run. A
+    limit is stored as a frontier, so that a continued run judges the same responses. Raises
+    BadInput if the judge version is retired.
     """
     selection = Selection(where or RowFilter(), ask_mode(mode), limit, last_response_id(connection))
 
@@ -250,8 +250,8 @@ def start_or_continue_run(
         if limit is None:
             return _as_json(selection), count_unasked(connection, version.id, selection)
         query = select(RESPONSE.c.id).where(*unasked(connection, version.id, selection, None))
-        first = connection.scalars(next_by_id(query, None, limit=limit)).all()
-        return _as_json(replace(selection, up_to=first[-1] if first else 0)), len(first)
+        ids = connection.scalars(next_by_id(query, None, limit=limit)).all()
+        return _as_json(replace(selection, up_to=ids[-1] if ids else 0)), len(ids)
 
     return start_or_continue_method_run(
         connection,
@@ -276,24 +276,25 @@ def start_or_continue_method_run(
 ) -> Run:
     """Continue the unfinished run of the same method (``kind``), version and question, or start a new one.
 
-    ``question`` has the JSON values that define the selection. Its frontier (``up_to``) is not
-    compared: an unfinished run continues up to its own frontier. ``selected`` is the number of
-    steps, if it is known at the start, or a function that a new run calls for the question to store
-    and this number. Raises BadInput if the judge version is retired.
+    ``question`` has the JSON values that define the selection. The frontier (``up_to``) is not
+    compared: an unfinished run continues up to the stored frontier. ``selected`` is the number of
+    steps, or a function that returns the question to store and this number; only a new run calls
+    the function. Raises BadInput if the judge version is retired.
     """
-    # Two processes with the same command find one run; only one of them makes it.
+    # Only one of two processes with the same command starts the run; the other process continues
+    # the run.
     connection.execute(
         select(VERSION.c.id).where(VERSION.c.id == version.id).with_for_update(key_share=True)
     )
     refuse_retired(connection, version)
-    unfinished = unfinished_run(connection, version.id, kind, question)
-    if unfinished is not None:
-        return resume_run(connection, unfinished.id, actor, destination)
-    stored, count = selected() if callable(selected) else (dict(question), selected)
+    earlier_run = unfinished_run(connection, version.id, kind, question)
+    if earlier_run is not None:
+        return resume_run(connection, earlier_run.id, actor, destination)
+    stored_question, count = selected() if callable(selected) else (dict(question), selected)
     run = Run(
         kind=kind,
         judge_version_id=version.id,
-        filter=stored,
+        filter=stored_question,
         actor=actor,
         selected=count,
         started_at=utc_now(),
@@ -311,12 +312,12 @@ def unfinished_run(
     connection: Connection, version_id: int, kind: str, question: Selection | Mapping[str, Any]
 ) -> Run | None:
     """Return the run that the same command would continue, or None."""
-    wanted = _comparable(_as_json(question) if isinstance(question, Selection) else question)
-    unfinished = select(Run).where(
+    key = _comparable(_as_json(question) if isinstance(question, Selection) else question)
+    query = select(Run).where(
         RUN.c.judge_version_id == version_id, RUN.c.kind == kind, RUN.c.state.in_(RESUMABLE)
     )
-    runs = rows_of(connection, unfinished.order_by(RUN.c.id.desc()))
-    return next((run for run in runs if _comparable(run.filter) == wanted), None)
+    runs = rows_of(connection, query.order_by(RUN.c.id.desc()))
+    return next((run for run in runs if _comparable(run.filter) == key), None)
 
 
 def resume_run(
@@ -325,9 +326,9 @@ def resume_run(
     actor: str | None = None,
     destination: Destination = NOWHERE,
 ) -> Run:
-    """Mark a run as running again and return it; ``actor`` is by default the person who started it.
+    """Mark a run as running again and return the run (``actor``: by default the person who started the run).
 
-    If its texts go to another host from now on, both hosts are stored.
+    If the texts go to another host from now on, both hosts are stored.
     """
     mark_running(connection, get_run(connection, run_id), destination)
     run = get_run(connection, run_id)
@@ -336,27 +337,27 @@ def resume_run(
 
 
 def mark_running(connection: Connection, run: Run, destination: Destination) -> None:
-    """Store that a run continues, and where its texts go now."""
-    again: dict[str, Any] = {
+    """Store that a run continues, and where the texts go now."""
+    values: dict[str, Any] = {
         "state": RunState.RUNNING.value,
         "finished_at": None,
         "why_stopped": None,
     }
     if destination.endpoint_host is not None:
         hosts = ", ".join(filter(None, (run.endpoint_host, destination.endpoint_host)))
-        again |= {
+        values |= {
             **destination._asdict(),
             "endpoint_host": ", ".join(dict.fromkeys(hosts.split(", "))),
         }
-    connection.execute(update(RUN).where(RUN.c.id == run.id).values(again))
+    connection.execute(update(RUN).where(RUN.c.id == run.id).values(values))
 
 
 def last_asked_run(connection: Connection, version_id: int) -> Run | None:
-    """Return the newest run of a judge version that sent texts to an endpoint, None if there is none."""
-    asked = select(Run).where(
+    """Return the newest run of a judge version that sent texts to an endpoint; None without such a run."""
+    query = select(Run).where(
         RUN.c.judge_version_id == version_id, RUN.c.endpoint_host.is_not(None)
     )
-    return first_row(connection, asked.order_by(RUN.c.id.desc()))
+    return first_row(connection, query.order_by(RUN.c.id.desc()))
 
 
 def start_import_run(
@@ -388,14 +389,14 @@ def run_of_today(
     destination: Destination = NOWHERE,
     now: datetime | None = None,
 ) -> Run:
-    """Return today's run (UTC) of verdicts that an actor makes or sends one by one; start it if there is none.
+    """Return today's run (UTC) of verdicts that an actor makes or sends one by one; start the run if there is none.
 
-    It is done at once, because no answer waits in it. ``question`` tells runs of the same kind
-    apart.
+    The run is done at once, because no answer is left to judge. ``question`` tells runs of the same
+    kind apart.
     """
     now = now or utc_now()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    same = select(Run).where(
+    query = select(Run).where(
         RUN.c.kind == kind,
         RUN.c.judge_version_id == version.id,
         RUN.c.actor == actor,
@@ -403,10 +404,10 @@ def run_of_today(
         RUN.c.state == RunState.DONE,
         RUN.c.endpoint_host == destination.endpoint_host,
     )
-    for run in rows_of(connection, same.order_by(RUN.c.id)):
+    for run in rows_of(connection, query.order_by(RUN.c.id)):
         if _comparable(run.filter) == _comparable(question):
             return run
-    new = Run(
+    new_run = Run(
         kind=kind,
         judge_version_id=version.id,
         filter=dict(question),
@@ -414,7 +415,7 @@ def run_of_today(
         started_at=now,
         **destination._asdict(),
     )
-    run = insert_run(connection, new)
+    run = insert_run(connection, new_run)
     # The end of the run is after its start.
     finish_run(connection, run.id, RunState.DONE, now=now + timedelta(microseconds=1))
     return get_run(connection, run.id)
@@ -430,15 +431,15 @@ def finish_run(
 ) -> None:
     """Store the end of a run."""
     end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or utc_now()}
-    ended = update(RUN).where(RUN.c.id == run_id).values(end).returning(RUN.c.actor)
-    actor = connection.scalar(ended)
+    statement = update(RUN).where(RUN.c.id == run_id).values(end).returning(RUN.c.actor)
+    actor = connection.scalar(statement)
     record_event(
         connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now
     )
 
 
 def set_why_stopped(connection: Connection, run_id: int, why: str | None) -> None:
-    """Store why no worker is to ask more in a running run; the leading worker stores its end."""
+    """Store why the workers of a running run stop; the leading worker then stores the end of the run."""
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(why_stopped=why))
 
 
@@ -450,7 +451,7 @@ def select_asks(
     among: Collection[int] | None = None,
     limit: int,
 ) -> list[tuple[int, int]]:
-    """Return the next responses by id that this run has to judge, each with the number of its ask (0 first)."""
+    """Return the next responses by id that this run has to judge, each with the number of the ask (from 0)."""
     selection, version_id = selection_of(run), run.judge_version_id
     if selection is None or version_id is None:
         return []
@@ -462,12 +463,12 @@ def select_asks(
 
 
 def get_run(connection: Connection, run_id: int) -> Run:
-    """Return a run, or raise NotFound."""
+    """Return a run. Raises NotFound if there is none."""
     return get_row(connection, Run, run_id, "run")
 
 
 def running_runs(connection: Connection, version_ids: Collection[int]) -> list[Run]:
-    """Return the runs of these judge versions that are running, also those that a killed process has left so."""
+    """Return the runs of these judge versions in the state running, also runs of a killed process."""
     of_versions = RUN.c.judge_version_id.in_(version_ids)
     return rows_of(connection, select(Run).where(RUN.c.state == RunState.RUNNING, of_versions))
 
@@ -486,7 +487,7 @@ def list_runs(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Run]:
-    """Return runs with ids below ``before_id``, newest first: those of ``actor`` that began in the time."""
+    """Return runs with ids below ``before_id``, newest first; optionally only of ``actor`` or of a period."""
     query = select(Run)
     if before_id is not None:
         query = query.where(RUN.c.id < before_id)
@@ -500,7 +501,7 @@ def list_runs(
 
 
 def runs_since(connection: Connection, since: datetime) -> list[Run]:
-    """Return the runs that started at ``since`` or later, newest first, without those of imported verdicts."""
+    """Return the runs that started at ``since`` or later, newest first, without runs of imported verdicts."""
     query = select(Run).where(RUN.c.started_at >= since, RUN.c.kind != IMPORT)
     return rows_of(connection, query.order_by(RUN.c.id.desc()))
 
@@ -516,7 +517,7 @@ def count_query(steps: Table, key: ColumnElement[Any]) -> Select[Any]:
 
 
 def counts_by(connection: Connection, query: Select[Any]) -> dict[Any, Counts]:
-    """Return the counts of a `count_query` by key; it may also have the sums of prompt and completion tokens."""
+    """Return the counts of a `count_query` by key. Sums of prompt and completion tokens may follow the columns."""
     counts: dict[Any, Counts] = {}
     for key, status, calls, priced, cost, *tokens in connection.execute(query):
         prompt_tokens, completion_tokens = (int(each or 0) for each in tokens or (0, 0))
@@ -534,7 +535,7 @@ def counts_by(connection: Connection, query: Select[Any]) -> dict[Any, Counts]:
 def run_counts(
     connection: Connection, run_ids: Collection[int], *, since: datetime | None = None
 ) -> dict[int, Counts]:
-    """Return the counts of each of these runs; ``since`` leaves out calls that were stored before."""
+    """Return the counts of each of these runs; ``since`` excludes calls that were stored earlier."""
     counts = {run_id: Counts() for run_id in run_ids}
     for steps in (JUDGMENT, *STEP_TABLES):
         tokens = func.sum(steps.c.prompt_tokens), func.sum(steps.c.completion_tokens)
@@ -548,24 +549,24 @@ def run_counts(
 
 def insert_run(connection: Connection, run: Run) -> Run:
     """Store a new run and return it."""
-    inserted = connection.scalar(insert(RUN).returning(RUN.c.id), run.model_dump(exclude={"id"}))
+    run_id = connection.scalar(insert(RUN).returning(RUN.c.id), run.model_dump(exclude={"id"}))
     details = {
-        "run": inserted,
+        "run": run_id,
         "kind": run.kind,
         "version": run.judge_version_id,
         "selected": run.selected,
     }
     record_event(connection, "start_run", run.actor, details=details, now=run.started_at)
-    return get_run(connection, inserted)
+    return get_run(connection, run_id)
 
 
 def selection_of(run: Run) -> Selection | None:
     """Return what a run judges; None for imports and for methods other than judging."""
-    stored = run.filter
-    if "mode" not in stored:
+    question = run.filter
+    if "mode" not in question:
         return None
-    mode, limit = ask_mode(stored["mode"]), stored.get("limit")
-    return Selection(from_dict(stored["where"]), mode, limit, stored["up_to"])
+    mode, limit = ask_mode(question["mode"]), question.get("limit")
+    return Selection(from_dict(question["where"]), mode, limit, question["up_to"])
 
 
 def _as_json(selection: Selection) -> dict[str, Any]:
@@ -577,11 +578,11 @@ def _as_json(selection: Selection) -> dict[str, Any]:
     return fields if selection.limit is None else fields | {"limit": selection.limit}
 
 
-def _comparable(stored: Mapping[str, Any]) -> str:
-    # A plain run without a limit is started anew if the log has grown.
-    whole_log = stored.get("mode") == AskMode.PLAIN and "limit" not in stored
-    keys = stored.keys() if whole_log else stored.keys() - {"up_to"}
-    return json.dumps({key: stored[key] for key in keys}, sort_keys=True)
+def _comparable(question: Mapping[str, Any]) -> str:
+    # If the log has grown, a plain run without a limit is not continued.
+    whole_log = question.get("mode") == AskMode.PLAIN and "limit" not in question
+    keys = question.keys() if whole_log else question.keys() - {"up_to"}
+    return json.dumps({key: question[key] for key in keys}, sort_keys=True)
 
 
 def last_verdicts(connection: Connection, run_ids: Collection[int]) -> dict[int, datetime]:

@@ -12,12 +12,12 @@ def method_costs_since(connection: Connection, since: datetime) -> dict[str, Cou
     """Return the cost of comparisons, audits, generated answers and other calls since a time, by the run's judge."""
     costs: dict[str, Counts] = {}
     for steps in STEP_TABLES:
-        # The runs first: a table of steps has an index of its runs, and none of its times.
-        running = (
+        # The runs first: a table of steps has an index by run, and no index by time.
+        conditions = (
             or_(RUN.c.finished_at.is_(None), RUN.c.finished_at >= since),
             RUN.c.kind != "import",
         )
-        run_ids = connection.scalars(select(RUN.c.id).where(*running)).all()
+        run_ids = connection.scalars(select(RUN.c.id).where(*conditions)).all()
         query = (
             count_query(steps, VERSION.c.name)
             .join_from(steps, RUN, RUN.c.id == steps.c.run_id)

@@ -1,4 +1,4 @@
-"""Stores responses and judgments with the flags that they raise, in one transaction; records imports."""
+"""Stores responses and judgments, with the raised flags, in one transaction; records imports."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -48,7 +48,7 @@ from judgeboard.text import storable
 
 @dataclass(slots=True)
 class StoredResponses:
-    """The ids of all responses in order (``ids``), and of the ``new`` ones.
+    """The ids of all responses in order (``ids``), and the ids of ``new`` responses.
 
     ``differing`` has the indexes of responses whose external id is stored with other content.
     """
@@ -66,21 +66,22 @@ def store_responses(
     batch_id: int | None = None,
     now: datetime | None = None,
 ) -> StoredResponses:
-    """Store new responses, by (source, external id), new feedback on known responses, and the flags that they raise.
+    """Store new responses, by (source, external id), new feedback on known responses, and the raised flags.
 
-    A known response with other content does not change, nor does its feedback. Raises BadInput if a
-    text contains NUL or a lone surrogate, which one of the engines cannot store.
+    A known response with other content does not change, and neither does the feedback. Raises
+    BadInput if a text contains NUL or a lone surrogate: one of the engines cannot store such a
+    text.
     """
     now = now or utc_now()
     result = StoredResponses()
-    if batch_id is None:  # rows of files are masked as they are read, before ids are made of them
+    if batch_id is None:  # rows of files are masked when read, before ids are derived from the rows
         responses = masked(responses)
     start = 0
     for batch in batches(responses):
         _store_batch(connection, batch, start, batch_id, now, result)
         start += len(batch)
     if result.new:
-        wake_workers(connection)  # judging rules may select them
+        wake_workers(connection)  # judging rules may select the new responses
     return result
 
 
@@ -104,10 +105,10 @@ def store_judgments(
     A judgment that is already stored (same response, version, ask and repeat) does not change.
     Raises NotFound if a response is not stored.
     """
-    [stored] = store_judgments_of_versions(
+    [count] = store_judgments_of_versions(
         connection, [JudgmentsOfVersion(version, run_id, items)], now or utc_now()
     )
-    return stored
+    return count
 
 
 def store_judgments_of_versions(
@@ -117,31 +118,33 @@ def store_judgments_of_versions(
 
     Current judgments and flags are updated once for all versions.
     """
-    stored = [0] * len(of_versions)
-    numbered = [(number, item) for number, each in enumerate(of_versions) for item in each.items]
-    for batch in batches(numbered):
+    counts = [0] * len(of_versions)
+    numbered_items = [
+        (number, item) for number, each in enumerate(of_versions) for item in each.items
+    ]
+    for batch in batches(numbered_items):
         responses = read_responses(connection, {item.response_id for _, item in batch}, lock=True)
-        judged: set[int] = set()  # responses whose flags may change
-        measured: set[int] = set()  # responses with measurements only, which change no flag
+        judged_ids: set[int] = set()  # responses whose flags may change
+        measured_ids: set[int] = set()  # responses with measurements only, which change no flag
         for number, group in itertools.groupby(batch, key=itemgetter(0)):
             version, run_id, _ = of_versions[number]
             items = [item for _, item in group]
             if new := insert_judgments(connection, version.id, run_id, items, now):
                 ids = (
-                    measured
+                    measured_ids
                     if (
                         kind_of(version.kind).combined and version.name != primary_judge(connection)
                     )
-                    else judged
+                    else judged_ids
                 )
                 ids.update(item.response_id for item in items)
-                stored[number] += new
-        for ids, flags in ((judged, True), (measured - judged, False)):
+                counts[number] += new
+        for ids, flags in ((judged_ids, True), (measured_ids - judged_ids, False)):
             if ids:
                 _update_after_change(
                     connection, [each for each in responses if each.id in ids], now, flags=flags
                 )
-    return stored
+    return counts
 
 
 def reapply_flags(
@@ -168,7 +171,7 @@ def count_to_supersede(
 ) -> int:
     """Return how many open flags of these responses `reapply_flags` would supersede. Changes nothing.
 
-    ``changed`` are thresholds by name that take the place of those in force.
+    ``changed`` are thresholds by name that replace the thresholds in force.
     """
     rules = rules_in_force(connection)
     rules = rules._replace(thresholds=rules.thresholds.model_copy(update=dict(changed or {})))
@@ -179,9 +182,10 @@ def count_to_supersede(
 
 def rebuild_current(connection: Connection, response_ids: Collection[int]) -> int:
     """Compute the current judgments of these responses again; return how many rows were wrong."""
-    batched = batches(sorted(set(response_ids)))
+    id_batches = batches(sorted(set(response_ids)))
     return sum(
-        update_current_judgments(connection, _locked_states(connection, batch)) for batch in batched
+        update_current_judgments(connection, _locked_states(connection, batch))
+        for batch in id_batches
     )
 
 
@@ -205,33 +209,33 @@ def _store_batch(
     first: dict[tuple[str, str], tuple[Response, str]] = {}
     for response, hash_ in zip(responses, hashes, strict=True):
         first.setdefault(key_of(response), (response, hash_))
-    known = find_responses(connection, first)
-    new = {key: value for key, value in first.items() if key not in known}
-    inserted = insert_responses(connection, new, batch_id, now) if new else {}
-    if len(inserted) < len(new):  # another process stored the rest between the two statements
-        known |= find_responses(connection, new.keys() - inserted.keys())
-    new_answers = {inserted[key]: response for key, (response, _) in new.items() if key in inserted}
+    rows = find_responses(connection, first)
+    new = {key: value for key, value in first.items() if key not in rows}
+    new_ids = insert_responses(connection, new, batch_id, now) if new else {}
+    if len(new_ids) < len(new):  # another process stored the rest between the two statements
+        rows |= find_responses(connection, new.keys() - new_ids.keys())
+    new_answers = {new_ids[key]: response for key, (response, _) in new.items() if key in new_ids}
     result.new += new_answers
     feedback: dict[int, list[Feedback]] = {}
     for index, (response, hash_) in enumerate(zip(responses, hashes, strict=True), start):
         key = key_of(response)
-        id_, stored_hash = (inserted[key], first[key][1]) if key in inserted else known[key]
+        id_, stored_hash = (new_ids[key], first[key][1]) if key in new_ids else rows[key]
         result.ids.append(id_)
         if stored_hash != hash_:
             result.differing.append(index)
             continue
-        if key not in inserted or first[key][0] is not response:
+        if key not in new_ids or first[key][0] is not response:
             result.unchanged += 1
         feedback.setdefault(id_, []).extend(response.feedback)
     for response_id, entries in (
         take_feedback(connection, responses=new_answers) if new_answers else {}
     ).items():
-        feedback.setdefault(response_id, []).extend(entries)  # it came before its answer
-    added = add_feedback(connection, feedback, new_answers, batch_id, now)
-    result.feedback_added += len(added)
+        feedback.setdefault(response_id, []).extend(entries)  # the feedback came before the answer
+    new_feedback = add_feedback(connection, feedback, new_answers, batch_id, now)
+    result.feedback_added += len(new_feedback)
     if new_answers:
         count_masks(connection, new_answers)
-        flag_new(connection, new_answers, dict(added), rules_in_force(connection), now)
+        flag_new(connection, new_answers, dict(new_feedback), rules_in_force(connection), now)
         follow_queues(connection, new_answers, now)
 
 
@@ -243,10 +247,10 @@ def add_feedback(
     now: datetime,
     changed_back: dict[Giver, Feedback] | None = None,
 ) -> list[tuple[int, Feedback]]:
-    """Store feedback by response that is not stored yet (`insert_feedback`), with the flags that it raises.
+    """Store feedback by response that is not stored yet (`insert_feedback`), with the raised flags.
 
-    Return the new feedback, each with its response.
-    ``new_ids`` are the responses that were stored in this transaction.
+    Return the new feedback as (response id, feedback). ``new_ids`` are the responses that were
+    stored in this transaction.
     """
     known_ids = {id_ for id_, feedbacks in feedback.items() if feedbacks} - set(new_ids)
     known_responses = read_responses(connection, known_ids, lock=True) if known_ids else []
@@ -258,20 +262,20 @@ def add_feedback(
     def may_change(import_id: int | None) -> bool:
         return restoring().may_change(import_id)
 
-    added = insert_feedback(
+    new_feedback = insert_feedback(
         connection, feedback, known_ids, batch_id, now, may_change, changed_back
     )
-    added_ids = {response_id for response_id, _ in added}
-    changed = [response for response in known_responses if response.id in added_ids]
-    if changed:
-        _update_after_change(connection, changed, now)
-    return added
+    changed_ids = {response_id for response_id, _ in new_feedback}
+    changed_responses = [response for response in known_responses if response.id in changed_ids]
+    if changed_responses:
+        _update_after_change(connection, changed_responses, now)
+    return new_feedback
 
 
 def update_after_withdrawal(
     connection: Connection, response_ids: Collection[int], now: datetime
 ) -> None:
-    """Update the current judgments and flags of responses of which judgments or feedback were withdrawn."""
+    """Update the current judgments and flags of responses whose judgments or feedback were withdrawn."""
     for batch in batches(sorted(set(response_ids))):
         _update_after_change(connection, read_responses(connection, set(batch), lock=True), now)
 
@@ -282,8 +286,8 @@ def _update_after_change(
     states = read_states(connection, responses)
     update_current_judgments(connection, states)
     if flags:
-        # Drawn rules depend on the response alone: they apply when it is stored and when all rules
-        # are applied again.
+        # Drawn rules depend on the response alone: such rules apply when the response is stored and
+        # when all rules are applied again.
         others = [rule for rule in RULES.values() if not rule.drawn]
         update_flags(connection, states, others, rules_in_force(connection), now)
     follow_queues(connection, [response.id for response in responses], now)
@@ -321,13 +325,13 @@ def start_batch(
 def finish_batch(
     connection: Connection, batch_id: int, counts: dict[str, Any], now: datetime
 ) -> None:
-    """Store the end of an import with its counts of rows."""
-    ended = (
+    """Store the end of an import with the counts of rows."""
+    statement = (
         update(IMPORT_BATCH)
         .where(IMPORT_BATCH.c.id == batch_id)
         .values(counts=counts, finished_at=now)
     )
-    actor = connection.scalar(ended.returning(IMPORT_BATCH.c.actor))
+    actor = connection.scalar(statement.returning(IMPORT_BATCH.c.actor))
     record_event(connection, "finish_import", actor, details={"batch": batch_id, **counts}, now=now)
 
 
@@ -347,21 +351,24 @@ def list_batches(connection: Connection) -> list[ImportBatch]:
 def import_in_progress(connection: Connection, since: datetime) -> ImportBatch | None:
     """Return the newest import without an end that began or stored an answer ``since`` a time, or None.
 
-    One that broke off has no end either, so it is returned only until then.
+    An import that broke off has no end either. Such an import is returned only while the start or
+    the last answer is recent enough.
     """
-    unfinished = IMPORT_BATCH.c.finished_at.is_(None) & IMPORT_BATCH.c.undone_at.is_(None)
+    is_unfinished = IMPORT_BATCH.c.finished_at.is_(None) & IMPORT_BATCH.c.undone_at.is_(None)
     batch = first_row(
-        connection, select(ImportBatch).where(unfinished).order_by(IMPORT_BATCH.c.id.desc())
+        connection, select(ImportBatch).where(is_unfinished).order_by(IMPORT_BATCH.c.id.desc())
     )
     if batch is None:
         return None
-    latest = (
+    query = (
         select(RESPONSE.c.imported_at, RESPONSE.c.import_batch_id)
         .order_by(RESPONSE.c.id.desc())
         .limit(1)
     )
-    stored = connection.execute(latest).first()
+    latest_answer = connection.execute(query).first()
     goes_on = (
-        stored is not None and stored.import_batch_id == batch.id and stored.imported_at >= since
+        latest_answer is not None
+        and latest_answer.import_batch_id == batch.id
+        and latest_answer.imported_at >= since
     )
     return batch if batch.at >= since or goes_on else None

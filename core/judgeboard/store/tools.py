@@ -1,4 +1,4 @@
-"""Stores what goes to and comes from tools: push targets, what each has, and how far histories were pulled."""
+"""Stores the exchange with tools: push targets, the items of each target, and how far histories were pulled."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,7 +51,7 @@ from judgeboard.text import EPOCH
 
 
 def due_targets(connection: Connection, now: datetime) -> list[PushTarget]:
-    """Return the active push targets whose time has come, and to which no worker that lives is pushing."""
+    """Return the active push targets that are due, without targets to which a live worker is pushing."""
     due = [target for target in active_rules(connection, PushTarget) if target.next_at <= now]
     pushing = live_workers(connection) if any(target.executor_id for target in due) else set()
     return [target for target in due if target.executor_id not in pushing]
@@ -80,10 +80,10 @@ class PushScore:
 
 @dataclass(frozen=True, slots=True)
 class PushItem:
-    """A judgment, a review or a gold label, with what identifies its answer in another tool.
+    """A judgment, a review or a gold label, with what identifies the answer in another tool.
 
     ``author`` is unique among the authors of one kind (``what``): a judge version, or a person with
-    their origin. ``texts`` are the texts of a person's grade, by name (`GRADE_TEXTS`).
+    the origin. ``texts`` are the texts of a person's grade, by name (`GRADE_TEXTS`).
     """
 
     what: What
@@ -116,7 +116,7 @@ class PushItem:
 
 @dataclass(frozen=True, slots=True)
 class TargetState:
-    """How many items of a kind a target has, and how many it refused, with the latest reason."""
+    """How many items of a kind a target has, and how many the target refused, with the latest reason."""
 
     target: str
     what: str
@@ -139,12 +139,12 @@ def due_items(
 ) -> list[PushItem]:
     """Return up to 500 items with ids above ``after`` that a target has not got yet, by id.
 
-    Items that it refused after ``refused_since`` are left out. With a ``source``, only answers of
-    this source count.
+    Items that the target refused after ``refused_since`` are left out. With a ``source``, only
+    answers of this source count.
 
-    Imported verdicts and reviews are left out, unless ``judges`` names their judge: the tool may be
-    where they are from. Of a judge name the newest judgment of an answer counts, of a person the
-    latest review.
+    Imported verdicts are left out, unless ``judges`` names the judge, and imported reviews are left
+    out: they may come from this tool. For each answer, the newest judgment of a judge name counts,
+    and the latest review of a person.
     """
     query, id_ = _due(target, what, since, judges, source, refused_since)
     rows = connection.execute(query.where(id_ > after).order_by(id_).limit(_CHUNK)).all()
@@ -176,16 +176,16 @@ def _due(
     refused_since: datetime | None,
 ) -> tuple[Select[Any], ColumnElement[int]]:
     """Return the query of the items that are due, and the column with their ids."""
-    judged = what is What.JUDGMENTS
-    query = _of_judges(judges) if judged else _of_reviews(what)
-    id_, at = (JUDGMENT.c.id, JUDGMENT.c.created_at) if judged else (REVIEW.c.id, REVIEW.c.at)
-    done = (
+    is_judgment = what is What.JUDGMENTS
+    query = _of_judges(judges) if is_judgment else _of_reviews(what)
+    id_, at = (JUDGMENT.c.id, JUDGMENT.c.created_at) if is_judgment else (REVIEW.c.id, REVIEW.c.at)
+    is_done = (
         PUSHED.c.sent.is_(True)
         if refused_since is None
         else or_(PUSHED.c.sent, PUSHED.c.at > refused_since)
     )
     has_it = exists().where(
-        PUSHED.c.what == what.value, PUSHED.c.row_id == id_, PUSHED.c.target == target, done
+        PUSHED.c.what == what.value, PUSHED.c.row_id == id_, PUSHED.c.target == target, is_done
     )
     conditions = [] if since is None else [at >= since]
     # As an expression, so that SQLite does not begin with all answers of the source.
@@ -199,7 +199,7 @@ def store_pushed(
     outcomes: Sequence[tuple[PushItem, str | None]],
     now: datetime,
 ) -> None:
-    """Store that a target has these items, or why it refused them."""
+    """Store that a target has these items, or why the target refused an item."""
     rows = [
         {
             "target": target,
@@ -220,7 +220,7 @@ def store_pushed(
 
 
 def target_states(connection: Connection, target: str | None = None) -> list[TargetState]:
-    """Return the state of each target and kind, by name; with ``target``, only of this one."""
+    """Return the state of each target and kind, by name (``target``: only of this target)."""
     counts = (
         select(
             PUSHED.c.target,
@@ -266,7 +266,7 @@ def _of_judges(judges: Collection[str]) -> Select[Any]:
         .where(
             CURRENT_OF_NAME,
             by_judge,
-            # Of the key, so that no engine reads all current judgments for each one.
+            # Columns of the key, so that no engine reads all current judgments for each judgment.
             CURRENT.c.judge_version_id == JUDGMENT.c.judge_version_id,
             CURRENT.c.response_id == JUDGMENT.c.response_id,
         )
@@ -277,7 +277,7 @@ _LATER = REVIEW.alias("later_review")
 
 
 def _of_reviews(what: What) -> Select[Any]:
-    same = ("response_id",) if what is What.GOLD else ("response_id", "reviewer_id")
+    key_names = ("response_id",) if what is What.GOLD else ("response_id", "reviewer_id")
     names = ("id", "label", "groundedness", "quality", "decision", "choices", *GRADE_TEXTS, "at")
 
     def counts(review: FromClause) -> ColumnElement[bool]:
@@ -289,16 +289,19 @@ def _of_reviews(what: What) -> Select[Any]:
         )
         return and_(stage, is_current(review), ~is_imported(review), ~is_test(review))
 
-    of_same = (_LATER.c[name] == REVIEW.c[name] for name in same)
-    later = exists(select(_LATER.c.id).where(*of_same, _LATER.c.id > REVIEW.c.id, counts(_LATER)))
+    of_same = (_LATER.c[name] == REVIEW.c[name] for name in key_names)
+    has_later = exists(
+        select(_LATER.c.id).where(*of_same, _LATER.c.id > REVIEW.c.id, counts(_LATER))
+    )
     return (
         select(*(REVIEW.c[name] for name in names), *_ANSWER, REVIEWER.c.origin, REVIEWER.c.name)
         .select_from(REVIEW)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        # As an expression, so that SQLite begins with the reviews: it would begin with all logged
-        # answers.
-        .where(func.coalesce(RESPONSE.c.kind, "") == ResponseKind.LOG.value, counts(REVIEW), ~later)
+        # As an expression, so that SQLite begins with the reviews, and not with all logged answers.
+        .where(
+            func.coalesce(RESPONSE.c.kind, "") == ResponseKind.LOG.value, counts(REVIEW), ~has_later
+        )
     )
 
 
@@ -366,8 +369,8 @@ def _verdict(row: Any, reasoning: str | None) -> tuple[PushScore, ...]:
 
 def get_pull(connection: Connection, tool: str, project: str) -> Pull:
     """Return how far a project was pulled."""
-    pulled = select(Pull).where(PULL.c.tool == tool, PULL.c.project == project)
-    return first_row(connection, pulled) or Pull(tool=tool, project=project)
+    query = select(Pull).where(PULL.c.tool == tool, PULL.c.project == project)
+    return first_row(connection, query) or Pull(tool=tool, project=project)
 
 
 def save_pull(connection: Connection, row: Pull, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Stores spans as they come, finds the traces that are ready, and stores what became of them."""
+"""Stores spans on arrival, finds the traces that are ready, and stores the outcome of each trace."""
 
 import hashlib
 import zlib
@@ -72,7 +72,7 @@ class NewSpan:
         if isinstance(record, Span):
             is_root = record.parent_id is None or record.remote_parent is True
             return cls(record.trace_id, record.span_id, "span", source, is_root, body)
-        # Log records have no id of their own: equal ones are one.
+        # Log records have no id. Equal records count as one record.
         key = f"{record.span_id}:{hashlib.blake2b(json, digest_size=8).hexdigest()}"
         return cls(record.trace_id, key, "log", source, is_root=False, body=body)
 
@@ -86,11 +86,11 @@ def _json_value(value: object) -> str:
 def store_spans(connection: Connection, spans: Iterable[NewSpan], owner: str, now: datetime) -> int:
     """Store spans that are not stored yet, and return how many are new; ``owner`` is the source of the sender's key.
 
-    A trace with new spans waits again to become an answer, or to complete its answer. Spans of a
+    A trace with new spans waits again: the spans make an answer or complete the answer. Spans of a
     forgotten trace are not stored.
     """
     unique = {(span.trace_id, span.kind, span.span_id): span for span in spans}
-    # The spans of a trace are in the order in which they came.
+    # The spans of a trace are in the order of arrival.
     by_trace = grouped((trace_id, span) for (trace_id, _, _), span in unique.items())
     in_order = sorted(by_trace.items())  # so that two processes never wait for each other
     return sum(_store_traces(connection, dict(batch), owner, now) for batch in batches(in_order))
@@ -110,12 +110,12 @@ def _store_traces(
         for trace_id, spans in by_trace.items()
     ]
     connection.execute(insert_or_skip(connection, TRACE, "external_id", "owner"), rows)
-    known = select(TRACE.c.id, TRACE.c.external_id).where(
+    query = select(TRACE.c.id, TRACE.c.external_id).where(
         TRACE.c.external_id.in_(by_trace), TRACE.c.owner == owner, TRACE.c.state != FORGOTTEN
     )
-    # Locked: a trace that is forgotten at this moment must not get its spans again.
-    locked = known.order_by(TRACE.c.id).with_for_update(key_share=True)
-    ids = {external_id: id_ for id_, external_id in connection.execute(locked)}
+    # The lock ensures that a trace that is being forgotten gets no new spans.
+    query_with_lock = query.order_by(TRACE.c.id).with_for_update(key_share=True)
+    ids = {external_id: id_ for id_, external_id in connection.execute(query_with_lock)}
     spans = [
         {
             "trace_id": ids[trace_id],
@@ -136,18 +136,18 @@ def _store_traces(
     for batch in batches(spans):
         for id_ in connection.scalars(statement, batch):
             new[id_] = new.get(id_, 0) + 1
-    changed = [
+    updates = [
         {"trace": id_, "more": new[id_], "root": any(span.is_root for span in by_trace[trace_id])}
         for id_, trace_id in sorted((id_, trace_id) for trace_id, id_ in ids.items())
         if id_ in new
     ]
-    if changed:
-        grown = update(TRACE).where(TRACE.c.id == bindparam("trace"))
+    if updates:
+        update_statement = update(TRACE).where(TRACE.c.id == bindparam("trace"))
         values = {
             "spans": TRACE.c.spans + bindparam("more"),
             "root_ended": or_(TRACE.c.root_ended, bindparam("root", type_=TRACE.c.root_ended.type)),
         }
-        connection.execute(grown.values(last_at=now, state=WAITING, **values), changed)
+        connection.execute(update_statement.values(last_at=now, state=WAITING, **values), updates)
     return sum(new.values())
 
 
@@ -157,7 +157,7 @@ _RULES = "trace_rules:"  # with the source, the key of a setting
 def set_rules(
     connection: Connection, source: str, rules: Sequence[str], by: str, now: datetime
 ) -> int:
-    """Replace the rules of a source and read its traces again; return how many.
+    """Replace the rules of a source, and mark the traces of the source to be read again; return how many.
 
     Raises BadInput for a wrong rule.
     """
@@ -168,8 +168,8 @@ def set_rules(
     record_event(
         connection, "set_trace_rules", by, details={"source": source, "rules": len(rules)}, now=now
     )
-    again = update(TRACE).where(TRACE.c.source == source, TRACE.c.state.in_([MADE, NONE]))
-    return connection.execute(again.values(state=WAITING)).rowcount
+    statement = update(TRACE).where(TRACE.c.source == source, TRACE.c.state.in_([MADE, NONE]))
+    return connection.execute(statement.values(state=WAITING)).rowcount
 
 
 def rules_by_source(connection: Connection) -> dict[str, tuple[Rule, ...]]:
@@ -177,28 +177,29 @@ def rules_by_source(connection: Connection) -> dict[str, tuple[Rule, ...]]:
     query = select(SETTING.c.key, SETTING.c.value).where(
         SETTING.c.key.startswith(_RULES, autoescape=True)
     )
-    latest = {
+    latest_rules = {
         key.removeprefix(_RULES): value
         for key, value in connection.execute(query.order_by(SETTING.c.id))
     }
-    return {source: rules_of(rules) for source, rules in latest.items() if rules}
+    return {source: rules_of(rules) for source, rules in latest_rules.items() if rules}
 
 
 def ready_traces(
     connection: Connection, now: datetime, *, quiet: timedelta, longest: timedelta, limit: int
 ) -> list[Trace]:
-    """Return traces whose root has ended and that were ``quiet``, or without news or with an ended root for long.
+    """Return traces that are ready: root ended and no span for the ``quiet`` time, or ``longest`` time is over.
 
-    The latest come first: a new trace does not wait for old ones that are read again with new
-    rules.
+    The longest time counts from the first span if the root has ended, otherwise from the last span.
+    The latest traces come first, so that a new trace does not wait for old traces that are read
+    again with new rules.
     """
     long_ago = now - longest
-    ended = TRACE.c.root_ended.is_(True) & or_(
+    root_ended = TRACE.c.root_ended.is_(True) & or_(
         TRACE.c.last_at <= now - quiet, TRACE.c.first_at <= long_ago
     )
     query = (
         select(Trace)
-        .where(_IS_WAITING, TRACE.c.spans > 0, or_(ended, TRACE.c.last_at <= long_ago))
+        .where(_IS_WAITING, TRACE.c.spans > 0, or_(root_ended, TRACE.c.last_at <= long_ago))
         .order_by(TRACE.c.last_at.desc())
         .limit(limit)
     )
@@ -206,7 +207,7 @@ def ready_traces(
 
 
 def traces_wait(connection: Connection) -> bool:
-    """Return whether a trace with spans waits for its answer."""
+    """Return whether a trace with spans waits to become an answer."""
     return any_row(connection, _IS_WAITING, TRACE.c.spans > 0)
 
 
@@ -217,10 +218,10 @@ _IS_WAITING: ColumnElement[bool] = literal_column("trace.state = 'waiting'")
 def records_of(
     connection: Connection, trace_ids: Collection[int], most: int
 ) -> dict[int, tuple[list[Span], list[LogRecord]]]:
-    """Return the spans and the log records of traces, in the order in which they came.
+    """Return the spans and the log records of traces, in the order of arrival.
 
-    Of more than ``most`` records, these are the first and the last half: children come first, and
-    the root comes last.
+    If there are more than ``most`` records, the first half and the last half of ``most`` are
+    returned: children arrive first, and the root arrives last.
     """
     records: dict[int, tuple[list[Span], list[LogRecord]]] = {id_: ([], []) for id_ in trace_ids}
     ids = select(SPAN.c.id).where(SPAN.c.trace_id.in_(listed(connection, trace_ids)))
@@ -242,7 +243,7 @@ def records_of(
 
 
 def lock_unchanged(connection: Connection, traces: Iterable[Trace]) -> set[int]:
-    """Return the ids of the traces to which nothing happened since they were read; no other process changes them."""
+    """Lock the traces that are unchanged since they were read, and return the ids of these traces."""
     spans = {trace.id: trace.spans for trace in traces}
     query = select(TRACE.c.id, TRACE.c.spans).where(
         TRACE.c.id.in_(listed(connection, spans)), TRACE.c.state == WAITING
@@ -253,7 +254,7 @@ def lock_unchanged(connection: Connection, traces: Iterable[Trace]) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class TraceOutcome:
-    """What became of a trace: an answer (``response_id``), or the ``reason`` why not."""
+    """The outcome of a trace: an answer (``response_id``), or the ``reason`` why there is none."""
 
     id: int
     source: str
@@ -263,7 +264,7 @@ class TraceOutcome:
 
 
 def store_outcomes(connection: Connection, outcomes: Sequence[TraceOutcome]) -> None:
-    """Store what became of traces."""
+    """Store the outcomes of traces."""
     rows = [
         {
             "trace": each.id,
@@ -289,9 +290,9 @@ def store_outcomes(connection: Connection, outcomes: Sequence[TraceOutcome]) -> 
 
 
 def complete_response(connection: Connection, response_id: int, response: Response) -> bool:
-    """Replace the content of a response that came by a trace, unless something refers to it; return whether it did."""
-    changed = update(RESPONSE).where(RESPONSE.c.id == response_id, text(unread("response.id")))
-    if connection.execute(changed.values(completed_row(response))).rowcount == 0:
+    """Replace the content of a response from a trace and return True; False if other rows refer to the response."""
+    statement = update(RESPONSE).where(RESPONSE.c.id == response_id, text(unread("response.id")))
+    if connection.execute(statement.values(completed_row(response))).rowcount == 0:
         return False
     store_facts(connection, [(response_id, response.query, response.answer, response.passages)])
     count_masks(connection, {response_id: response})
@@ -299,14 +300,14 @@ def complete_response(connection: Connection, response_id: int, response: Respon
 
 
 def inputs_to_judge(store: Store, response_ids: Sequence[int]) -> dict[int, JudgeInput]:
-    """Return the inputs of responses for a judge, by id, without forgotten ones; from now on they do not change."""
+    """Return the inputs of responses for a judge, by id, without forgotten responses. The inputs no longer change."""
     keep_unchanged(store, response_ids)
     with store.reading() as connection:
         return judge_inputs(connection, response_ids)
 
 
 def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
-    """Note that a judge reads these responses: late spans no longer change them. Call it before they are read."""
+    """Store that a judge reads these responses: late spans no longer change them. Call this function before reading."""
     with store.reading() as connection:
         query = select(TRACE.c.id).where(
             TRACE.c.response_id.in_(listed(connection, response_ids)), TRACE.c.read_at.is_(None)
@@ -314,15 +315,15 @@ def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
         if connection.execute(query.limit(1)).first() is None:
             return
     with store.writing() as connection:
-        # Waits for a process that completes one of them; the receiver locks traces in the same
-        # order.
-        locked = query.order_by(TRACE.c.id).with_for_update(key_share=True)
-        ids = list(connection.scalars(locked))
+        # The lock waits for a process that completes a response. The receiver locks traces in the
+        # same order.
+        query_with_lock = query.order_by(TRACE.c.id).with_for_update(key_share=True)
+        ids = list(connection.scalars(query_with_lock))
         connection.execute(update(TRACE).where(TRACE.c.id.in_(ids)).values(read_at=utc_now()))
 
 
 def responses_of_trace(connection: Connection, trace_id: str) -> list[Named]:
-    """Return the responses that a trace with this id became, one for each sender's source."""
+    """Return the responses of a trace with this id, one for each sender's source."""
     query = select(RESPONSE.c.id, RESPONSE.c.source).join(
         TRACE, TRACE.c.response_id == RESPONSE.c.id
     )
@@ -331,7 +332,7 @@ def responses_of_trace(connection: Connection, trace_id: str) -> list[Named]:
 
 
 def received_among(connection: Connection, response_ids: Collection[int]) -> set[int]:
-    """Return which of these responses have a trace that was received."""
+    """Return which of these responses have a received trace."""
     query = select(TRACE.c.response_id).where(
         TRACE.c.response_id.in_(listed(connection, response_ids))
     )
@@ -339,7 +340,7 @@ def received_among(connection: Connection, response_ids: Collection[int]) -> set
 
 
 def forget_traces(connection: Connection, response_ids: Sequence[int]) -> None:
-    """Delete the spans of the traces that became these responses; spans that come later are not stored."""
+    """Delete the spans of the traces of these responses. Later spans of these traces are not stored."""
     _forget(connection, TRACE.c.response_id.in_(response_ids))
 
 
@@ -352,14 +353,14 @@ def forget_unused_traces(
 ) -> int:
     """Delete the spans of traces without an answer, and return the number of traces.
 
-    These are the trace with this ``trace_id``, also if it still waits, or all that have their last
-    span ``before`` a time (default: any time), at most `AT_ONCE`. Spans of these traces that come
-    later are not stored.
+    With ``trace_id``, only this trace is deleted, even if the trace still waits. Otherwise, all
+    traces whose last span came ``before`` a time (default: any time) are deleted. A call deletes at
+    most `AT_ONCE` traces. Later spans of these traces are not stored.
     """
-    unused = _unused(trace_id, source, before)
-    # The conditions stand twice: a trace may become an answer before it is locked.
-    first = select(TRACE.c.id).where(*unused).limit(AT_ONCE)
-    return _forget(connection, *unused, TRACE.c.id.in_(first))
+    conditions = _unused(trace_id, source, before)
+    # The conditions stand twice: a trace may become an answer before the lock.
+    first = select(TRACE.c.id).where(*conditions).limit(AT_ONCE)
+    return _forget(connection, *conditions, TRACE.c.id.in_(first))
 
 
 def count_unused_traces(connection: Connection, *, source: str, before: datetime) -> int:
@@ -381,17 +382,17 @@ def _unused(
 
 
 def _forget(connection: Connection, *conditions: ColumnElement[bool]) -> int:
-    forgotten = (
+    statement = (
         update(TRACE).where(*conditions).values(state=FORGOTTEN, reason=None).returning(TRACE.c.id)
     )
-    ids = connection.scalars(forgotten).all()
+    ids = connection.scalars(statement).all()
     connection.execute(delete(SPAN).where(SPAN.c.trace_id.in_(listed(connection, ids))))
     return len(ids)
 
 
 @dataclass(frozen=True, slots=True)
 class NewFeedback:
-    """Feedback on the answer with a response id, a trace id or a span id; ``owner`` is its source, "" if not known."""
+    """Feedback on the answer with a response id, a trace id or a span id; ``owner`` is the source, "" if not known."""
 
     feedback: Feedback
     owner: str
@@ -403,7 +404,7 @@ class NewFeedback:
 def store_feedback(
     connection: Connection, entries: Iterable[NewFeedback], now: datetime
 ) -> list[int]:
-    """Store feedback until its answer is known; return the ids of the rows."""
+    """Store feedback whose answer is not known yet; return the ids of the rows."""
     rows = [
         {
             **{
@@ -422,9 +423,9 @@ def store_feedback(
 
 
 def feedback_times(connection: Connection) -> tuple[datetime, datetime] | None:
-    """Return when the first and the last of the waiting feedback came; None if none waits."""
+    """Return when the first and the last entry of the waiting feedback came; None without waiting feedback."""
     at = WAITING_FEEDBACK.c.received_at
-    # Two queries: SQLite reads the whole index for both at once.
+    # Two queries, because SQLite reads the whole index for both functions in one query.
     first, last = (connection.scalar(select(function(at))) for function in (func.min, func.max))
     return None if first is None or last is None else (first, last)
 
@@ -437,27 +438,26 @@ def take_feedback(
     traces: Collection[int] | None = None,
     since: datetime | None = None,
 ) -> dict[int, list[Feedback]]:
-    """Return waiting feedback whose answer is known, by response, and remove it from the waiting feedback.
+    """Return the waiting feedback whose answer is known, by response, and delete these waiting entries.
 
-    It is looked for among these ``ids`` of waiting feedback, or for new ``responses`` by their ids,
-    or for the answers of ``traces``, or among the feedback that came ``since`` a time (default:
-    among all).
+    One argument limits the search: ``ids`` of waiting feedback, ids of new ``responses``, ids of
+    ``traces``, or the feedback that came ``since`` a time (default: all waiting feedback).
     """
     if feedback_times(connection) is None:
         return {}
-    waiting = WAITING_FEEDBACK.c
+    entry = WAITING_FEEDBACK.c
     of_trace = TRACE.c.response_id.is_not(None)
-    own_source = or_(waiting.owner == "", waiting.owner == RESPONSE.c.source)
-    own_trace = or_(waiting.owner == "", waiting.owner == TRACE.c.source)
-    columns = (*columns_of(Feedback, WAITING_FEEDBACK), waiting.id.label("row"))
+    own_source = or_(entry.owner == "", entry.owner == RESPONSE.c.source)
+    own_trace = or_(entry.owner == "", entry.owner == TRACE.c.source)
+    columns = (*columns_of(Feedback, WAITING_FEEDBACK), entry.id.label("row"))
     by_response = select(RESPONSE.c.id.label("response"), *columns).where(
-        waiting.response_key == RESPONSE.c.external_id, own_source
+        entry.response_key == RESPONSE.c.external_id, own_source
     )
     by_trace = select(TRACE.c.response_id.label("response"), *columns).where(
-        waiting.trace_key == TRACE.c.external_id, of_trace, own_trace
+        entry.trace_key == TRACE.c.external_id, of_trace, own_trace
     )
     by_span = select(TRACE.c.response_id.label("response"), *columns).where(
-        waiting.span_key == SPAN.c.external_id, SPAN.c.trace_id == TRACE.c.id, of_trace, own_trace
+        entry.span_key == SPAN.c.external_id, SPAN.c.trace_id == TRACE.c.id, of_trace, own_trace
     )
     queries = [by_response, by_trace, by_span]
     if responses is not None:
@@ -467,24 +467,24 @@ def take_feedback(
             query.where(TRACE.c.id.in_(listed(connection, traces))) for query in (by_trace, by_span)
         ]
     elif ids is not None:
-        queries = [query.where(waiting.id.in_(listed(connection, ids))) for query in queries]
+        queries = [query.where(entry.id.in_(listed(connection, ids))) for query in queries]
     elif since is not None:
-        queries = [query.where(waiting.received_at >= since) for query in queries]
-    taken: dict[int, tuple[int, Feedback]] = {}
+        queries = [query.where(entry.received_at >= since) for query in queries]
+    entries: dict[int, tuple[int, Feedback]] = {}
     for query in queries:
         for row in connection.execute(query):
-            taken.setdefault(row.row, (row.response, record_of(Feedback, row)))
-    if taken:
+            entries.setdefault(row.row, (row.response, record_of(Feedback, row)))
+    if entries:
         connection.execute(
-            delete(WAITING_FEEDBACK).where(waiting.id.in_(listed(connection, taken)))
+            delete(WAITING_FEEDBACK).where(entry.id.in_(listed(connection, entries)))
         )
-    return grouped(taken[id_] for id_ in sorted(taken))
+    return grouped(entries[id_] for id_ in sorted(entries))
 
 
 def expire_feedback(connection: Connection, before: datetime, now: datetime) -> None:
-    """Delete feedback that came ``before`` a time and still waits for its answer."""
-    expired = delete(WAITING_FEEDBACK).where(WAITING_FEEDBACK.c.received_at < before)
-    if entries := connection.execute(expired).rowcount:
+    """Delete feedback that came ``before`` a time and has no answer yet."""
+    statement = delete(WAITING_FEEDBACK).where(WAITING_FEEDBACK.c.received_at < before)
+    if entries := connection.execute(statement).rowcount:
         record_event(
             connection, "expire_feedback", "receiver", details={"entries": entries}, now=now
         )
@@ -524,18 +524,18 @@ def last_spans(connection: Connection) -> dict[str, datetime]:
             MADE,
             NONE,
             WAITING,
-        ):  # one by one: the index has the latest trace of a source and a state
+        ):  # one query each: the index has the latest trace of a source and a state
             of_state = TRACE.c.source == source, TRACE.c.state == state
-            last = connection.scalar(select(func.max(TRACE.c.last_at)).where(*of_state))
-            if last is not None:
-                times[source] = max(last, times.get(source, last))
+            last_at = connection.scalar(select(func.max(TRACE.c.last_at)).where(*of_state))
+            if last_at is not None:
+                times[source] = max(last_at, times.get(source, last_at))
     return times
 
 
 def latest_traces(
     connection: Connection, source: str | None = None, *, unused: bool = False, limit: int = 50
 ) -> list[Trace]:
-    """Return the latest traces of a source (default: of all), newest first; ``unused`` ones have no answer."""
+    """Return the latest traces of a source (default: of all), newest first; ``unused`` traces have no answer."""
     sources = _sources(connection) if source is None else [source]
     traces: list[Trace] = []
     for name, state in product(
@@ -548,13 +548,13 @@ def latest_traces(
 
 
 def trace_of_response(connection: Connection, response_id: int) -> Trace | None:
-    """Return the trace that became a response, the first of several; None if none was received or it is hidden."""
+    """Return the (first) trace of a response; None if no trace was received or the trace is hidden."""
     query = select(Trace).where(TRACE.c.response_id == response_id).order_by(TRACE.c.id)
     return first_row(connection, query)
 
 
 def _sources(connection: Connection) -> list[str]:
-    """Return the names of the sources, by one step in the index for each: a DISTINCT reads every trace."""
+    """Return the names of the sources. One query per source uses the index; a DISTINCT would read every trace."""
     names: list[str] = []
     name = connection.scalar(select(func.min(TRACE.c.source)))
     while name is not None:
@@ -565,7 +565,7 @@ def _sources(connection: Connection) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class UnusedTraces:
-    """The number of traces without an answer, the source that has most of them, and its most common recent reason."""
+    """The number of traces without an answer; the source with most such traces, and the most common recent reason."""
 
     traces: int
     source: str
@@ -574,17 +574,17 @@ class UnusedTraces:
 
 
 def unused_traces(connection: Connection, since: datetime) -> UnusedTraces | None:
-    """Return the traces without an answer whose last span came ``since`` a time; None if there are none."""
-    unused = TRACE.c.state == NONE, TRACE.c.last_at >= since
+    """Return the traces without an answer whose last span came ``since`` a time; None without such traces."""
+    conditions = TRACE.c.state == NONE, TRACE.c.last_at >= since
     counts = {
-        name: count_rows(connection, TRACE, TRACE.c.source == name, *unused)
+        name: count_rows(connection, TRACE, TRACE.c.source == name, *conditions)
         for name in _sources(connection)
     }
     if not any(counts.values()):
         return None
     source = max(counts, key=counts.__getitem__)
-    latest = latest_traces(connection, source, unused=True, limit=min(counts[source], _RECENT))
-    reasons = Counter(trace.reason for trace in latest if trace.reason).most_common(1)
+    traces = latest_traces(connection, source, unused=True, limit=min(counts[source], _RECENT))
+    reasons = Counter(trace.reason for trace in traces if trace.reason).most_common(1)
     return UnusedTraces(
         sum(counts.values()), source, counts[source], reasons[0][0] if reasons else None
     )

@@ -1,9 +1,9 @@
-"""Withdraws the rows of an import, with all that was derived from them; `withdraw_import` is one transaction.
+"""Withdraws the rows of an import and all rows that were derived from these rows, in one transaction.
 
-What is derived follows from foreign keys, as for hidden rows: whatever refers to a withdrawn row is
-withdrawn too. A copy of each row is kept in `withdrawn_row`, which nothing else reads. Then the row
-is deleted, so that no query has to leave it out and its id is free again. The triggers allow the
-deletion only of rows that have a copy.
+Foreign keys decide what is derived, as for hidden rows: every row that refers to a withdrawn row is
+withdrawn too. A copy of each row is kept in `withdrawn_row`, and nothing else reads these copies.
+Then the row is deleted, so that no query has to exclude the row and the id is free again. The
+triggers allow the deletion only of rows that have a copy.
 """
 
 import base64
@@ -68,26 +68,26 @@ Key = tuple[Any, ...]
 Reached = dict[str, set[Key]]
 """Rows by table: the values of their primary keys."""
 
-_STORED_BY_IMPORTS = (RESPONSE, PAIR, FEEDBACK, REVIEW)  # they have a column `import_batch_id`
+_STORED_BY_IMPORTS = (RESPONSE, PAIR, FEEDBACK, REVIEW)  # with a column `import_batch_id`
 _RECORDED = tuple(
     table for table in METADATA.tables.values() if row_of(table).is_recorded
-)  # their run has it
+)  # the run has the column
 _KINDS_WITH_VERDICTS = frozenset({"verdicts", "pairs", "comparisons", "samples", "repeats"})
 # Earlier versions of Judgeboard imported the other kinds too.
 _WITHOUT_IMPORT = frozenset(
     {"audits", "flags", "comments", "failure_modes", "label_schemas", "issues"}
 )
-_COMPUTED = {ANSWER_FACT.name, CURRENT.name}  # from other rows, so they need no copy
+_COMPUTED = {ANSWER_FACT.name, CURRENT.name}  # from other rows, so a copy is not needed
 MOST_NAMED = 5  # latest imports in a message
-_RECEIVER = "receiver"  # verdicts that came one by one, in databases whose runs do not say so
+_RECEIVER = "receiver"  # sent verdicts one by one; runs of older databases do not record this
 
 
 @dataclass(frozen=True, slots=True)
 class ImportUndo:
     """What undoing an import withdraws.
 
-    ``rows`` has the number of rows by table. ``kept`` has the ids, as in the log, of the answers
-    and pairs of which something stays because people decided on it.
+    ``rows`` has the number of rows by table. ``kept`` has the external ids of the answers and pairs
+    that stay, wholly or in part, because people decided on them.
     """
 
     batch: ImportBatch
@@ -96,7 +96,7 @@ class ImportUndo:
 
     @property
     def words(self) -> str:
-        """What is withdrawn: "12 answers, 24 verdicts, 1 review"; empty if it is nothing."""
+        """The withdrawn rows in words: "12 answers, 24 verdicts, 1 review"; empty without rows."""
         verdicts = self.rows.get("judgment", 0) + self.rows.get("comparison", 0)
         numbers = (
             (self.rows.get("response", 0), "answer"),
@@ -112,7 +112,7 @@ class ImportUndo:
 
 
 def get_batch(connection: Connection, batch_id: int | None) -> ImportBatch:
-    """Return an import, or the latest that is not undone. Raises NotFound if there is none."""
+    """Return an import (default: the latest that is not undone). Raises NotFound if there is none."""
     query = select(ImportBatch).order_by(IMPORT_BATCH.c.id.desc())
     of_id = (
         IMPORT_BATCH.c.undone_at.is_(None) if batch_id is None else IMPORT_BATCH.c.id == batch_id
@@ -120,40 +120,40 @@ def get_batch(connection: Connection, batch_id: int | None) -> ImportBatch:
     batch = first_row(connection, query.where(of_id))
     if batch is None:
         latest = rows_of(connection, query.limit(MOST_NAMED))
-        known = ", ".join(f"{each.id} ({each.file})" for each in latest)
+        imports = ", ".join(f"{each.id} ({each.file})" for each in latest)
         which = "no import is left to undo" if batch_id is None else f"no import {batch_id}"
-        raise NotFound(f"{which}; the latest imports: {known or 'none'}")
+        raise NotFound(f"{which}; the latest imports: {imports or 'none'}")
     return batch
 
 
 def plan_undo(
     connection: Connection, batch_id: int | None = None, *, with_reviews: bool = False
 ) -> ImportUndo:
-    """Return what `withdraw_import` would withdraw, and raise the same errors. Nothing changes."""
+    """Return what `withdraw_import` would withdraw. Nothing changes; the errors are the same."""
     return _Undo(connection, get_batch(connection, batch_id), with_reviews=with_reviews).result()
 
 
 def withdraw_import(
     connection: Connection, batch_id: int | None = None, *, with_reviews: bool = False, actor: str
 ) -> ImportUndo:
-    """Withdraw the rows of an import (default: the latest), and what was derived from them, in one transaction.
+    """Withdraw the rows of an import (default: the latest), and all derived rows, in one transaction.
 
-    Rows on which people decided stay, as does what these refer to. With ``with_reviews``, answers
-    and pairs are withdrawn with their reviews. What other imports added to the answers is withdrawn
-    with the answers.
+    Rows on which people decided stay, and so do the rows to which these rows refer. With
+    ``with_reviews``, answers and pairs are withdrawn together with the reviews. Rows that other
+    imports added to the answers are withdrawn with the answers.
 
     Raises:
         NotFound: There is no such import.
-        BadInput: Nothing of it is left, or its rows cannot be told apart from those of other
+        BadInput: No row of the import is left, or the rows cannot be told apart from rows of other
             imports.
     """
     batch = get_batch(connection, batch_id)
-    # Another process that undoes the import waits here. On SQLite, it already waits for the
-    # transaction.
+    # Another process that undoes the import waits here. On SQLite, the process already waits for
+    # the transaction.
     connection.execute(
         select(IMPORT_BATCH.c.id).where(IMPORT_BATCH.c.id == batch.id).with_for_update()
     )
-    # Nobody judges or reviews these answers until the end.
+    # Nobody judges or reviews these answers until the transaction ends.
     of_batch = select(RESPONSE.c.id).where(RESPONSE.c.import_batch_id == batch.id)
     connection.execute(of_batch.order_by(RESPONSE.c.id).with_for_update())
     undo = _Undo(connection, batch, with_reviews=with_reviews)
@@ -193,48 +193,48 @@ class _Undo:
         if not any(roots.values()):
             state = "it is undone already" if batch.undone_at else "none of its rows are left"
             raise BadInput(f"import {batch.id} ({batch.file}) cannot be undone: {state}")
-        kept: dict[str, set[int]] = defaultdict(set)
-        self.reached = _derived_rows(connection, roots)
-        while decided := self._decided(with_reviews=with_reviews):
-            sources = _sources(connection, self.reached, decided)
-            staying = {name: ids & sources.get(name, set()) for name, ids in roots.items()}
-            if not any(staying.values()):
+        kept_rows: dict[str, set[int]] = defaultdict(set)
+        self.rows = _derived_rows(connection, roots)
+        while decided_rows := self._decided(with_reviews=with_reviews):
+            sources = _sources(connection, self.rows, decided_rows)
+            staying_ids = {name: ids & sources.get(name, set()) for name, ids in roots.items()}
+            if not any(staying_ids.values()):
                 raise BadInput(
                     f"import {batch.id} ({batch.file}) cannot be undone: people decided on all that it led to"
                 )
-            for name, ids in staying.items():
-                kept[name] |= ids
-            roots = {name: ids - kept[name] for name, ids in roots.items()}
-            self.reached = _derived_rows(connection, roots)
-        self.kept = kept
+            for name, ids in staying_ids.items():
+                kept_rows[name] |= ids
+            roots = {name: ids - kept_rows[name] for name, ids in roots.items()}
+            self.rows = _derived_rows(connection, roots)
+        self.kept_rows = kept_rows
 
     def result(self) -> ImportUndo:
         rows = {
             name: len(keys)
-            for name, keys in sorted(self.reached.items())
+            for name, keys in sorted(self.rows.items())
             if keys and name not in _COMPUTED
         }
         return ImportUndo(self.batch, rows, tuple(sorted(self._kept_ids())))
 
     def withdraw(self, now: datetime) -> None:
-        connection, reached = self.connection, self.reached
-        runs = _values(connection, reached, "run_id")
-        versions = _values(connection, reached, "judge_version_id")
-        people = _values(connection, reached, "reviewer_id")
-        changed = _values(connection, reached, "response_id", (JUDGMENT, FEEDBACK)) - _ids(
-            reached, RESPONSE
+        connection, rows = self.connection, self.rows
+        runs = _values(connection, rows, "run_id")
+        versions = _values(connection, rows, "judge_version_id")
+        people = _values(connection, rows, "reviewer_id")
+        response_ids = _values(connection, rows, "response_id", (JUDGMENT, FEEDBACK)) - _ids(
+            rows, RESPONSE
         )
-        self._withdraw(reached, now)
-        ended = [run for run in sorted(runs) if self._is_empty(run)]
-        self._withdraw(_derived_rows(connection, {RUN.name: set(ended)}), now)
+        self._withdraw(rows, now)
+        empty_runs = [run for run in sorted(runs) if self._is_empty(run)]
+        self._withdraw(_derived_rows(connection, {RUN.name: set(empty_runs)}), now)
         # Judges and annotators that only this import named.
-        recorded = select(VERSION.c.id).where(
+        judges = select(VERSION.c.id).where(
             VERSION.c.id.in_(listed(connection, versions)), VERSION.c.kind == RECORDED
         )
-        authors = select(REVIEWER.c.id).where(
+        annotators = select(REVIEWER.c.id).where(
             REVIEWER.c.id.in_(listed(connection, people)), REVIEWER.c.origin == ORIGIN
         )
-        for table, query in ((VERSION, recorded), (REVIEWER, authors)):
+        for table, query in ((VERSION, judges), (REVIEWER, annotators)):
             ids = [
                 id_
                 for id_ in connection.scalars(query).all()
@@ -244,13 +244,13 @@ class _Undo:
                 )
             ]
             self._withdraw({table.name: {(id_,) for id_ in ids}}, now)
-        update_after_withdrawal(connection, changed, now)
+        update_after_withdrawal(connection, response_ids, now)
 
     def _scalars(self, query: Select[Any]) -> set[int]:
         return set(self.connection.scalars(query))
 
     def _refuse_shared_rows(self, roots: Mapping[str, set[int]]) -> None:
-        """Raise BadInput if the import stored verdicts that cannot be told apart from those of other imports."""
+        """Raise BadInput if verdicts of the import cannot be told apart from verdicts of other imports."""
         batch, connection = self.batch, self.connection
         cannot = f"import {batch.id} ({batch.file}) cannot be undone: "
         if batch.kind in _WITHOUT_IMPORT:
@@ -263,12 +263,12 @@ class _Undo:
             )
         if batch.kind not in _KINDS_WITH_VERDICTS:
             return
-        unnamed = [RUN.c.kind == IMPORT, RUN.c.import_batch_id.is_(None), RUN.c.actor != _RECEIVER]
-        unnamed += [
+        clauses = [RUN.c.kind == IMPORT, RUN.c.import_batch_id.is_(None), RUN.c.actor != _RECEIVER]
+        clauses += [
             RUN.c.started_at >= batch.at,
             *([RUN.c.started_at <= batch.finished_at] if batch.finished_at else []),
         ]
-        imports = connection.execute(select(RUN.c.id, RUN.c.filter).where(*unnamed))
+        imports = connection.execute(select(RUN.c.id, RUN.c.filter).where(*clauses))
         runs = {id_ for id_, question in imports if question != RECEIVED}
         derived = _derived_rows(connection, roots) if runs else {}
         for table in _RECORDED if runs else ():
@@ -282,28 +282,28 @@ class _Undo:
                 )
 
     def _decided(self, *, with_reviews: bool) -> Reached:
-        """Return the rows that people's decisions keep from being withdrawn."""
-        connection, reviews = self.connection, _ids(self.reached, REVIEW)
+        """Return the rows that cannot be withdrawn because of people's decisions."""
+        connection, reviews = self.connection, _ids(self.rows, REVIEW)
         query = select(REVIEW.c.id, REVIEW.c.response_id, REVIEW.c.pair_id).where(
             REVIEW.c.id.in_(listed(connection, reviews)),
             or_(REVIEW.c.import_batch_id.is_(None), REVIEW.c.import_batch_id != self.batch.id),
         )
-        answers, pairs = _ids(self.reached, RESPONSE), _ids(self.reached, PAIR)
-        decided = {
+        answers, pairs = _ids(self.rows, RESPONSE), _ids(self.rows, PAIR)
+        review_keys = {
             (id_,)
             for id_, response_id, pair_id in connection.execute(query)
             if not (with_reviews and (response_id in answers or pair_id in pairs))
         }
-        # A review stays, but the flag that it decided would not.
-        links = {key for key in self.reached.get(REVIEW_FLAG.name, ()) if key[0] not in reviews}
-        named = {REVIEW.name: decided, REVIEW_FLAG.name: links}
-        return {name: keys for name, keys in named.items() if keys}
+        # The review stays, but the decided flag would be withdrawn.
+        links = {key for key in self.rows.get(REVIEW_FLAG.name, ()) if key[0] not in reviews}
+        rows = {REVIEW.name: review_keys, REVIEW_FLAG.name: links}
+        return {name: keys for name, keys in rows.items() if keys}
 
     def _kept_ids(self) -> Iterator[str]:
         connection = self.connection
         for subject, column in ((RESPONSE, "response_id"), (PAIR, "pair_id")):
-            ids = set(self.kept.get(subject.name, ()))
-            for name, rows in self.kept.items():
+            ids = set(self.kept_rows.get(subject.name, ()))
+            for name, rows in self.kept_rows.items():
                 table = METADATA.tables[name]
                 if column in table.c:
                     of_rows = select(table.c[column]).where(
@@ -320,10 +320,10 @@ class _Undo:
             return False
         return not any_row(connection, RUN.c.id == run, RUN.c.state == RunState.RUNNING)
 
-    def _withdraw(self, reached: Reached, now: datetime) -> None:
-        """Copy the rows, then delete them: those that refer to others first."""
+    def _withdraw(self, rows: Reached, now: datetime) -> None:
+        """Copy the rows, then delete the rows. A row is deleted before the rows to which the row refers."""
         connection = self.connection
-        answers = listed(connection, _ids(reached, RESPONSE))
+        answers = listed(connection, _ids(rows, RESPONSE))
         # Traces that were received become answers of their own.
         of_answers = update(TRACE).where(TRACE.c.response_id.in_(answers))
         connection.execute(
@@ -333,12 +333,12 @@ class _Undo:
         )
         connection.execute(of_answers.values(response_id=None, reason=None))
         about: dict[tuple[str, Any], tuple[int | None, int | None]] = {}
-        tables = [table for table in METADATA.sorted_tables if reached.get(table.name)]
+        tables = [table for table in METADATA.sorted_tables if rows.get(table.name)]
         for table in tables:
             if table.name not in _COMPUTED:
-                self._copy(table, reached[table.name], about, now)
+                self._copy(table, rows[table.name], about, now)
         for table in reversed(tables):
-            _delete(connection, table, reached[table.name])
+            _delete(connection, table, rows[table.name])
 
     def _copy(
         self,
@@ -389,7 +389,7 @@ def withdrawn_answers(connection: Connection, external_id: str) -> list[Named]:
 
 
 def forget_copies(connection: Connection, response_ids: Collection[int]) -> None:
-    """Blank the copies of rows that are about these answers, about answers derived from them, or about their pairs."""
+    """Blank the copies of rows about these answers, about answers derived from these answers, or about their pairs."""
     copy = WITHDRAWN_ROW.c
     ids, new = set(response_ids), set(response_ids)
     origins = (
@@ -397,46 +397,46 @@ def forget_copies(connection: Connection, response_ids: Collection[int]) -> None
         copy.content[("extra", ANSWER_OF)].as_integer(),
     )
     while new:
-        derived = or_(*(origin.in_(listed(connection, new)) for origin in origins))
-        answers = select(copy.response_id).where(copy.table_name == RESPONSE.name, derived)
+        is_derived = or_(*(origin.in_(listed(connection, new)) for origin in origins))
+        answers = select(copy.response_id).where(copy.table_name == RESPONSE.name, is_derived)
         new = set(connection.scalars(answers)) - ids
         ids |= new
     of_ids = listed(connection, ids)
     sides = (
         copy.content[name].as_integer().in_(of_ids) for name in ("response_a_id", "response_b_id")
     )
-    withdrawn = select(copy.pair_id).where(copy.table_name == PAIR.name, or_(*sides))
-    live = select(PAIR.c.id).where(
+    withdrawn_pairs = select(copy.pair_id).where(copy.table_name == PAIR.name, or_(*sides))
+    live_pairs = select(PAIR.c.id).where(
         or_(PAIR.c.response_a_id.in_(of_ids), PAIR.c.response_b_id.in_(of_ids))
     )
-    pairs = {*connection.scalars(withdrawn), *connection.scalars(live)}
+    pairs = {*connection.scalars(withdrawn_pairs), *connection.scalars(live_pairs)}
     about = or_(copy.response_id.in_(of_ids), copy.pair_id.in_(listed(connection, pairs)))
     connection.execute(update(WITHDRAWN_ROW).where(about).values(content=None))
 
 
 def _derived_rows(connection: Connection, roots: Mapping[str, set[int]]) -> Reached:
-    """Return rows, given as ids by table, with all rows that refer to them, directly or through others."""
-    reached: Reached = {name: {(id_,) for id_ in ids} for name, ids in roots.items() if ids}
+    """Return the ``roots`` (ids by table) with all rows that refer to a root, directly or through other rows."""
+    rows: Reached = {name: {(id_,) for id_ in ids} for name, ids in roots.items() if ids}
     new = {name: set(ids) for name, ids in roots.items() if ids}
     while new:
         following: dict[str, set[Key]] = defaultdict(set)
         for name, ids in new.items():
             for table, query in _referring(connection, name, ids):
                 following[table.name] |= {tuple(row) for row in connection.execute(query)}
-        following[QUEUE_ITEM.name] |= _items_only_for(connection, new.get("flag", set()), reached)
+        following[QUEUE_ITEM.name] |= _items_only_for(connection, new.get("flag", set()), rows)
         new = {}
         for name, keys in following.items():
-            fresh = keys - reached.get(name, set())
+            fresh = keys - rows.get(name, set())
             if fresh:
-                reached.setdefault(name, set()).update(fresh)
+                rows.setdefault(name, set()).update(fresh)
                 new[name] = {key[0] for key in fresh}
-    return reached
+    return rows
 
 
 def _referring(
     connection: Connection, name: str, ids: set[int]
 ) -> Iterator[tuple[Table, Select[Any]]]:
-    """Yield queries for the keys of the rows that refer to some rows of a table."""
+    """Yield queries for the keys of all rows that refer to these rows of a table."""
     of_ids = listed(connection, ids)
     for table, column in _children().get(name, ()):
         yield table, select(*_key_columns(table)).where(table.c[column].in_(of_ids))
@@ -466,11 +466,11 @@ def _referring(
             yield EVENT, select(EVENT.c.id).where(EVENT.c.response_id.is_(None), review.in_(of_ids))
 
 
-def _items_only_for(connection: Connection, flags: set[int], reached: Reached) -> set[Key]:
-    """Return the open queue items without a review that are in their queue only because of withdrawn flags."""
+def _items_only_for(connection: Connection, flags: set[int], rows: Reached) -> set[Key]:
+    """Return the open queue items without a review that only withdrawn flags put into the queue."""
     if not flags:
         return set()
-    withdrawn = listed(connection, _ids(reached, METADATA.tables["flag"]))
+    withdrawn_flags = listed(connection, _ids(rows, METADATA.tables["flag"]))
     item = QUEUE_ITEM_FLAG.c.queue_item_id
     other = QUEUE_ITEM_FLAG.alias()
     query = (
@@ -480,7 +480,7 @@ def _items_only_for(connection: Connection, flags: set[int], reached: Reached) -
             QUEUE_ITEM_FLAG.c.flag_id.in_(listed(connection, flags)),
             QUEUE_ITEM.c.state == ItemState.OPEN,
             ~exists().where(
-                other.c.queue_item_id == QUEUE_ITEM.c.id, other.c.flag_id.not_in(withdrawn)
+                other.c.queue_item_id == QUEUE_ITEM.c.id, other.c.flag_id.not_in(withdrawn_flags)
             ),
             ~exists().where(REVIEW.c.queue_item_id == QUEUE_ITEM.c.id),
         )
@@ -488,15 +488,15 @@ def _items_only_for(connection: Connection, flags: set[int], reached: Reached) -
     return {tuple(row) for row in connection.execute(query)}
 
 
-def _sources(connection: Connection, reached: Reached, rows: Reached) -> dict[str, set[int]]:
-    """Return the rows, among those reached, from which some rows are derived, directly or through others."""
+def _sources(connection: Connection, candidates: Reached, rows: Reached) -> dict[str, set[int]]:
+    """Return which ``candidates`` the ``rows`` are derived from, directly or through other rows."""
     sources: Reached = {name: set(keys) for name, keys in rows.items()}
     new = dict(rows)
     while new:
         following: dict[str, set[Key]] = defaultdict(set)
         for name, keys in new.items():
             for parent, id_ in _referred(connection, METADATA.tables[name], keys):
-                if (id_,) in reached.get(parent, ()) and (id_,) not in sources.get(parent, ()):
+                if (id_,) in candidates.get(parent, ()) and (id_,) not in sources.get(parent, ()):
                     following[parent].add((id_,))
         for name, keys in following.items():
             sources.setdefault(name, set()).update(keys)
@@ -507,7 +507,7 @@ def _sources(connection: Connection, reached: Reached, rows: Reached) -> dict[st
 def _referred(
     connection: Connection, table: Table, keys: Collection[Key]
 ) -> Iterator[tuple[str, int]]:
-    """Yield the rows, with their tables, to which some rows refer (`_referring`)."""
+    """Yield the rows to which these rows refer, each as (table, id). The opposite of `_referring`."""
     first = _key_columns(table)[0]
     for batch in batches(sorted({key[0] for key in keys})):
         for row in connection.execute(select(table).where(first.in_(batch))).mappings():
@@ -528,7 +528,7 @@ def _referred(
 
 @cache
 def _children() -> dict[str, list[tuple[Table, str]]]:
-    """Return, by table, the tables that refer to it, each with the column; but a trace outlives its answer."""
+    """Return for each table the (table, column) that refer to this table. Traces are left out: a trace stays."""
     children: dict[str, list[tuple[Table, str]]] = defaultdict(list)
     for table in METADATA.sorted_tables:
         if table not in {TRACE, WITHDRAWN_ROW}:
@@ -539,7 +539,7 @@ def _children() -> dict[str, list[tuple[Table, str]]]:
 
 @cache
 def _parents(table: Table) -> tuple[tuple[str, str], ...]:
-    """Return the columns of a table that refer to another, each with the table to which it refers."""
+    """Return the (column, table) to which a table refers."""
     return tuple(
         (column.name, key.column.table.name) for column in table.c for key in column.foreign_keys
     )
@@ -550,21 +550,21 @@ def _key_columns(table: Table) -> tuple[Any, ...]:
     return tuple(table.primary_key.columns)
 
 
-def _ids(reached: Reached, table: Table) -> set[int]:
-    return {key[0] for key in reached.get(table.name, ())}
+def _ids(rows: Reached, table: Table) -> set[int]:
+    return {key[0] for key in rows.get(table.name, ())}
 
 
 def _values(
     connection: Connection,
-    reached: Reached,
+    rows: Reached,
     column: str,
     tables: Iterable[Table] = METADATA.sorted_tables,
 ) -> set[int]:
-    """Return the values of a column in the rows that are reached."""
+    """Return the values of a column in these rows."""
     values: set[int] = set()
     for table in tables:
-        if column in table.c and "id" in table.c and reached.get(table.name):
-            ids = listed(connection, _ids(reached, table))
+        if column in table.c and "id" in table.c and rows.get(table.name):
+            ids = listed(connection, _ids(rows, table))
             values |= set(
                 connection.scalars(select(table.c[column]).where(table.c.id.in_(ids)).distinct())
             )
@@ -572,7 +572,7 @@ def _values(
 
 
 def _subject(table: Table, row: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return the answer and the pair that a row is about, as far as it names them."""
+    """Return the answer and the pair that a row names; None where the row names none."""
     if table is RESPONSE:
         return row["id"], None
     if table is PAIR:
