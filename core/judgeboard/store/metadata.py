@@ -1,8 +1,8 @@
 """Metadata of logged answers: conditions on fields, indexes of fields, and the names and values that occur.
 
 Each engine compares a field by one expression, so that an index of this expression serves both the
-filter and the order. SQLite compares the extracted value, PostgreSQL its JSONB. PostgreSQL cannot
-index long values, so only values of up to 200 characters are compared there.
+filter and the order. SQLite compares the extracted value, PostgreSQL the JSONB value. PostgreSQL
+cannot index long values, so only values of up to 200 characters are compared there.
 """
 
 import json
@@ -49,7 +49,7 @@ from judgeboard.store.sql_compiler import with_hidden_rows
 from judgeboard.store.statements import LOGGED, rows_with
 from judgeboard.store.tables import RESPONSE
 
-MAX_INDEXED = 50  # bytes of a field's name: the name of its index contains it and has at most 63 bytes on PostgreSQL
+MAX_INDEXED = 50  # bytes of a field's name; names of indexes have at most 63 bytes on PostgreSQL
 LENGTH = "answer length"  # characters
 NO_VALUE = "(no value)"  # the group of the answers without a field
 _LONGEST = 200
@@ -57,12 +57,12 @@ _INDEX = "ix_metadata "
 _SAMPLE = 300  # answers whose metadata is read for names and values
 _MOST_FIELDS = 100
 MOST_GROUPS = 30
-"""So many values of a field are offered; a field with more does not divide the answers into groups."""
+"""The maximum number of offered values of a field. A field with more values does not divide the answers into groups."""
 _DEPTH = 4
 
 
 class Jsonb(UserDefinedType[Any]):
-    """The type JSONB of PostgreSQL. Importing it from the dialect would load the whole dialect."""
+    """The type JSONB of PostgreSQL. An import from the dialect would load the whole dialect."""
 
     cache_ok = True
 
@@ -74,13 +74,13 @@ class Jsonb(UserDefinedType[Any]):
 def metadata_value(
     connection: Connection, field: str, of: FromClause = RESPONSE
 ) -> ColumnElement[Any]:
-    """Return the expression for a metadata field's value, by which it is compared and sorted; NULL if it is missing."""
+    """Return the expression by which a metadata field is compared and sorted; NULL if the field is missing."""
     extra, path = of.c.extra, metadata_path(field)
     if connection.dialect.name == "sqlite":
         return func.json_extract(extra, _written(sqlite_path(path)))
-    shown = extra.op("#>>", return_type=String())(_written(_array(path)))
+    as_text = extra.op("#>>", return_type=String())(_written(_array(path)))
     as_jsonb = cast(extra, Jsonb()).op("#>", return_type=Jsonb())(_written(_array(path)))
-    return case((func.length(shown) <= _written(_LONGEST), as_jsonb))
+    return case((func.length(as_text) <= _written(_LONGEST), as_jsonb))
 
 
 def _written(value: Any) -> ColumnElement[Any]:
@@ -104,10 +104,10 @@ def _array(path: Sequence[str | int]) -> str:
 def has_metadata(
     connection: Connection, where: RowFilter, of: FromClause
 ) -> list[ColumnElement[bool]]:
-    """Return the filter's conditions on the metadata of a row of ``of``: the response table or an alias of it."""
+    """Return the filter's conditions on the metadata of a row of ``of``: the response table or an alias."""
     return [
-        or_(*(_matches(connection, each, of) for each in same))
-        for same in metadata_conditions(where)
+        or_(*(_matches(connection, each, of) for each in alternatives))
+        for alternatives in metadata_conditions(where)
     ]
 
 
@@ -140,14 +140,14 @@ def _matches_on_sqlite(
         bound = literal(condition.values[0])
         return and_(value >= bound if condition.operator == ">=" else value <= bound, is_number)
 
-    def equals(wanted: Scalar) -> ColumnElement[bool]:
+    def equals(scalar: Scalar) -> ColumnElement[bool]:
         # The extracted value of a boolean is 1 or 0.
-        same: ColumnElement[bool] = value == literal(
-            int(wanted) if isinstance(wanted, bool) else wanted
+        equal: ColumnElement[bool] = value == literal(
+            int(scalar) if isinstance(scalar, bool) else scalar
         )
-        if isinstance(wanted, str):
-            return same
-        return and_(same, kind == json.dumps(wanted) if isinstance(wanted, bool) else is_number)
+        if isinstance(scalar, str):
+            return equal
+        return and_(equal, kind == json.dumps(scalar) if isinstance(scalar, bool) else is_number)
 
     return or_(*map(equals, condition.values))
 
@@ -161,9 +161,9 @@ def as_stored(connection: Connection, value: Any) -> ColumnElement[Any]:
 
 def with_metadata(connection: Connection, where: RowFilter) -> Select[tuple[int]]:
     """Return the ids of the responses whose metadata matches the filter."""
-    named = RESPONSE.alias("with_metadata")
-    return select(named.c.id).where(
-        named.c.kind.in_(where.kinds or ("log",)), *has_metadata(connection, where, named)
+    alias = RESPONSE.alias("with_metadata")
+    return select(alias.c.id).where(
+        alias.c.kind.in_(where.kinds or ("log",)), *has_metadata(connection, where, alias)
     )
 
 
@@ -174,8 +174,8 @@ def indexed_fields(connection: Connection) -> frozenset[str]:
         query = select(name).select_from(table("sqlite_master", name))
     else:
         name = column("indexname", String())
-        shown = table("pg_indexes", name, column("schemaname", String()))
-        query = select(name).where(shown.c.schemaname == func.current_schema()).select_from(shown)
+        view = table("pg_indexes", name, column("schemaname", String()))
+        query = select(name).where(view.c.schemaname == func.current_schema()).select_from(view)
     names = connection.scalars(with_hidden_rows(query.where(name.startswith(_INDEX))))
     return frozenset(each.removeprefix(_INDEX) for each in names)
 
@@ -213,10 +213,10 @@ def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MetadataField:
-    """A field that occurs, its frequent values as a filter names them, and whether it has an index.
+    """A field that occurs, the frequent values in the form of filters, and whether an index exists.
 
-    ``is_group``: it divides answers into at most `MOST_GROUPS` groups, of two answers or more on
-    average.
+    ``is_group``: the field divides answers into at most `MOST_GROUPS` groups, of two answers or
+    more on average.
     """
 
     field: str
@@ -236,19 +236,19 @@ def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
             .limit(_SAMPLE // 2)
         )
         rows |= {row.id: row.extra for row in connection.execute(query)}
-    indexed = indexed_fields(connection)
-    counts = {field: Counter[str]() for field in indexed}
+    fields_with_index = indexed_fields(connection)
+    counts = {field: Counter[str]() for field in fields_with_index}
     for extra in rows.values():
         for path, value in _scalars(extra, ()):
             counts.setdefault(metadata_field(path), Counter())[value_text(value)] += 1
-    frequent = sorted(counts, key=lambda field: (field not in indexed, -counts[field].total()))[
-        :_MOST_FIELDS
-    ]
+    frequent = sorted(
+        counts, key=lambda field: (field not in fields_with_index, -counts[field].total())
+    )[:_MOST_FIELDS]
     return tuple(
         MetadataField(
             field,
             tuple(value for value, _ in counts[field].most_common(MOST_GROUPS)),
-            field in indexed,
+            field in fields_with_index,
             0 < len(counts[field]) <= min(MOST_GROUPS, counts[field].total() / 2),
         )
         for field in sorted(frequent)
@@ -288,7 +288,7 @@ def part_groups(column: str) -> Subquery:
 def _scalars(
     value: Any, path: tuple[str | int, ...]
 ) -> Iterator[tuple[tuple[str | int, ...], Scalar]]:
-    """Yield the texts, numbers and booleans in an object that can be filtered, with their paths."""
+    """Yield (path, value) of the texts, numbers and booleans in an object that can be filtered."""
     if isinstance(value, dict) and len(path) < _DEPTH:
         for key, inner in value.items():
             yield from _scalars(inner, (*path, key)) if key else ()
@@ -330,16 +330,16 @@ def fields_of(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str,
 
 
 def shown_value(value: Any) -> str | None:
-    """Return a metadata value as text (as JSON if it is not a text); None if it is missing."""
+    """Return a metadata value as text (other types as JSON); None if the value is missing."""
     return (
         value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     )
 
 
 def value_text(value: Scalar) -> str:
-    """Return a value as a filter writes it; quotes mark a text that could mean a missing value or JSON."""
-    shown = shown_value(value) or ""
-    quoted = isinstance(value, str) and (
-        shown != shown.strip() or shown in {"", MISSING} or shown[0] == '"'
+    """Return a value in the form of filters; quotes mark a text that could mean a missing value or JSON."""
+    text = shown_value(value) or ""
+    needs_quotes = isinstance(value, str) and (
+        text != text.strip() or text in {"", MISSING} or text[0] == '"'
     )
-    return json.dumps(shown, ensure_ascii=False) if quoted else shown
+    return json.dumps(text, ensure_ascii=False) if needs_quotes else text

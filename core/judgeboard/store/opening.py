@@ -24,17 +24,17 @@ from judgeboard.store.revisions import current_revision
 _log = logging.getLogger("judgeboard.store")
 
 _REVISION = re.compile(r"\d{4}", re.ASCII)
-UNFINISHED = "copy "  # begins the revision of a database to which another one is being copied
+UNFINISHED = "copy "  # begins the revision of the target of an unfinished copy
 
 
 def open_store(database: str | Path | None = None, *, create: bool = False) -> Store:
     """Open the database; with ``create``, create a missing one, and the folder of a SQLite file.
 
-    A SQLite file of an older release is upgraded, after a copy beside it; a line of the log says
-    so. If another process upgrades it, this one waits.
+    A SQLite file of an older release is upgraded, after a copy beside the file, and a warning is
+    logged. If another process upgrades the file, this process waits.
 
-    Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it
-    cannot be opened.
+    Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if the
+    database cannot be opened.
     """
     url = database_url(database)
     is_new = url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
@@ -46,8 +46,8 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
             _make_usable(store)
     except BaseException:
         if is_new:
-            # Remove a SQLite file that has no schema, as after a full disk; another process may
-            # have given it one.
+            # Remove a SQLite file without a schema, for example after a full disk. Another process
+            # may have created the schema.
             path = Path(str(store.engine.url.database))
             files = (path, *(path.with_name(f"{path.name}{end}") for end in BESIDE))
             try:
@@ -65,7 +65,7 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
 
 
 def _make_usable(store: Store) -> None:
-    """Check a database; upgrade an older SQLite file first, after a copy beside it."""
+    """Check a database. An older SQLite file is upgraded first, after a copy beside the file."""
     try:
         check_usable(store)
     except SchemaMismatch as error:
@@ -78,13 +78,13 @@ def _make_usable(store: Store) -> None:
                     f"{path} has an older schema and cannot be upgraded: this user cannot write {each}. Grant write "
                     "access, or copy the database to another folder and name the copy with --db"
                 ) from error
-        store.engine.dispose()  # its connections would keep the others, and this process, from the upgrade
+        store.engine.dispose()  # open connections would keep others, and this process, from the upgrade
         _upgrade_file(store, path)
         check_usable(store)
 
 
 def _upgrade_file(store: Store, path: Path) -> None:
-    """Upgrade a SQLite file unless another process does: then wait until it has."""
+    """Upgrade a SQLite file, or wait until another process has upgraded the file."""
     try:
         lock = FileLock.take(lock_file := path.with_name(f"{path.name}.upgrade.lock"))
         if lock is None:
@@ -116,14 +116,14 @@ def _upgrade_file(store: Store, path: Path) -> None:
 
 
 def check_usable(store: Store) -> None:
-    """Raise MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be read.
+    """Raise MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it is unreadable.
 
-    It is also SchemaMismatch if an answer lacks its facts, as after an upgrade that was killed.
+    Raises SchemaMismatch also if an answer lacks facts, as after an upgrade that was killed.
     """
     url = store.engine.url
-    # To open a missing SQLite file would create it.
-    gone = store.is_sqlite and not Path(str(url.database)).exists()
-    revision = None if gone else current_revision(store)
+    # An attempt to open a missing SQLite file would create the file.
+    is_missing = store.is_sqlite and not Path(str(url.database)).exists()
+    revision = None if is_missing else current_revision(store)
     if revision is None:
         raise MissingDatabase(missing(url))
     if revision != HEAD:
@@ -137,10 +137,10 @@ def check_usable(store: Store) -> None:
 
 
 def upgrade(store: Store, progress: Callable[[int, float], None] = lambda *_: None) -> str | None:
-    """Create or upgrade the schema in one transaction; return its previous revision.
+    """Create or upgrade the schema in one transaction; return the previous revision.
 
-    Then compute the facts that answers lack, in batches that are transactions of their own: an
-    upgrade that was killed continues where it stopped. ``progress`` gets the number of answers so
+    Then compute the missing facts of answers, in batches with one transaction each: after an
+    upgrade was killed, the next upgrade continues there. ``progress`` gets the number of answers so
     far, and the share of the log that is done.
 
     Raises SchemaMismatch if the schema is too old or newer than this program, BadInput if the
@@ -149,9 +149,9 @@ def upgrade(store: Store, progress: Callable[[int, float], None] = lambda *_: No
     metadata_of_packages()  # Alembic reads the entry points of all packages
     from judgeboard.store.migrations.run import run_upgrade  # Alembic loads slowly
 
-    before = current_revision(store)
-    if before is not None and not OLDEST <= before <= HEAD:
-        raise SchemaMismatch(_mismatch(store, str(before)))
+    previous_revision = current_revision(store)
+    if previous_revision is not None and not OLDEST <= previous_revision <= HEAD:
+        raise SchemaMismatch(_mismatch(store, str(previous_revision)))
     try:
         with store.writing() as connection:
             run_upgrade(connection)
@@ -159,15 +159,15 @@ def upgrade(store: Store, progress: Callable[[int, float], None] = lambda *_: No
         raise BadInput(f"cannot migrate {store.shown_url}: {reason_of(error)}") from error
     with store.reading() as connection:
         newest = last_response_id(connection)
-    refreshed = last_id = 0
+    answer_count = last_id = 0
     while last_id < newest:
         with store.writing() as connection:
             ids = refresh_facts(connection, last_id)
         if not ids:
             break
-        refreshed, last_id = refreshed + len(ids), ids[-1]
-        progress(refreshed, last_id / newest)
-    return before
+        answer_count, last_id = answer_count + len(ids), ids[-1]
+        progress(answer_count, last_id / newest)
+    return previous_revision
 
 
 def _place(store: Store) -> str:

@@ -1,4 +1,4 @@
-"""What it means that a database cannot be used now: in words, and how long a run waits for it."""
+"""Outages of a database: the reason in words, and how long a run waits."""
 
 import functools
 import logging
@@ -29,7 +29,7 @@ _ADVICE = {
 _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
 WAIT_SECONDS = 60.0  # for a database that cannot be used
 AWAY_PAUSE_SECONDS = 1.0  # between two tries while the database is away
-# Pauses before another try if the database is locked, full or restarts: the replies are paid for
+# Pauses before another try if the database is locked, full or restarting: the replies are paid for
 # and must not be lost.
 TRY_AGAIN_SECONDS = (1.0, 5.0)
 _log = logging.getLogger("judgeboard.store")
@@ -71,11 +71,11 @@ def outage_words(error: Exception) -> str | None:
 
 
 class Outage:
-    """Logs once that a database cannot be used, and once that it can be used again, for all threads of a process.
+    """Logs the start and the end of an outage once each, for all threads of a process.
 
-    A try tells of the database only since it began (``began``, of the monotonic clock): one that
-    began before an outage does not show its end, and one that began before the end shows no new
-    outage.
+    A try shows the state of the database only since the start of the try (``began``, monotonic
+    clock). A try that began before an outage does not show the end of the outage. A try that began
+    before this end shows no new outage.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Outage:
         self._back_since = 0.0
 
     def note(self, error: BaseException, began: float, then: str) -> float | None:
-        """Note a try that failed, and return since when the database is away; None if it is back already.
+        """Note a failed try, and return since when the database is away; None if the database is back already.
 
         ``then`` says in the log what is done now.
         """
@@ -109,8 +109,8 @@ class Outage:
 class Patience:
     """How long the threads of a run wait together for a database that cannot be used: ``seconds`` for each outage.
 
-    A SQLite database that another process has locked is waited for without an end. `give_up` ends
-    all waiting. When a try ``began`` counts as for an `Outage`.
+    For a SQLite database that another process has locked, the wait has no end. `give_up` ends all
+    waiting. ``began`` has the same meaning as in `Outage`.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -123,16 +123,16 @@ class Patience:
         self.given_up.set()
 
     def wait(self, error: Exception, began: float) -> bool:
-        """Wait before another try; return False if it is not worth one."""
+        """Wait before another try; return False if no other try is useful."""
         if self.given_up.is_set():
             return False
         away_since = self._outage.note(error, began, f"waiting up to {self.seconds:g} s")
         if away_since is None:
             return True
-        left = away_since + self.seconds - time.monotonic()
-        if left <= 0:
+        seconds_left = away_since + self.seconds - time.monotonic()
+        if seconds_left <= 0:
             self.given_up.set()
-        return not self.given_up.wait(max(0.0, min(left, AWAY_PAUSE_SECONDS)))
+        return not self.given_up.wait(max(0.0, min(seconds_left, AWAY_PAUSE_SECONDS)))
 
     def end_wait(self, began: float) -> None:
         """Note that the database can be used."""
@@ -140,7 +140,7 @@ class Patience:
 
 
 def tried_again(do: Callable[P, R]) -> Callable[P, R]:
-    """Return a blocking function that tries again if the database is locked or restarts: no call may fail by that."""
+    """Return a blocking function that tries again if the database is locked or restarting."""
 
     @functools.wraps(do)
     def tried(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""Forgets texts that are kept no longer: `keep_texts` of the project file says for how long, by source."""
+"""Forgets texts after the time in `keep_texts` of the project file, by source."""
 
 import threading
 from collections import Counter
@@ -37,9 +37,10 @@ _OF_METHODS = {"suite_case": "in a suite", "anchor": "anchor", "machine_draft": 
 
 @dataclass(slots=True)
 class Expired:
-    """The answers of a source whose texts are older than ``days``: those that go, and those that stay, by reason.
+    """The answers of a source with texts older than ``days``: ``answers`` to forget, and ``kept`` answers by reason.
 
-    ``derived`` are the answers that go with them, ``traces`` the traces without an answer.
+    ``derived`` counts the answers derived from forgotten answers, ``traces`` the traces without an
+    answer.
     """
 
     source: str
@@ -59,7 +60,7 @@ def forget_expired(
     dry_run: bool = False,
     closing: threading.Event | None = None,
 ) -> list[Expired]:
-    """Forget the texts of each source, or of one, that are kept no longer; return what went, and what stays.
+    """Forget the expired texts of one source (default: of each source); return what was forgotten, and what stays.
 
     Small transactions follow each other, so a killed process continues where it stopped. An event
     is stored at the end, unless ``closing`` was set before. A ``dry_run`` changes nothing. Raises
@@ -80,16 +81,16 @@ def forget_expired(
                 if not roots:
                     break
                 after = max(roots)
-                kept = _kept_roots(connection, roots)
-                gone = {id_: (roots[id_], name) for id_ in roots if id_ not in kept}
+                reasons = _kept_roots(connection, roots)
+                to_forget = {id_: (roots[id_], name) for id_ in roots if id_ not in reasons}
                 ids = (
-                    with_derived(connection, gone)
+                    with_derived(connection, to_forget)
                     if dry_run
-                    else forget_answers(connection, gone, actor)
+                    else forget_answers(connection, to_forget, actor)
                 )
-            result.answers += len(gone)
-            result.derived += len(ids) - len(gone)
-            result.kept.update(kept.values())
+            result.answers += len(to_forget)
+            result.derived += len(ids) - len(to_forget)
+            result.kept.update(reasons.values())
             if closing is not None and closing.is_set():
                 return results
         if dry_run:
@@ -108,7 +109,7 @@ def forget_expired(
 
 
 def _sources(store: Store, source: str | None) -> list[str]:
-    """Return the names of all sources, or of one; raise NotFound if there is no such source."""
+    """Return the names of all sources, or only this one. Raises NotFound if there is no such source."""
     with store.reading() as connection:
         # A source may have traces without an answer, and no answers.
         names = sorted(connection.scalars(union(select(RESPONSE.c.source), select(TRACE.c.source))))
@@ -122,33 +123,33 @@ def _sources(store: Store, source: str | None) -> list[str]:
 def _next_expired(
     connection: Connection, source: str, before: datetime, after: int, *, lock: bool
 ) -> dict[int, str]:
-    """Return the next answers that were stored before a time and have texts, with their external ids."""
+    """Return the next answers that were stored before a time and have texts, as external ids by id."""
     query = select(RESPONSE.c.id, RESPONSE.c.external_id).where(
         RESPONSE.c.source == source,
         RESPONSE.c.id > after,
         RESPONSE.c.imported_at < before,
         RESPONSE.c.answer.is_not(None),
-        RESPONSE.c.derived_from.is_(None),  # others go with the answer from which they are made
+        RESPONSE.c.derived_from.is_(None),  # a derived answer goes with the original answer
         RESPONSE.c.kind
-        != ResponseKind.CANDIDATE,  # the answers of suite runs are compared with later ones
+        != ResponseKind.CANDIDATE,  # the answers of suite runs are compared with later runs
     )
     query = query.order_by(RESPONSE.c.id).limit(AT_ONCE)
-    if lock:  # no review of them is stored at the same time
+    if lock:  # no review of these answers is stored at the same time
         query = query.with_for_update()
     return {row.id: row.external_id for row in connection.execute(query)}
 
 
 def _kept_roots(connection: Connection, roots: Collection[int]) -> dict[int, str]:
-    """Return which of these answers keep their texts, with the first reason: its own, or of one derived from it."""
+    """Return which of these answers keep the texts, with the first reason (also of a derived answer)."""
     reasons = _reasons(connection, with_derived(connection, roots))
     if not reasons:
         return {}
     families = {root: with_derived(connection, [root]) for root in roots}
-    kept = (
+    reason_of_root = (
         (root, next((reasons[id_] for id_ in ids if id_ in reasons), None))
         for root, ids in families.items()
     )
-    return {root: reason for root, reason in kept if reason is not None}
+    return {root: reason for root, reason in reason_of_root if reason is not None}
 
 
 def _reasons(connection: Connection, ids: Collection[int]) -> dict[int, str]:
@@ -162,7 +163,7 @@ def _reasons(connection: Connection, ids: Collection[int]) -> dict[int, str]:
 
 
 def _keeping() -> Iterator[tuple[str, Select[Any]]]:
-    """Yield the queries for answers that keep their texts, each with its reason."""
+    """Yield (reason, query) for the answers that keep the texts."""
     in_queue = (
         QUEUE_ITEM.c.state.in_(UNFINISHED),
         QUEUE_ITEM.c.queue_id.in_(select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN)),
@@ -186,5 +187,5 @@ def _keeping() -> Iterator[tuple[str, Select[Any]]]:
     for name, reason in _OF_METHODS.items():
         if name in METADATA.tables:
             columns = METADATA.tables[name].c
-            open_ = (columns.state == "open",) if "state" in columns else ()
-            yield reason, select(columns.response_id).where(*open_)
+            is_open = (columns.state == "open",) if "state" in columns else ()
+            yield reason, select(columns.response_id).where(*is_open)

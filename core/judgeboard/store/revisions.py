@@ -17,10 +17,9 @@ from judgeboard.store.outages import reason_of
 
 
 def current_revision(store: Store) -> str | None:
-    """Return the schema's revision, or None without a schema. A SQLite file and the files beside it stay unchanged.
+    """Return the schema's revision, or None without a schema. The files of a SQLite database stay unchanged.
 
-    Raises UnusableDatabase if the database has the tables of another program, or if it cannot be
-    read.
+    Raises UnusableDatabase if the database cannot be read, or has the tables of another program.
     """
     try:
         if store.is_sqlite:
@@ -33,7 +32,7 @@ def current_revision(store: Store) -> str | None:
         raise UnusableDatabase(f"cannot open {store.shown_url}: {reason_of(error)}") from error
 
 
-# Tables and views, but not those of an extension of PostgreSQL.
+# Tables and views, without tables and views of an extension of PostgreSQL.
 _SERVED_TABLES = """
     SELECT relname FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
@@ -60,7 +59,7 @@ def _revision(execute: Callable[[str], Iterable[Any]], tables: str, place: str) 
 
 def _file_revision(url: URL, path: Path) -> str | None:
     log, index = (path.with_name(f"{path.name}{end}") for end in BESIDE)
-    # SQLite reads its log only with the index beside it, which it would create.
+    # SQLite reads the log only with an index file, and would create a missing index.
     way = "mode=ro" if index.exists() else "immutable=1"
     try:
         with closing(
@@ -70,8 +69,8 @@ def _file_revision(url: URL, path: Path) -> str | None:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in DAMAGE:
             raise
-        other = f"{url.database} is damaged, or it is not a SQLite database: use another file"
-        raise DamagedDatabase(damaged(url) if is_database(path) else other) from None
+        message = f"{url.database} is damaged, or it is not a SQLite database: use another file"
+        raise DamagedDatabase(damaged(url) if is_database(path) else message) from None
     if revision is None and not index.exists() and log.exists() and log.stat().st_size:
         with TemporaryDirectory() as folder:  # all tables may be in the log
             copies = [Path(shutil.copy(each, folder)) for each in (path, log)]

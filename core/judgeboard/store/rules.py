@@ -1,4 +1,4 @@
-"""Rules of every kind by their names: stored, listed, paused, resumed, removed, and taken by a worker."""
+"""Rules of every kind by name: stored, listed, paused, resumed, removed, and taken by a worker."""
 
 from datetime import datetime
 from typing import TypeVar
@@ -21,8 +21,8 @@ def list_rules(connection: Connection, rules: type[R]) -> list[R]:
     table = table_of(rules)
     # Another judge gives a judging rule a new id, and keeps the time when the rule was added: so
     # the time comes first.
-    listed = select(rules).where(table.c.state != RuleState.REMOVED)
-    return rows_of(connection, listed.order_by(table.c.at, table.c.id))
+    query = select(rules).where(table.c.state != RuleState.REMOVED)
+    return rows_of(connection, query.order_by(table.c.at, table.c.id))
 
 
 def active_rules(connection: Connection, rules: type[R]) -> list[R]:
@@ -31,12 +31,12 @@ def active_rules(connection: Connection, rules: type[R]) -> list[R]:
 
 
 def get_rule(connection: Connection, rules: type[R], rule_id: int) -> R:
-    """Return a rule by id, also a removed one, or raise NotFound."""
+    """Return a rule by id, also a removed rule. Raises NotFound if there is none."""
     return get_row(connection, rules, rule_id, rules.kind.noun)
 
 
 def rule_named(connection: Connection, rules: type[R], name: str) -> R:
-    """Return the rule with a name; otherwise raise NotFound with the names that are known."""
+    """Return the rule with a name. Raises NotFound, with the names of all rules."""
     by_name = {rule.name: rule for rule in list_rules(connection, rules)}
     if name not in by_name:
         raise NotFound(f"no {rules.kind.noun} {name!r}; known: {', '.join(by_name) or 'none'}")
@@ -44,10 +44,10 @@ def rule_named(connection: Connection, rules: type[R], name: str) -> R:
 
 
 def insert_rule(connection: Connection, row: R) -> R:
-    """Store a rule and return it with its id; raise BadInput if another one has its name."""
+    """Store a rule and return the rule with an id. Raises BadInput if another rule has this name."""
     kind, table = row.kind, table_of(type(row))
-    inserted = insert_or_skip(connection, table).returning(table.c.id)
-    rule_id = connection.scalar(inserted, row.new_values())
+    statement = insert_or_skip(connection, table).returning(table.c.id)
+    rule_id = connection.scalar(statement, row.new_values())
     if rule_id is None:
         raise BadInput(
             f"another {kind.noun} has the name {row.name!r} already: choose another name, or remove "
@@ -66,7 +66,7 @@ def set_rule_state(
     state_of = table_of(type(rule)).c.state
     unlike = state_of != RuleState.REMOVED, state_of != state.value
     values: dict[str, object] = {"state": state.value, "problem": None}
-    if isinstance(rule, PushTarget):  # a resumed one is pushed to at once
+    if isinstance(rule, PushTarget):  # workers push to a resumed target at once
         values["next_at"] = now
     if update_rule(connection, rule, *unlike, **values):
         kind = rule.kind
@@ -76,19 +76,19 @@ def set_rule_state(
 
 
 def take_rule(
-    connection: Connection, row: Rule, taken: str, now: datetime, **values: object
+    connection: Connection, row: Rule, column: str, now: datetime, **values: object
 ) -> bool:
-    """Store that a worker takes a rule now, in the column ``taken``; return False if another did since it was read."""
+    """Store in ``column`` that a worker takes a rule now; return False if another worker was faster."""
     table = table_of(type(row))
-    unchanged = table.c[taken].is_not_distinct_from(getattr(row, taken))
+    unchanged = table.c[column].is_not_distinct_from(getattr(row, column))
     is_active = table.c.state == RuleState.ACTIVE
-    return update_rule(connection, row, is_active, unchanged, **{taken: now}, **values)
+    return update_rule(connection, row, is_active, unchanged, **{column: now}, **values)
 
 
 def update_rule(
     connection: Connection, row: Rule, *conditions: ColumnElement[bool], **values: object
 ) -> bool:
-    """Change columns of a rule, if its row meets the conditions; return whether it did."""
+    """Change columns of a rule if the row meets the conditions; return whether the row changed."""
     table = table_of(type(row))
-    changed = update(table).where(table.c.id == row.id, *conditions).values(values)
-    return connection.execute(changed).rowcount == 1
+    statement = update(table).where(table.c.id == row.id, *conditions).values(values)
+    return connection.execute(statement).rowcount == 1

@@ -70,7 +70,7 @@ class SettingLine:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the environment or the project file gives the value, so that a stored one would not count."""
+        """Whether the environment or the project file gives the value. A stored value would not count."""
         return self.origin not in ("stored", "default")
 
 
@@ -83,8 +83,8 @@ class RulesInForce(NamedTuple):
 
 @kept_while_reading
 def settings_in_force(connection: Connection) -> Settings:
-    """Return all settings, those of the database among them; raise BadInput if one is not valid."""
-    # Not as instances of the class: the first one of a process takes 0.1 s.
+    """Return all settings, also from the database. Raises BadInput if a setting is not valid."""
+    # Not as instances of the class: the first instance of a process takes 0.1 s.
     latest = connection.execute(select(SETTING.c.key, SETTING.c.value).where(_IS_LATEST))
     settings = load_settings({row.key: row.value for row in latest if row.value is not None})
     if settings.implied_labels and settings.origin("implied_labels") != "stored":
@@ -97,18 +97,18 @@ def settings_in_force(connection: Connection) -> Settings:
         except BadInput as error:
             file = settings.origin("checks").partition(", line ")[
                 0
-            ]  # the lines of the checks are those of the file
+            ]  # the lines of the checks are lines of the file
             raise BadInput(str(error).replace("checks", file, 1)) from None
     return settings
 
 
 def thresholds(connection: Connection) -> Thresholds:
-    """Return the thresholds in force; raise BadInput if one is not valid."""
+    """Return the thresholds in force. Raises BadInput if a setting is not valid."""
     return settings_in_force(connection).thresholds
 
 
 def primary_judge(connection: Connection) -> str | None:
-    """Return the primary judge: the one that a setting names, otherwise the first judge of the log."""
+    """Return the primary judge: the judge that a setting names, otherwise the first judge of the log."""
     return settings_in_force(connection).primary_judge or _first_judge(connection)
 
 
@@ -122,19 +122,19 @@ def check_primary_judge(connection: Connection | None, *new: str) -> None:
     """Raise BadInput if the environment or the project file names a primary judge that does not exist.
 
     The flag rules for low scores would flag nothing. A judge exists if the project file describes
-    it, if it has a version in the database, or if it is among the ``new`` ones. Before the first
-    judge, each kind is a name too. ``connection`` is None where there is no database yet.
+    the judge, if the database has a version, or if ``new`` names the judge. Before the first judge,
+    each kind is a name too. ``connection`` is None where there is no database yet.
     """
     settings = load_settings() if connection is None else settings_in_force(connection)
     name = settings.primary_judge
     if name is None or settings.origin(PRIMARY_JUDGE) == "stored":
         return
-    stored = [] if connection is None else [version.name for version in list_versions(connection)]
-    if name in {*settings.judges, *new, *(stored or JUDGES)}:
+    judges = [] if connection is None else [version.name for version in list_versions(connection)]
+    if name in {*settings.judges, *new, *(judges or JUDGES)}:
         return
-    known = ", ".join(dict.fromkeys((*settings.judges, *stored))) or "none"
+    names = ", ".join(dict.fromkeys((*settings.judges, *judges))) or "none"
     raise settings.fail(
-        f"names the judge {name!r}, which does not exist, so no answer is flagged for a low score. Judges: {known}. "
+        f"names the judge {name!r}, which does not exist, so no answer is flagged for a low score. Judges: {names}. "
         "Correct the name, or describe the judge under [judges]",
         PRIMARY_JUDGE,
     )
@@ -143,7 +143,7 @@ def check_primary_judge(connection: Connection | None, *new: str) -> None:
 def set_setting(
     connection: Connection, key: str, value: Any, by: str, now: datetime | None = None
 ) -> None:
-    """Store a setting (None: the default), or raise BadInput. `judgeboard flags apply` applies it to responses."""
+    """Store a setting (None: the default). Raises BadInput. `judgeboard flags apply` applies it to responses."""
     if key not in SETTING_KEYS:
         raise BadInput(f"no setting {key!r}; known: {', '.join(SETTING_KEYS)}")
     if value is not None and key == PRIMARY_JUDGE:
@@ -151,27 +151,28 @@ def set_setting(
         retired = retired_versions(connection)
         in_use = sorted({version.name for version in versions if version.id not in retired})
         if value not in in_use:
-            gone = (
+            reason = (
                 f"every version of {value} is retired"
                 if value in {each.name for each in versions}
                 else f"no judge {value!r}"
             )
             raise BadInput(
-                f"{gone}; in use: {', '.join(in_use) or 'none, no judge has judged yet'}"
+                f"{reason}; in use: {', '.join(in_use) or 'none, no judge has judged yet'}"
             )
     elif value is not None:
-        # The thresholds with this one, the others as by default; raise BadInput if it is not valid.
+        # The thresholds with this value, and defaults for the others. Raises BadInput if the value
+        # is not valid.
         thresholds = checked_thresholds({key: value})
         if key == "checks" and value:
             from judgeboard.flags.checks import named_checks  # few databases have checks
 
             named_checks(thresholds.checks)
         value = getattr(thresholds, key)
-        named = naming(Thresholds.model_fields[key])
-        if named is not None and named.what == "query type":
-            check_query_types(connection, key, named.names(value))
-        elif named is not None:
-            _check_rules(key, named.names(value))
+        field_naming = naming(Thresholds.model_fields[key])
+        if field_naming is not None and field_naming.what == "query type":
+            check_query_types(connection, key, field_naming.names(value))
+        elif field_naming is not None:
+            _check_rules(key, field_naming.names(value))
     value = list(value) if isinstance(value, tuple) else value
     setting = Setting(key=key, value=value, by=by, at=now or utc_now())
     connection.execute(insert(SETTING), setting.new_values())
@@ -181,14 +182,14 @@ def set_setting(
 def remember_mapping(
     connection: Connection, source: str, mapping: Mapping[str, Any], by: str
 ) -> None:
-    """Keep how a person mapped the columns of a source's file. A mapping that is kept already is not kept again."""
+    """Store how a person mapped the columns of a source's file, unless this mapping is the stored one."""
     if mapping != remembered_mapping(connection, source):
-        kept = Setting(key=f"{_MAPPING}{source}", value=dict(mapping), by=by, at=utc_now())
-        connection.execute(insert(SETTING), kept.new_values())
+        row = Setting(key=f"{_MAPPING}{source}", value=dict(mapping), by=by, at=utc_now())
+        connection.execute(insert(SETTING), row.new_values())
 
 
 def remembered_mapping(connection: Connection, source: str) -> dict[str, Any] | None:
-    """Return the latest mapping of a source's file, as `remember_mapping` keeps it."""
+    """Return the latest mapping of a source's file, as stored by `remember_mapping`."""
     query = (
         select(SETTING.c.value)
         .where(SETTING.c.key == f"{_MAPPING}{source}")
@@ -214,14 +215,14 @@ def _check_rules(key: str, names: Collection[str]) -> None:
 def setting_origins(connection: Connection) -> list[SettingLine]:
     """Return every setting in force with its origin."""
     rows = rows_of(connection, select(Setting).where(_IS_LATEST))
-    stored = {row.key: row for row in rows}
+    rows_by_key = {row.key: row for row in rows}
     settings = settings_in_force(connection)
     lines = []
     for key in SETTING_KEYS:
         value, origin = getattr(settings, key), settings.origin(key)
         if key == PRIMARY_JUDGE and value is None:
             value = _first_judge(connection)
-        row = stored[key] if origin == "stored" else None
+        row = rows_by_key[key] if origin == "stored" else None
         lines.append(SettingLine(key, value, origin, row))
     return lines
 

@@ -1,17 +1,18 @@
-"""Changes SQL while it is compiled: leaves out hidden rows, and adds the index hints for SQLite.
+"""Changes SQL during compilation: leaves out hidden rows, and adds the index hints for SQLite.
 
 SQLAlchemy compiles every statement through one compiler. On a connection with a row filter, the
-compiler replaces each table in a FROM clause by a subquery of its visible rows. It does so in
-joins, aliases, subqueries and common table expressions. SQL given as text and statements that write
-cannot be filtered, so they are refused; a transaction that changes answers is limited in what it
-reads, also within statements that write.
+compiler replaces each table in a FROM clause by a subquery of the visible rows, also in joins,
+aliases, subqueries and common table expressions. SQL given as text and statements that write cannot
+be filtered, so the connection refuses both. A transaction that changes answers reads only visible
+rows, also within statements that write.
 
-The engine keeps compiled statements by their form and the names of their parameters. A filter adds
-parameters, so its statements are never mixed up with those of another filter, or with unfiltered
-ones. The hidden ids are their values.
+The engine keeps compiled statements by form and names of parameters. A filter adds parameters, so
+statements with different filters, or without a filter, are never mixed up. The values of these
+parameters decide which rows are visible.
 
-SQLite has no statistics here and assumes that every equality selects few rows. A hint makes it read
-the rows of a page in the order of an index. PostgreSQL keeps statistics and takes no index hints.
+SQLite has no statistics here and assumes that every equality selects few rows. With a hint, SQLite
+reads the rows of a page in the order of an index. PostgreSQL keeps statistics and takes no index
+hints.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -37,9 +38,9 @@ from sqlalchemy.sql.selectable import AliasedReturnsRows
 Query = TypeVar("Query", bound=Executable)
 
 HiddenRowsFilter = Callable[[str], Select[Any] | None]
-"""Returns the query of the visible rows of a table, by its name; None if all are visible.
+"""Returns the query of the visible rows of a table, by name; None if all rows are visible.
 
-It raises ValueError for an unknown table.
+Raises ValueError for an unknown table.
 """
 
 _KEYWORDS = frozenset({"MATERIALIZED", "NOT MATERIALIZED"})  # prefixes of a common table expression
@@ -58,8 +59,7 @@ class _RowFilterCompiler(SQLCompiler):
             return None
         return row_filter(table.name)
 
-    # The further arguments of the visit_… methods are those of SQLAlchemy, which are passed on
-    # unchanged.
+    # The further arguments of the visit_… methods come from SQLAlchemy and are passed on unchanged.
     def visit_table(self, table: TableClause, *args: object, **kwargs: object) -> str:
         compiler: Any = super()
         rendered: str = compiler.visit_table(table, *args, **kwargs)
@@ -74,7 +74,7 @@ class _RowFilterCompiler(SQLCompiler):
             self._in_filter = False
         enclosing = kwargs.get("enclosing_alias")
         if isinstance(enclosing, AliasedReturnsRows) and enclosing.element is table:
-            return subquery  # the alias adds its own name
+            return subquery  # the alias adds a name
         return f"{subquery} AS {self.preparer.quote(table.name)}"
 
     def visit_textclause(self, textclause: TextClause, *args: object, **kwargs: object) -> str:
@@ -92,8 +92,8 @@ class _RowFilterCompiler(SQLCompiler):
         return rendered
 
     def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
-        stored = table.element if isinstance(table, Alias) else table
-        return text if self._rows_left(stored) is None else None  # a subquery has no indexes
+        stored_table = table.element if isinstance(table, Alias) else table
+        return text if self._rows_left(stored_table) is None else None  # a subquery has no indexes
 
     def _refuse_text(self) -> None:
         options = self.execution_options
@@ -109,7 +109,7 @@ def prepare_compiler(engine: Engine) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Filter:
-    """A filter of rows with the parameters of its queries."""
+    """A filter of rows with the parameters of the queries."""
 
     row_filter: HiddenRowsFilter
     parameters: Mapping[str, Any]
@@ -124,9 +124,9 @@ def filter_rows(
 ) -> None:
     """Limit a connection to the rows that the filter leaves of each table; refuse statements other than queries.
 
-    ``parameters`` are those of the filter's queries. Filters with other queries must have
-    parameters with other names. A filter that holds ``always`` also holds for the queries
-    `with_hidden_rows`, and alone until another filter is set.
+    ``parameters`` are the parameters of the filter's queries. Filters with other queries must have
+    parameters with other names. A filter with ``always`` also applies to queries
+    `with_hidden_rows`, and to all queries until another filter is set.
     """
     options = connection.get_execution_options()
     if _ALWAYS not in options and _FILTER not in options:
@@ -145,13 +145,13 @@ def _with_filter(
     options = connection.get_execution_options()
     always: _Filter | None = options.get(_ALWAYS)
     hidden_too = statement.get_execution_options().get(_HIDDEN_TOO)
-    chosen = always if hidden_too else options.get(_FILTER, always)
-    if chosen is None:
+    active_filter = always if hidden_too else options.get(_FILTER, always)
+    if active_filter is None:
         return statement, multiparams, params
-    if any(params.get(name, value) != value for name, value in chosen.parameters.items()):
+    if any(params.get(name, value) != value for name, value in active_filter.parameters.items()):
         raise ValueError("a connection with hidden rows reads only as its own viewer")
-    filtered = statement.execution_options(**{_FILTER: chosen.row_filter})
-    return filtered, (), {**params, **chosen.parameters}
+    filtered_query = statement.execution_options(**{_FILTER: active_filter.row_filter})
+    return filtered_query, (), {**params, **active_filter.parameters}
 
 
 def _refuse_text(
@@ -170,7 +170,7 @@ def limit_changes(connection: Connection, row_filter: HiddenRowsFilter) -> None:
     """Limit what the statements of a transaction that writes read to the rows that the filter leaves of each table.
 
     The rows that a statement itself inserts, updates or deletes are not limited. The queries of the
-    filter contain the values of their parameters.
+    filter contain the values of the parameters.
     """
 
     def limited(
@@ -185,7 +185,7 @@ def limit_changes(connection: Connection, row_filter: HiddenRowsFilter) -> None:
 
 
 def hides_blind_rows(connection: Connection) -> bool:
-    """Return whether a connection leaves out rows for its viewer alone, not only other sources."""
+    """Return whether a connection hides blind rows from the viewer, and not only rows of other sources."""
     return _FILTER in connection.get_execution_options()
 
 
@@ -199,15 +199,15 @@ def row_limits(connection: Connection) -> tuple[Hashable, ...]:
 
 
 def with_hidden_rows(query: Query) -> Query:
-    """Return a query that reads hidden rows too; its caller must leave out what the viewer may not see."""
+    """Return a query that reads hidden rows too. The caller must exclude what the viewer may not see."""
     return query.execution_options(**{_HIDDEN_TOO: True})
 
 
 def by_index(query: Select[Any], table: FromClause, index: str) -> Select[Any]:
-    """Return a query that reads ``table`` by ``index`` on SQLite. SQLite fails if it cannot use the index."""
+    """Return a query that reads ``table`` by ``index`` on SQLite. SQLite fails if the index cannot be used."""
     return query.with_hint(table, f"INDEXED BY {index}", "sqlite")
 
 
 def by_id(query: Select[Any], table: FromClause) -> Select[Any]:
-    """Return a query that finds rows of ``table`` only by their id on SQLite, not by another index."""
+    """Return a query that finds rows of ``table`` only by id on SQLite, not by another index."""
     return query.with_hint(table, "NOT INDEXED", "sqlite")

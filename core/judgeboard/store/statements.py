@@ -52,7 +52,7 @@ AT_ONCE = 1_000
 
 
 def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:
-    """Yield the items in their order, ``size`` at a time."""
+    """Yield the items in order, ``size`` at a time."""
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
@@ -73,7 +73,7 @@ def rows_with(
 def below_cut(
     groundedness: ColumnElement[float | None], query_type: ColumnElement[str], cuts: Cuts
 ) -> ColumnElement[bool]:
-    """Return the condition that a groundedness is below the value for its query type."""
+    """Return the condition that a groundedness is below the cut of the query type."""
     default = cuts.default - HALF_STEP
     if not cuts.by_type:
         return groundedness < default
@@ -82,7 +82,7 @@ def below_cut(
 
 
 def any_row(connection: Connection, *conditions: ColumnElement[bool]) -> bool:
-    """Return whether any row of the tables in these conditions meets all of them."""
+    """Return whether any row of the tables in these conditions meets all conditions."""
     return connection.execute(select(1).where(*conditions).limit(1)).first() is not None
 
 
@@ -114,7 +114,7 @@ def rows_by_key(
 
 
 def rounded_sum(total: float | None) -> float:
-    """Return a sum of scores without its last digits, which differ with the order in which an engine adds the rows."""
+    """Return a sum of scores without the last digits, which depend on the order in which an engine adds the rows."""
     return round(float(total or 0), 12)
 
 
@@ -146,7 +146,7 @@ def _insert(dialect: str, table: Table) -> "Insertion":
         return sqlite.insert(table)
     from sqlalchemy.dialects import (
         postgresql,
-    )  # imported only here, because it imports all its drivers
+    )  # imported only here, because this module imports all drivers
 
     return postgresql.insert(table)
 
@@ -168,28 +168,28 @@ def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
 
 
 def rows_of(connection: Connection, query: Select[T]) -> list[T]:
-    """Return rows of a table as instances of its class, which no statement of another time returns again."""
+    """Return rows of a table as instances of the class of the table. No later statement returns the same instances."""
     with Session(
         connection
-    ) as session:  # a new one for each read: a kept one returns rows that were hidden since
+    ) as session:  # a new session for each read: a kept session returns rows that were hidden since
         return list(session.scalars(query))
 
 
 def first_row(connection: Connection, query: Select[T]) -> T | None:
-    """Return the first row of a query as an instance of its class (`rows_of`), None without a row."""
+    """Return the first row of a query (as `rows_of`), None without a row."""
     return next(iter(rows_of(connection, query.limit(1))), None)
 
 
 def get_row(connection: Connection, row: type[R], id_: Any, noun: str) -> R:
-    """Return the row of a table with this id, or raise NotFound with the ``noun``."""
-    stored = first_row(connection, select(row).where(table_of(row).c.id == id_))
-    if stored is None:
+    """Return the row of a table with this id. Raises NotFound, with the ``noun``."""
+    instance = first_row(connection, select(row).where(table_of(row).c.id == id_))
+    if instance is None:
         raise NotFound(f"no {noun} {id_}")
-    return stored
+    return instance
 
 
 def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
-    """Return the values of each key, in their order."""
+    """Return the values of each key, in order."""
     groups: dict[K, list[T]] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
@@ -198,22 +198,25 @@ def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
 
 def record_of(cls: type[T], row: Any, **values: object) -> T:
     """Return a record with ``values`` and the columns or fields of ``row`` (also a dataclass or a row of a table)."""
-    stored = (
+    source_values = (
         row._asdict()
         if hasattr(row, "_asdict")
         else {name: getattr(row, name) for name in _field_names(type(row))}
     )
-    return cls(**{name: stored[name] for name in _field_names(cls) if name in stored} | values)
+    return cls(
+        **{name: source_values[name] for name in _field_names(cls) if name in source_values}
+        | values
+    )
 
 
 def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:
-    """Return a column for each field of a dataclass or named tuple, from the first of the tables that has it."""
-    named = {column.name: column for table in reversed(tables) for column in table.c}
-    return [named[name] for name in _field_names(cls) if name in named]
+    """Return a column for each field of a dataclass or named tuple, from the first table with this column."""
+    columns = {column.name: column for table in reversed(tables) for column in table.c}
+    return [columns[name] for name in _field_names(cls) if name in columns]
 
 
 _FIELD_NAMES: dict[type, tuple[str, ...]] = {}
-"""What `_field_names` returned, by record type: an import asks for it per row."""
+"""The results of `_field_names` by record type: an import needs a result per row."""
 
 
 def _field_names(cls: type) -> tuple[str, ...]:
@@ -228,7 +231,7 @@ def _field_names(cls: type) -> tuple[str, ...]:
 
 
 def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:
-    """Return the highest id of each table, 0 if it is empty. These tables only grow, and forgetting adds an event."""
+    """Return the highest id of each table, 0 for an empty table. Such tables only grow; forgetting adds an event."""
     highest = (func.coalesce(select(func.max(table.c.id)).scalar_subquery(), 0) for table in tables)
     return tuple(connection.execute(select(*highest)).one())
 
@@ -247,13 +250,13 @@ CURRENT_OF_VERSION: ColumnElement[bool] = literal_column("current_judgment.respo
 CURRENT_OF_NAME: ColumnElement[bool] = literal_column(
     "current_judgment.is_current AND current_judgment.response_kind = 'log'"
 )
-"""Current verdicts of judge names, by any of their versions, on logged answers."""
+"""Current verdicts of judge names, by any version, on logged answers."""
 
 _PART = 2_000
 
 
 class TextColumn(NamedTuple):
-    """A column of texts: the distinct ``names``, sorted, and each row's position among them (``codes``)."""
+    """A column of texts: the distinct ``names``, sorted, and for each row the index of the name (``codes``)."""
 
     names: tuple[str, ...]
     codes: IntArray
@@ -263,7 +266,7 @@ class TextColumn(NamedTuple):
         return TextColumn(self.names, self.codes[rows])
 
     def plus(self, other: "TextColumn") -> "TextColumn":
-        """Return the rows of this column and then those of another one."""
+        """Return the rows of this column, then the rows of the other column."""
         place = {name: place for place, name in enumerate(sorted({*self.names, *other.names}))}
         places = [
             np.array([place[name] for name in each.names], dtype=np.int64) for each in (self, other)
@@ -304,7 +307,7 @@ class Columns:
         )
 
     def plus(self, other: Self) -> Self:
-        """Return these rows and then those of ``other``."""
+        """Return these rows, then the rows of ``other``."""
         pairs = ((getattr(self, name), getattr(other, name)) for name in _field_names(type(self)))
         return type(self)(
             *(
@@ -315,27 +318,27 @@ class Columns:
 
 
 def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
-    """Return the columns of a query: arrays of floats or integers, or a ``TextColumn``, by their SQL type.
+    """Return the columns of a query: arrays of floats or integers, or a ``TextColumn``, by SQL type.
 
     NULL becomes NaN in floats; integers and texts must not be NULL (use coalesce).
     """
     types: list[Any] = [column.type for column in query.selected_columns]
     types = [type_.impl if isinstance(type_, TypeDecorator) else type_ for type_ in types]
-    known: list[dict[str, int] | None] = [
+    name_codes: list[dict[str, int] | None] = [
         {} if isinstance(type_, String) else None for type_ in types
     ]
     kinds = [np.float64 if isinstance(type_, Float) else np.int64 for type_ in types]
     parts: list[list[npt.NDArray[Any]]] = [[np.empty(0, dtype=kind)] for kind in kinds]
     with connection.execute(query) as result:
         # Rows are read in parts, because the garbage collector would scan a hundred thousand live
-        # tuples repeatedly. They come from the driver's cursor, because creating a Row for each
-        # takes a third of the time.
+        # tuples repeatedly. The rows come from the driver's cursor, because a third of the time is
+        # needed to create a Row for each.
         cursor = result.cursor
         if cursor is None:
             raise ValueError("this statement returns no rows")
         for rows in iter(lambda: cursor.fetchmany(_PART), []):
             for part, kind, names, values in zip(
-                parts, kinds, known, zip(*rows, strict=True), strict=True
+                parts, kinds, name_codes, zip(*rows, strict=True), strict=True
             ):
                 codes = (
                     values
@@ -346,7 +349,7 @@ def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
     arrays = [np.concatenate(part) for part in parts]
     return [
         array if names is None else _in_order(names, array)
-        for names, array in zip(known, arrays, strict=True)
+        for names, array in zip(name_codes, arrays, strict=True)
     ]
 
 
@@ -358,24 +361,24 @@ def read_numbers(
     The engine joins the numbers of each text into one value, which NumPy splits. For many rows this
     takes a fifth of the time of `read_columns`, because no number becomes a Python object.
     """
-    known: dict[str, int] = {}
+    name_codes: dict[str, int] = {}
     parts: list[list[IntArray]] = [
         [np.empty(0, dtype=np.int64)] for _ in queries[0].selected_columns
     ]
     for query in queries:
         name, *numbers = query.subquery().c
-        joined = (func.aggregate_strings(cast(each, String), ",") for each in numbers)
-        for text, *texts in connection.execute(select(name, *joined).group_by(name)):
+        number_lists = (func.aggregate_strings(cast(each, String), ",") for each in numbers)
+        for text, *texts in connection.execute(select(name, *number_lists).group_by(name)):
             columns = [np.fromstring(column, dtype=np.int64, sep=",") for column in texts]
-            codes = np.full(len(columns[0]), known.setdefault(text, len(known)))
+            codes = np.full(len(columns[0]), name_codes.setdefault(text, len(name_codes)))
             for part, column in zip(parts, (codes, *columns), strict=True):
                 part.append(column)
     types, *arrays = map(np.concatenate, parts)
-    return _in_order(known, types), arrays
+    return _in_order(name_codes, types), arrays
 
 
-def _in_order(known: dict[str, int], codes: IntArray) -> TextColumn:
-    names = tuple(sorted(known))
+def _in_order(name_codes: dict[str, int], codes: IntArray) -> TextColumn:
+    names = tuple(sorted(name_codes))
     position = np.zeros(len(names), dtype=np.int64)
-    position[[known[name] for name in names]] = np.arange(len(names))
+    position[[name_codes[name] for name in names]] = np.arange(len(names))
     return TextColumn(names, position[codes])

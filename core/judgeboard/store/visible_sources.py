@@ -1,8 +1,8 @@
-"""The rows that a reader with limited sources may see: those of answers and pairs of these sources.
+"""The rows that a reader with limited sources may see: rows of answers and pairs of these sources.
 
 A row belongs to the answers and pairs that its foreign keys name, directly or through a judgment, a
-review or an item of a queue. A table with a column ``source`` copies the source of its answer. A
-queue belongs to the sources that its filter names. All rows of a table that ``is_shared`` are
+review or an item of a queue. A table with a column ``source`` copies the source of the answer. A
+queue belongs to the sources in the filter of the queue. All rows of a table that ``is_shared`` are
 visible. Any other row may count or name all answers, so a reader with limited sources sees none.
 """
 
@@ -36,8 +36,8 @@ SUBJECTS = frozenset({"response", "pair"})
 class VisibleSources:
     """The sources that a reader may see, and the queues of these sources alone.
 
-    With ``changes``, a transaction is limited that changes an answer: the rows of other answers do
-    not exist for the transaction, but everything that a change has to keep up to date does.
+    ``changes`` limits a transaction that changes an answer. For this transaction, rows of answers
+    of other sources do not exist, but everything that a change has to keep up to date does.
     """
 
     sources: tuple[str, ...]
@@ -52,13 +52,13 @@ class VisibleSources:
 
     def conditions(self, name: str, row: FromClause) -> list[ColumnElement[bool]]:
         """Return the conditions on a row of a table that is visible."""
-        stored = row_of(METADATA.tables[name])
-        if stored.is_shared:
+        row_class = row_of(METADATA.tables[name])
+        if row_class.is_shared:
             return []
         if name == "queue":
             return [] if self.changes else [self._is_among(row.c.id, QUEUES)]
         subjects = [each for each in references(name) if each.whole in SUBJECTS]
-        if "source" in row.c and stored.has_hidden_rows:
+        if "source" in row.c and row_class.has_hidden_rows:
             of_source = self._is_among(row.c.source, SOURCES)
             sides = subjects if name == "pair" else ()
             return [of_source, *(self._is_visible(row, side) for side in sides)]
@@ -72,13 +72,13 @@ class VisibleSources:
     def _is_visible(self, row: FromClause, reference: "Reference") -> ColumnElement[bool]:
         """Return the condition that the row to which a row refers is visible, or that the row refers to none."""
         column, whole = row.c[reference.column], _named(reference.whole)
-        visible = exists().where(whole.c.id == column, *self.conditions(reference.whole, whole))
-        return or_(column.is_(None), visible) if reference.is_optional else visible
+        is_visible = exists().where(whole.c.id == column, *self.conditions(reference.whole, whole))
+        return or_(column.is_(None), is_visible) if reference.is_optional else is_visible
 
     def _is_among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         values = bindparam(name, self.parameters[name], type_=column.type, expanding=True)
-        # SQLite would read all answers of the sources and sort them, instead of some in the order
-        # of an index, which has the source too.
+        # Otherwise, SQLite would read and sort all answers of the sources. Now, SQLite reads only
+        # some answers, in the order of an index that has the source too.
         in_place = (
             column.concat(literal_column("''")) if self.is_sqlite and name == SOURCES else column
         )
@@ -120,7 +120,7 @@ class Reference(NamedTuple):
 
 @cache
 def references(name: str) -> list[Reference]:
-    """Return the columns with which rows of a table refer to rows of others."""
+    """Return the columns with which rows of a table refer to rows of other tables."""
     return [
         Reference(column.name, key.column.table.name, bool(column.nullable))
         for column in METADATA.tables[name].c
@@ -142,5 +142,5 @@ def _parts(name: str) -> list[Reference]:
 
 @cache
 def _named(name: str) -> FromClause:
-    """Return the table under an alias of its own, so that SQLAlchemy does not correlate it with the statement."""
+    """Return the table under a separate alias, so that SQLAlchemy does not correlate the table with the statement."""
     return METADATA.tables[name].alias(f"named_{name}")
