@@ -60,8 +60,8 @@ _INDEX: ColumnElement[int] = literal_column("day_index")
 class DayCounts:
     """Counts of answers on a UTC day; ``open_answers`` had open flags at the end. Superseded flags do not count.
 
-    ``flagged`` counts answers that got their first flag. ``decided`` counts an answer once per
-    person who decided.
+    ``flagged`` counts answers that got the first flag. ``decided`` counts an answer once per person
+    who decided.
     """
 
     day: date
@@ -113,8 +113,8 @@ def day_counts(
     )
     answers = connection.execute(rows.group_by(flags.c.made, flags.c.is_open, _CLOSED)).all()
     decisions = _decisions(connection, reviewer_id, days)
-    leading = select(func.count()).select_from(FLAG).where(OPEN, FLAG.c.leads)
-    now = number_of(connection, by_index(leading, FLAG, "ix_flag_open_rule"))
+    leading_flags = select(func.count()).select_from(FLAG).where(OPEN, FLAG.c.leads)
+    now = number_of(connection, by_index(leading_flags, FLAG, "ix_flag_open_rule"))
     counts = []
     for index, day in enumerate(days):
         today = [each for each in decisions if each.decided == index]

@@ -145,7 +145,7 @@ def own_reviews_page(
 ) -> LinePage[OwnReview]:
     """Return a page (`KeyedList.page`) of a person's current reviews of answers, or of ``pairs``, the newest first.
 
-    A review after a reveal is left out, because the blind review before it counts.
+    A review after a reveal is left out, because the blind review before the reveal counts.
     """
     of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
     is_revealed = REVIEW.c.stage.is_not_distinct_from(Stage.REVEALED.value)
@@ -256,7 +256,7 @@ def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedR
     reviews = find_reviews(connection, REVIEW.c.id.in_(ids))[::-1]
     of_reviews = QUEUE_ITEM.c.id.in_({review.queue_item_id for review in reviews})
     items = {item.id: item for item in rows_of(connection, select(QueueItem).where(of_reviews))}
-    training = set(connection.execute(select(QUEUE.c.id).where(QUEUE.c.training)).scalars())
+    training_ids = set(connection.execute(select(QUEUE.c.id).where(QUEUE.c.training)).scalars())
     # The items whose reviews are compared: the items of the reviews and of the gold labels, and the
     # first items of repeats.
     tests = {item.response_id or 0 for item in items.values() if item.test}
@@ -297,7 +297,7 @@ def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedR
             ComparedReview(
                 review,
                 item,
-                training=item.queue_id in training,
+                training=item.queue_id in training_ids,
                 gold=None if gold is None or gold.reviewer_id == reviewer_id else gold,
                 first=next(own_reviews, None),
                 others=tuple(others),

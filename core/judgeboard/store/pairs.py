@@ -86,7 +86,7 @@ def last_rows(connection: Connection) -> tuple[int, ...]:
 
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}
-"""The field, by side, where a pair stores the external id of an answer outside all logs; verdicts may refer to it."""
+"""The field, by side, where a pair stores the external id of an answer outside all logs; verdicts may use this id."""
 
 Sides = tuple[int | None, int | None]
 

@@ -1,4 +1,4 @@
-"""Fills queues with answers and pairs in their order, and updates open queues when flags change."""
+"""Fills queues with answers and pairs in order, and updates open queues when flags change."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -294,11 +294,11 @@ def count_sampled(connection: Connection, queue: Queue) -> tuple[int, int]:
         QUEUE_ITEM.c.repeat_for.is_(None),
     )
     counts = {
-        bool(sampled): count
-        for sampled, count in connection.execute(query.group_by(QUEUE_ITEM.c.sampled))
+        bool(sample_size): count
+        for sample_size, count in connection.execute(query.group_by(QUEUE_ITEM.c.sampled))
     }
-    sampled = counts.get(True, 0)
-    return sampled, max(wanted(queue.sampling_rate, counts.get(False, 0)) - sampled, 0)
+    sample_size = counts.get(True, 0)
+    return sample_size, max(wanted(queue.sampling_rate, counts.get(False, 0)) - sample_size, 0)
 
 
 def wanted(rate: float, others: int) -> int:
@@ -430,7 +430,7 @@ def _follow(
             set_item_state(connection, item, ItemState.OPEN, now, leases=item.reviews_needed)
             is_changed = True
         if not item.sampled and position_of[response_id] < item.position:
-            # Move an item and its leases to another position in its queue.
+            # Move an item and the leases to another position in the queue.
             position = position_of[response_id]
             connection.execute(
                 update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(position=position)
@@ -456,7 +456,7 @@ def _leave(
     for item in candidates:
         answer = answers.get(item.response_id or 0)
         stale[item.id] = flags[item.id] - set(() if answer is None else answer.flag_ids)
-    # An open flag of the random sample keeps its item in the queue.
+    # An open flag of the random sample keeps the item in the queue.
     sample = {flag for item in candidates if item.sampled for flag in stale[item.id]}
     if sample:
         query = select(FLAG.c.id).where(

@@ -164,7 +164,7 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
 
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
-    """Return an item. Raises NotFound if there is none. ``lock`` it after the response or pair, as judgments do."""
+    """Return an item. Raises NotFound if there is none. Lock the response or pair first, as judgments do."""
     query = select(QueueItem).where(QUEUE_ITEM.c.id == item_id)
     items = rows_of(connection, query.with_for_update() if lock else query)
     if not items:
@@ -378,13 +378,13 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
 
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
     """Return whether stored reviews and reveals show that a person saw the judge, or other reviews, on an answer."""
-    own = and_(REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id)
+    is_own = and_(REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id)
     decision = connection.execute(
-        select(REVIEW.c.seen).where(own, REVIEW.c.seen.is_not(None))
+        select(REVIEW.c.seen).where(is_own, REVIEW.c.seen.is_not(None))
     ).scalars()
     if any(what in parts for parts in decision):
         return True
-    revealed_ids = select(REVIEW.c.id).join(LEASE, LEASE.c.review_id == REVIEW.c.id).where(own)
+    revealed_ids = select(REVIEW.c.id).join(LEASE, LEASE.c.review_id == REVIEW.c.id).where(is_own)
     return any(
         what in (seen_since(connection, id_) or ())
         for id_ in connection.execute(revealed_ids).scalars().all()

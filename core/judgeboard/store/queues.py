@@ -75,7 +75,7 @@ def new_queue(name: str, where: RowFilter | None = None, **options: object) -> Q
         options: Fields of `QueueOptions`, by the names of columns or of options.
 
     Raises:
-        BadInput: An option is unknown or outside its range, or options do not fit each other.
+        BadInput: An option is unknown or outside the range, or options do not fit each other.
     """
     name = " ".join(name.split())
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
@@ -289,7 +289,7 @@ def count_work(connection: Connection, queue_id: int, now: datetime) -> dict[int
 def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
     """Return the median time that each person (by id) spent on an item, in seconds, without unmeasured times."""
     person = LEASE.c.reviewer_id
-    ranked = (
+    ranks = (
         select(
             person,
             REVIEW.c.seconds,
@@ -301,11 +301,11 @@ def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
         .subquery()
     )
     # The middle value, or the two middle values.
-    middle = and_(2 * ranked.c.rank >= ranked.c.count, 2 * ranked.c.rank <= ranked.c.count + 2)
+    middle = and_(2 * ranks.c.rank >= ranks.c.count, 2 * ranks.c.rank <= ranks.c.count + 2)
     query = (
-        select(ranked.c.reviewer_id, func.avg(ranked.c.seconds))
+        select(ranks.c.reviewer_id, func.avg(ranks.c.seconds))
         .where(middle)
-        .group_by(ranked.c.reviewer_id)
+        .group_by(ranks.c.reviewer_id)
     )
     return {reviewer_id: float(value) for reviewer_id, value in connection.execute(query)}
 

@@ -78,7 +78,7 @@ def check_storable(of: str, values: Iterable[tuple[str, Any]]) -> None:
 
 
 def content(response: Response) -> dict[str, Any]:
-    """Return the content of a response as JSON values, for its hash.
+    """Return the content of a response as JSON values, for the hash.
 
     Source, external id, feedback and ``derived_from`` are not part of the content. The keys are
     hashed too: renaming a key changes the hash of every stored response. So a field that was added
@@ -109,7 +109,7 @@ def content_hash(response: Response) -> str:
 
 
 def evidence_group(query: str, passages: Sequence[str] | None) -> int:
-    """Return the first 8 bytes of the SHA-256 of a query with its passages as a signed integer, for a BIGINT column."""
+    """Return the first 8 bytes of the SHA-256 of a query with passages as a signed integer, for a BIGINT column."""
     evidence = _canonical(
         [query, None if passages is None else list(passages)]
     )  # None differs from an empty list

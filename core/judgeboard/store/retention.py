@@ -62,9 +62,9 @@ def forget_expired(
 ) -> list[Expired]:
     """Forget the expired texts of one source (default: of each source); return what was forgotten, and what stays.
 
-    Small transactions follow each other, so a killed process continues where it stopped. An event
-    is stored at the end, unless ``closing`` was set before. A ``dry_run`` changes nothing. Raises
-    NotFound if the source has neither answers nor traces.
+    Small transactions follow each other, so after a process was killed, the next process continues
+    there. An event is stored at the end, unless ``closing`` was set before. A ``dry_run`` changes
+    nothing. Raises NotFound if the source has neither answers nor traces.
     """
     settings = load_settings()
     results = []

@@ -144,7 +144,7 @@ def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
 
 
 def checked_name(name: str) -> str:
-    """Return a name in its stored form, with single blanks for white space; raise BadInput for an invalid name."""
+    """Return a name in the stored form, with single blanks for white space; raise BadInput for an invalid name."""
     tidy = " ".join(name.split())
     if not tidy:
         raise BadInput("a reviewer needs a name")

@@ -125,7 +125,7 @@ def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:
 
 
 def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
-    """Return marks as a JSON value in their order, without keys that have no value; None without marks."""
+    """Return marks as a JSON value in order, without keys that have no value; None without marks."""
     return [
         {name: value for name, value in asdict(mark).items() if value is not None}
         | {"status": mark.status.value}
@@ -202,7 +202,7 @@ class ReviewRecord:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A review of an answer, or of a pair with its preference by aspect. ``flag_ids`` are the decided flags.
+    """A review of an answer, or of a pair with the preference by aspect. ``flag_ids`` are the decided flags.
 
     Before a review is stored, the ``id`` is 0 and ``reviewer`` is empty. ``stands`` is False for a
     replaced review and for a withdrawal.
@@ -271,7 +271,7 @@ def lock_response(connection: Connection, response_id: int) -> LockedResponse:
 def lock_responses(
     connection: Connection, response_ids: Collection[int]
 ) -> dict[int, LockedResponse]:
-    """Read and lock at most 1,000 responses in the order of their ids."""
+    """Read and lock at most 1,000 responses in the order of ids."""
     query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.answer).where(
         RESPONSE.c.id.in_(response_ids)
     )
@@ -319,7 +319,7 @@ def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
 def lock_reviewed(
     connection: Connection, review_id: int
 ) -> tuple[Review, tuple[Flag, ...], LockedResponse | None]:
-    """Read a review, and lock its decided flags and its answer (None for a pair). Raises NotFound if there is none."""
+    """Read a review, and lock the decided flags and the answer (None for a pair). Raises NotFound if there is none."""
     review = find_review(connection, review_id)
     if review is None:
         raise NotFound(f"no review {review_id}")
@@ -435,12 +435,12 @@ def current_reviews(
 
 
 def insert_review(connection: Connection, review: Review) -> int:
-    """Write a review with its scores and return its id."""
+    """Write a review with all scores and return the id."""
     return insert_reviews(connection, [review])[0]
 
 
 def insert_reviews(connection: Connection, reviews: Sequence[Review]) -> list[int]:
-    """Write reviews with their scores and return their ids in order."""
+    """Write reviews with all scores and return the ids in order."""
     rows = [
         {name: getattr(review, name) for name in _OF_REVIEW}
         | {name: getattr(review.grade, name) for name in _OF_GRADE}
@@ -519,13 +519,13 @@ _GRADE_PARTS: dict[str, Callable[[Any], Any]] = {
     "texts": lambda texts: texts or {},
     "in_suite": bool,
 }
-"""The columns of a review that do not have the form of the grade's fields, each with the function that converts it."""
+"""The columns of a review that differ in form from the fields of a grade, each with the converting function."""
 
 
 def grade_from(
     row: Any, scores: tuple[DimensionScore, ...] = (), modes: tuple[str, ...] = ()
 ) -> Grade:
-    """Return the grade in a row of reviews. Parts without a column in the row have their defaults."""
+    """Return the grade in a row of reviews. Parts without a column in the row have default values."""
     parts = {
         name: row[place] if convert is None else convert(row[place])
         for name, place, convert in _places_of_grade(row._fields)
@@ -544,7 +544,7 @@ def _places_of_grade(
 
 
 def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> None:
-    """Store the states of these flags after their reviews."""
+    """Store the states of these flags after reviews."""
     response_ids: set[int] = set()
     for state in sorted(set(states.values())):
         statement = update(FLAG).values(state=state).returning(FLAG.c.response_id)
@@ -722,13 +722,13 @@ def find_comment(
 
 
 def insert_comment(connection: Connection, comment: Comment) -> int:
-    """Write a comment and return its id."""
+    """Write a comment and return the id."""
     statement = insert(COMMENT).returning(COMMENT.c.id)
     return int(connection.scalar(statement, masked(comment.new_values())))
 
 
 class Correction(NamedTuple):
-    """A corrected answer; ``is_case`` if a reviewer added it to a suite, or if a flag of the answer is confirmed."""
+    """A corrected answer; ``is_case`` if a reviewer added the text to a suite, or a flag of the answer is confirmed."""
 
     text: str
     is_case: bool

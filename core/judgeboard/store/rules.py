@@ -80,9 +80,9 @@ def take_rule(
 ) -> bool:
     """Store in ``column`` that a worker takes a rule now; return False if another worker was faster."""
     table = table_of(type(row))
-    unchanged = table.c[column].is_not_distinct_from(getattr(row, column))
+    is_unchanged = table.c[column].is_not_distinct_from(getattr(row, column))
     is_active = table.c.state == RuleState.ACTIVE
-    return update_rule(connection, row, is_active, unchanged, **{column: now}, **values)
+    return update_rule(connection, row, is_active, is_unchanged, **{column: now}, **values)
 
 
 def update_rule(

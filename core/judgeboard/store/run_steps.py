@@ -27,7 +27,7 @@ from judgeboard.text import EXPECTED
 
 
 class LatestAsk(NamedTuple):
-    """The latest judgment (repeat 0) of a version on a response, without its verdict."""
+    """The latest judgment (repeat 0) of a version on a response, without the verdict."""
 
     response_id: int
     ask: int
@@ -162,7 +162,7 @@ def _grouped(connection: Connection, steps: Table, run_id: int) -> Select[Any]:
     position = func.instr if connection.dialect.name == "sqlite" else func.strpos
     end = position(steps.c.error, EXPECTED)
     reason = func.substr(steps.c.error, 1, case((end > 0, end - 1), else_=_REASON_LENGTH))
-    grouped = (
+    problems = (
         select(
             steps.c.status,
             reason.label("reason"),
@@ -173,7 +173,7 @@ def _grouped(connection: Connection, steps: Table, run_id: int) -> Select[Any]:
         .group_by(steps.c.status, reason)
         .subquery()
     )
-    query = select(grouped).join_from(grouped, steps, steps.c.id == grouped.c.first_id)
+    query = select(problems).join_from(problems, steps, steps.c.id == problems.c.first_id)
     columns = steps.c
     if steps is JUDGMENT_REVIEW:
         query, columns = query.join(JUDGMENT, JUDGMENT.c.id == steps.c.judgment_id), JUDGMENT.c
@@ -188,5 +188,5 @@ def _grouped(connection: Connection, steps: Table, run_id: int) -> Select[Any]:
         .add_columns(
             response_id.label("response_id"), pair_id.label("pair_id"), example.label("example")
         )
-        .order_by(grouped.c.steps.desc(), grouped.c.first_id)
+        .order_by(problems.c.steps.desc(), problems.c.first_id)
     )

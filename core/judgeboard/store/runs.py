@@ -416,7 +416,7 @@ def run_of_today(
         **destination._asdict(),
     )
     run = insert_run(connection, new_run)
-    # The end of the run is after its start.
+    # The end of the run is after the start.
     finish_run(connection, run.id, RunState.DONE, now=now + timedelta(microseconds=1))
     return get_run(connection, run.id)
 
@@ -519,12 +519,12 @@ def count_query(steps: Table, key: ColumnElement[Any]) -> Select[Any]:
 def counts_by(connection: Connection, query: Select[Any]) -> dict[Any, Counts]:
     """Return the counts of a `count_query` by key. Sums of prompt and completion tokens may follow the columns."""
     counts: dict[Any, Counts] = {}
-    for key, status, calls, priced, cost, *tokens in connection.execute(query):
+    for key, status, calls, priced_calls, cost, *tokens in connection.execute(query):
         prompt_tokens, completion_tokens = (int(each or 0) for each in tokens or (0, 0))
         of_status = Counts(
             **{status.value: calls},
-            cost_micro=int(cost or 0) if priced else None,
-            unpriced=calls - priced,
+            cost_micro=int(cost or 0) if priced_calls else None,
+            unpriced=calls - priced_calls,
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
         )
@@ -548,7 +548,7 @@ def run_counts(
 
 
 def insert_run(connection: Connection, run: Run) -> Run:
-    """Store a new run and return it."""
+    """Store a new run and return the run."""
     run_id = connection.scalar(insert(RUN).returning(RUN.c.id), run.model_dump(exclude={"id"}))
     details = {
         "run": run_id,

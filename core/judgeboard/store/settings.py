@@ -148,8 +148,8 @@ def set_setting(
         raise BadInput(f"no setting {key!r}; known: {', '.join(SETTING_KEYS)}")
     if value is not None and key == PRIMARY_JUDGE:
         versions = list_versions(connection)
-        retired = retired_versions(connection)
-        in_use = sorted({version.name for version in versions if version.id not in retired})
+        retired_ids = retired_versions(connection)
+        in_use = sorted({version.name for version in versions if version.id not in retired_ids})
         if value not in in_use:
             reason = (
                 f"every version of {value} is retired"
@@ -213,7 +213,7 @@ def _check_rules(key: str, names: Collection[str]) -> None:
 
 
 def setting_origins(connection: Connection) -> list[SettingLine]:
-    """Return every setting in force with its origin."""
+    """Return every setting in force, with the origin."""
     rows = rows_of(connection, select(Setting).where(_IS_LATEST))
     rows_by_key = {row.key: row for row in rows}
     settings = settings_in_force(connection)

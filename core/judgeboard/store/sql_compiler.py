@@ -62,18 +62,18 @@ class _RowFilterCompiler(SQLCompiler):
     # The further arguments of the visit_… methods come from SQLAlchemy and are passed on unchanged.
     def visit_table(self, table: TableClause, *args: object, **kwargs: object) -> str:
         compiler: Any = super()
-        rendered: str = compiler.visit_table(table, *args, **kwargs)
+        sql: str = compiler.visit_table(table, *args, **kwargs)
         is_read = kwargs.get("asfrom") and not kwargs.get("iscrud")
         rows_left = self._rows_left(table) if is_read else None
         if rows_left is None:
-            return rendered
+            return sql
         self._in_filter = True
         try:
             subquery = f"({self.process(rows_left, asfrom=True)})"
         finally:
             self._in_filter = False
-        enclosing = kwargs.get("enclosing_alias")
-        if isinstance(enclosing, AliasedReturnsRows) and enclosing.element is table:
+        alias = kwargs.get("enclosing_alias")
+        if isinstance(alias, AliasedReturnsRows) and alias.element is table:
             return subquery  # the alias adds a name
         return f"{subquery} AS {self.preparer.quote(table.name)}"
 
@@ -81,15 +81,15 @@ class _RowFilterCompiler(SQLCompiler):
         if textclause.text not in _KEYWORDS:
             self._refuse_text()
         compiler: Any = super()
-        rendered: str = compiler.visit_textclause(textclause, *args, **kwargs)
-        return rendered
+        sql: str = compiler.visit_textclause(textclause, *args, **kwargs)
+        return sql
 
     def visit_column(self, column: ColumnClause[Any], *args: object, **kwargs: object) -> str:
         if column.is_literal and "select" in column.name.casefold():
             self._refuse_text()
         compiler: Any = super()
-        rendered: str = compiler.visit_column(column, *args, **kwargs)
-        return rendered
+        sql: str = compiler.visit_column(column, *args, **kwargs)
+        return sql
 
     def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
         stored_table = table.element if isinstance(table, Alias) else table

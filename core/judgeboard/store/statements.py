@@ -356,10 +356,11 @@ def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
 def read_numbers(
     connection: Connection, *queries: Select[Any]
 ) -> tuple[TextColumn, list[IntArray]]:
-    """Return the rows of queries with equal columns: a text, then whole numbers, which must not be NULL.
+    """Return the rows of queries with equal columns: a text, then whole numbers. No value may be NULL.
 
-    The engine joins the numbers of each text into one value, which NumPy splits. For many rows this
-    takes a fifth of the time of `read_columns`, because no number becomes a Python object.
+    The engine joins the numbers of each text into one value, and NumPy splits this value. For many
+    rows this takes a fifth of the time of `read_columns`, because no number becomes a Python
+    object.
     """
     name_codes: dict[str, int] = {}
     parts: list[list[IntArray]] = [

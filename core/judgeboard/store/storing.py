@@ -125,7 +125,7 @@ def store_judgments_of_versions(
     for batch in batches(numbered_items):
         responses = read_responses(connection, {item.response_id for _, item in batch}, lock=True)
         judged_ids: set[int] = set()  # responses whose flags may change
-        measured_ids: set[int] = set()  # responses with measurements only, which change no flag
+        measured_ids: set[int] = set()  # responses with measurements only: these change no flag
         for number, group in itertools.groupby(batch, key=itemgetter(0)):
             version, run_id, _ = of_versions[number]
             items = [item for _, item in group]
@@ -306,7 +306,7 @@ def start_batch(
     actor: str,
     now: datetime,
 ) -> int:
-    """Store the start of an import and return its id."""
+    """Store the start of an import and return the id."""
     # The name of a file or a person on this machine may contain bytes that no database can store.
     by = storable(actor)[0]
     row = {

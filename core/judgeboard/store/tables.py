@@ -714,8 +714,8 @@ class Draft(Stored, table=True, is_free=True, has_hidden_rows=False):
 DRAFT = table_of(Draft)
 
 
-# Tables of reviewers and their reviews, and of what leads collect from reviews: failure modes,
-# issues, comments.
+# Tables of reviewers and reviews, and of what leads collect from reviews: failure modes, issues,
+# comments.
 
 
 class Reviewer(Stored, table=True, is_free=True, has_hidden_rows=False, is_shared=True):

@@ -52,9 +52,9 @@ from judgeboard.text import EPOCH
 
 def due_targets(connection: Connection, now: datetime) -> list[PushTarget]:
     """Return the active push targets that are due, without targets to which a live worker is pushing."""
-    due = [target for target in active_rules(connection, PushTarget) if target.next_at <= now]
-    pushing = live_workers(connection) if any(target.executor_id for target in due) else set()
-    return [target for target in due if target.executor_id not in pushing]
+    targets = [target for target in active_rules(connection, PushTarget) if target.next_at <= now]
+    workers = live_workers(connection) if any(target.executor_id for target in targets) else set()
+    return [target for target in targets if target.executor_id not in workers]
 
 
 _CHUNK = 500
@@ -143,7 +143,7 @@ def due_items(
     answers of this source count.
 
     Imported verdicts are left out, unless ``judges`` names the judge, and imported reviews are left
-    out: they may come from this tool. For each answer, the newest judgment of a judge name counts,
+    out: both may come from this tool. For each answer, the newest judgment of a judge name counts,
     and the latest review of a person.
     """
     query, id_ = _due(target, what, since, judges, source, refused_since)
@@ -175,7 +175,7 @@ def _due(
     source: str | None,
     refused_since: datetime | None,
 ) -> tuple[Select[Any], ColumnElement[int]]:
-    """Return the query of the items that are due, and the column with their ids."""
+    """Return the query of the items that are due, and the column with the ids."""
     is_judgment = what is What.JUDGMENTS
     query = _of_judges(judges) if is_judgment else _of_reviews(what)
     id_, at = (JUDGMENT.c.id, JUDGMENT.c.created_at) if is_judgment else (REVIEW.c.id, REVIEW.c.at)

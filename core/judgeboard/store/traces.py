@@ -55,7 +55,7 @@ LATE = "A judge has read the answer, or it is flagged, reviewed or in a queue: l
 
 @dataclass(frozen=True, slots=True)
 class NewSpan:
-    """A received span or log record (``kind``) with its JSON; ``source`` is the name of the service that sent it."""
+    """A received span or log record (``kind``) as JSON; ``source`` is the name of the service that sent the record."""
 
     trace_id: str
     span_id: str
@@ -307,7 +307,7 @@ def inputs_to_judge(store: Store, response_ids: Sequence[int]) -> dict[int, Judg
 
 
 def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
-    """Store that a judge reads these responses: late spans no longer change them. Call this function before reading."""
+    """Store that a judge reads these responses: late spans cause no more changes. Call this function before reading."""
     with store.reading() as connection:
         query = select(TRACE.c.id).where(
             TRACE.c.response_id.in_(listed(connection, response_ids)), TRACE.c.read_at.is_(None)

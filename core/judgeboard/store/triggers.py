@@ -146,7 +146,7 @@ def row_key(table: Table, row: str = "OLD") -> str:
 
 
 def _allowed_update(table: Table, dialect: str) -> str:
-    """The condition under which an UPDATE is allowed."""
+    """Return the condition under which an UPDATE is allowed, as SQL."""
     columns = [column.name for column in table.columns]
     changeable, forgettable = columns_that("changes", table), columns_that("forgotten", table)
     fixed_names = [name for name in columns if name not in changeable and name not in forgettable]

@@ -26,7 +26,7 @@ from judgeboard.store.tables import (
 
 @dataclass(frozen=True, slots=True)
 class OneVerdict:
-    """A usable verdict with its judgment and judge version; each score may be missing."""
+    """A usable verdict with the judgment and the judge version; each score may be missing."""
 
     judgment_id: int
     version_id: int

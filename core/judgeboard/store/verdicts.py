@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class StoredOpinion(NamedTuple):
-    """A judgment as the opinion of a jury member or a repeat, without its reasoning."""
+    """A judgment as the opinion of a jury member or a repeat, without the reasoning."""
 
     judgment_id: int
     ask: int
@@ -63,7 +63,7 @@ class StoredOpinion(NamedTuple):
 
 @dataclass(slots=True)
 class Judged:
-    """An answer with its opinions, by judge version (`by_version`) or by repeat (`by_repeat`)."""
+    """An answer with opinions, by judge version (`by_version`) or by repeat (`by_repeat`)."""
 
     response_id: int
     evidence_group: int
@@ -296,7 +296,7 @@ class RubricScores:
 
 
 def load_rubric_scores(connection: Connection, response_id: int) -> RubricScores:
-    """Return the rubric scores of an answer; empty, after one statement, if no rubric judge judged it."""
+    """Return the rubric scores of an answer; empty, after one statement, if no rubric judge judged the answer."""
     verdicts = _verdicts(connection, response_id)
     if not verdicts:
         return RubricScores()
@@ -459,8 +459,8 @@ def graded_answers(
     verdicts = current.at(np.isin(current.response_ids, reviews.response_ids) & ~in_prompts)
     is_judged = np.isin(reviews.response_ids, verdicts.response_ids)
     response_ids = np.unique(reviews.response_ids[~is_judged]).tolist()
-    # The kind is compared in Python: in SQL it would make SQLite read the whole log by the index of
-    # kinds.
+    # The kind is compared in Python: a condition in SQL would make SQLite read the whole log by the
+    # index of kinds.
     rows = rows_with(
         connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids
     )

@@ -1,6 +1,6 @@
 """The rows that a reader with limited sources may see: rows of answers and pairs of these sources.
 
-A row belongs to the answers and pairs that its foreign keys name, directly or through a judgment, a
+A row belongs to the answers and pairs that the foreign keys name, directly or through a judgment, a
 review or an item of a queue. A table with a column ``source`` copies the source of the answer. A
 queue belongs to the sources in the filter of the queue. All rows of a table that ``is_shared`` are
 visible. Any other row may count or name all answers, so a reader with limited sources sees none.

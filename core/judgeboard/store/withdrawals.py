@@ -66,7 +66,7 @@ from judgeboard.text import counted, iso_z
 
 Key = tuple[Any, ...]
 Reached = dict[str, set[Key]]
-"""Rows by table: the values of their primary keys."""
+"""Rows by table: the values of the primary keys."""
 
 _STORED_BY_IMPORTS = (RESPONSE, PAIR, FEEDBACK, REVIEW)  # with a column `import_batch_id`
 _RECORDED = tuple(
@@ -84,10 +84,10 @@ _RECEIVER = "receiver"  # sent verdicts one by one; runs of older databases do n
 
 @dataclass(frozen=True, slots=True)
 class ImportUndo:
-    """What undoing an import withdraws.
+    """The rows that are withdrawn when an import is undone.
 
     ``rows`` has the number of rows by table. ``kept`` has the external ids of the answers and pairs
-    that stay, wholly or in part, because people decided on them.
+    that stay, wholly or in part, because of the decisions of people.
     """
 
     batch: ImportBatch
@@ -270,12 +270,12 @@ class _Undo:
         ]
         imports = connection.execute(select(RUN.c.id, RUN.c.filter).where(*clauses))
         runs = {id_ for id_, question in imports if question != RECEIVED}
-        derived = _derived_rows(connection, roots) if runs else {}
+        derived_rows = _derived_rows(connection, roots) if runs else {}
         for table in _RECORDED if runs else ():
             steps = self._scalars(
                 select(table.c.id).where(table.c.run_id.in_(listed(connection, runs)))
             )
-            if steps - _ids(derived, table):
+            if steps - _ids(derived_rows, table):
                 raise BadInput(
                     f"{cannot}an earlier version of Judgeboard stored its verdicts, which cannot be told apart from "
                     "those of other imports"
@@ -315,8 +315,8 @@ class _Undo:
 
     def _is_empty(self, run: int) -> bool:
         connection = self.connection
-        keeping = (table for table in METADATA.sorted_tables if row_of(table).keeps_run)
-        if any(any_row(connection, table.c.run_id == run) for table in keeping):
+        tables = (table for table in METADATA.sorted_tables if row_of(table).keeps_run)
+        if any(any_row(connection, table.c.run_id == run) for table in tables):
             return False
         return not any_row(connection, RUN.c.id == run, RUN.c.state == RunState.RUNNING)
 
@@ -324,7 +324,7 @@ class _Undo:
         """Copy the rows, then delete the rows. A row is deleted before the rows to which the row refers."""
         connection = self.connection
         answers = listed(connection, _ids(rows, RESPONSE))
-        # Traces that were received become answers of their own.
+        # Received traces may become answers again.
         of_answers = update(TRACE).where(TRACE.c.response_id.in_(answers))
         connection.execute(
             of_answers.where(TRACE.c.state == "made").values(
@@ -380,7 +380,7 @@ class _Undo:
 
 
 def withdrawn_answers(connection: Connection, external_id: str) -> list[Named]:
-    """Return the withdrawn answers with this id in their log that are not forgotten."""
+    """Return the withdrawn answers with this external id that are not forgotten."""
     copy = WITHDRAWN_ROW.c
     query = select(copy.response_id, copy.content["source"].as_string()).where(
         copy.table_name == RESPONSE.name, copy.content["external_id"].as_string() == external_id
@@ -389,7 +389,7 @@ def withdrawn_answers(connection: Connection, external_id: str) -> list[Named]:
 
 
 def forget_copies(connection: Connection, response_ids: Collection[int]) -> None:
-    """Blank the copies of rows about these answers, about answers derived from these answers, or about their pairs."""
+    """Blank the copies of rows about these answers, about answers derived from them, or about pairs of any of these."""
     copy = WITHDRAWN_ROW.c
     ids, new = set(response_ids), set(response_ids)
     origins = (
@@ -419,13 +419,13 @@ def _derived_rows(connection: Connection, roots: Mapping[str, set[int]]) -> Reac
     rows: Reached = {name: {(id_,) for id_ in ids} for name, ids in roots.items() if ids}
     new = {name: set(ids) for name, ids in roots.items() if ids}
     while new:
-        following: dict[str, set[Key]] = defaultdict(set)
+        next_rows: dict[str, set[Key]] = defaultdict(set)
         for name, ids in new.items():
             for table, query in _referring(connection, name, ids):
-                following[table.name] |= {tuple(row) for row in connection.execute(query)}
-        following[QUEUE_ITEM.name] |= _items_only_for(connection, new.get("flag", set()), rows)
+                next_rows[table.name] |= {tuple(row) for row in connection.execute(query)}
+        next_rows[QUEUE_ITEM.name] |= _items_only_for(connection, new.get("flag", set()), rows)
         new = {}
-        for name, keys in following.items():
+        for name, keys in next_rows.items():
             fresh = keys - rows.get(name, set())
             if fresh:
                 rows.setdefault(name, set()).update(fresh)
@@ -493,14 +493,14 @@ def _sources(connection: Connection, candidates: Reached, rows: Reached) -> dict
     sources: Reached = {name: set(keys) for name, keys in rows.items()}
     new = dict(rows)
     while new:
-        following: dict[str, set[Key]] = defaultdict(set)
+        next_rows: dict[str, set[Key]] = defaultdict(set)
         for name, keys in new.items():
             for parent, id_ in _referred(connection, METADATA.tables[name], keys):
                 if (id_,) in candidates.get(parent, ()) and (id_,) not in sources.get(parent, ()):
-                    following[parent].add((id_,))
-        for name, keys in following.items():
+                    next_rows[parent].add((id_,))
+        for name, keys in next_rows.items():
             sources.setdefault(name, set()).update(keys)
-        new = following
+        new = next_rows
     return {name: {key[0] for key in keys} for name, keys in sources.items()}
 
 
@@ -528,7 +528,7 @@ def _referred(
 
 @cache
 def _children() -> dict[str, list[tuple[Table, str]]]:
-    """Return for each table the (table, column) that refer to this table. Traces are left out: a trace stays."""
+    """Return for each table the columns that refer to this table, as (table, column), except columns of traces."""
     children: dict[str, list[tuple[Table, str]]] = defaultdict(list)
     for table in METADATA.sorted_tables:
         if table not in {TRACE, WITHDRAWN_ROW}:
@@ -539,7 +539,7 @@ def _children() -> dict[str, list[tuple[Table, str]]]:
 
 @cache
 def _parents(table: Table) -> tuple[tuple[str, str], ...]:
-    """Return the (column, table) to which a table refers."""
+    """Return the columns of a table that refer to other tables, as (column, table)."""
     return tuple(
         (column.name, key.column.table.name) for column in table.c for key in column.foreign_keys
     )
