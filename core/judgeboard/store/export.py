@@ -102,7 +102,7 @@ def response_row(response: Response) -> dict[str, Any]:
 
 _CHUNK = 1_000
 TEXTS = ("question", "answer", "context")
-"""The texts of an answer or a pair that an export can have beside each row. Pairs have no context of their own."""
+"""The texts of an answer or a pair that an export can have beside each row. A pair has no context."""
 _TEXT_COLUMNS: tuple[Mapping[str, tuple[Column, ...]], ...] = (
     {
         "question": (Column("query"),),
@@ -115,7 +115,7 @@ ROW_KEY = "row_key"  # the column by which rows are read in chunks
 
 
 class Rows(Protocol):
-    """Yields the rows of an exported table that meet conditions on this table, in the order of their ids."""
+    """Yields the rows of an exported table that meet conditions on this table, in the order of the ids."""
 
     def __call__(
         self, connection: Connection, *where: ColumnElement[bool]
@@ -150,12 +150,12 @@ class ExportTable:
         return self.rows(connection, *(self.selected(connection, where) if where else ()))
 
     def with_texts(self, texts: Collection[str]) -> "ExportTable":
-        """Return the table with these `TEXTS` of the answer or the pair of each row, unless it has them already."""
+        """Return the table with these `TEXTS` of each row's answer or pair; texts that the table has are not added."""
         of_pairs = self.pair is not None
-        known = {column.name for column in self.columns}
-        wanted = [column for text in texts for column in _TEXT_COLUMNS[of_pairs].get(text, ())]
-        added = tuple(column for column in wanted if column.name not in known)
-        if not added or (self.response is None and not of_pairs):
+        present_names = {column.name for column in self.columns}
+        columns = [column for text in texts for column in _TEXT_COLUMNS[of_pairs].get(text, ())]
+        new_columns = tuple(column for column in columns if column.name not in present_names)
+        if not new_columns or (self.response is None and not of_pairs):
             return self
 
         def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
@@ -163,15 +163,17 @@ class ExportTable:
             while chunk := list(itertools.islice(unread, _CHUNK)):
                 by_name = (_pair_texts if of_pairs else _answer_texts)(connection, chunk)
                 for row in chunk:
-                    named = by_name.get((row["source"], row["external_id"]), {})
-                    yield row | {column.name: named.get(column.name) for column in added}
+                    text_values = by_name.get((row["source"], row["external_id"]), {})
+                    yield row | {
+                        column.name: text_values.get(column.name) for column in new_columns
+                    }
 
-        return replace(self, columns=(*self.columns, *added), rows=rows)
+        return replace(self, columns=(*self.columns, *new_columns), rows=rows)
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A column with the related rows of another table; ``read`` returns these by the id of the exported row."""
+    """A column with the related rows of another table; ``read`` returns the rows by the id of the exported row."""
 
     name: str
     read: Callable[[Connection, Sequence[int]], Mapping[int, Any]]
@@ -202,20 +204,20 @@ _TYPES: tuple[tuple[type, ColumnType], ...] = (
 
 def exported_columns(table: Table, without: str = "", **names: str) -> Select[Any]:
     """Return the query for a table's exported columns; ``without`` lists columns to omit, ``names`` renames columns."""
-    left_out = {
+    omitted_names = {
         *without.split(),
         *(each.name for each in table.c if not each.info.get("exported", True)),
     }
     query = select(table.c.id.label(ROW_KEY)).select_from(table)
-    for column in (column for column in table.c if column.name not in left_out):
-        referred = next((key.column.table for key in column.foreign_keys), None)
-        if referred is not None and referred.name in _REFERENCES:
-            row = referred.alias()
+    for column in (column for column in table.c if column.name not in omitted_names):
+        referred_table = next((key.column.table for key in column.foreign_keys), None)
+        if referred_table is not None and referred_table.name in _REFERENCES:
+            row = referred_table.alias()
             query = query.join(row, row.c.id == column, isouter=bool(column.nullable))
             query = query.add_columns(
                 *(
-                    row.c[named].label(names.get(name, name))
-                    for name, named in _REFERENCES[referred.name].items()
+                    row.c[source_name].label(names.get(name, name))
+                    for name, source_name in _REFERENCES[referred_table.name].items()
                 )
             )
         elif column.name.endswith(_MICRO):
@@ -249,13 +251,13 @@ def exported_query(
 
     def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
         for chunk in read_chunks(connection, query.where(*where)):
-            gathered = [
+            rows_by_part = [
                 (part, part.read(connection, [row[ROW_KEY] for row in chunk])) for part in parts
             ]
             for row in chunk:
-                for part, rows_by_id in gathered:
-                    belonging = rows_by_id.get(row[ROW_KEY])
-                    row[part.name] = belonging and part.value(belonging)
+                for part, rows_by_id in rows_by_part:
+                    part_rows = rows_by_id.get(row[ROW_KEY])
+                    row[part.name] = part_rows and part.value(part_rows)
                 yield row
 
     return ExportTable(
@@ -301,14 +303,12 @@ def _of_names(
 
 
 def _column_type(column: Any) -> ColumnType:
-    stored = column.type.impl if isinstance(column.type, TypeDecorator) else column.type
-    return next(
-        (exported for type_, exported in _TYPES if isinstance(stored, type_)), ColumnType.TEXT
-    )
+    sql_type = column.type.impl if isinstance(column.type, TypeDecorator) else column.type
+    return next((kind for type_, kind in _TYPES if isinstance(sql_type, type_)), ColumnType.TEXT)
 
 
 def read_chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a query with ``ROW_KEY`` in chunks, ordered by it, so that memory does not grow with them."""
+    """Yield the rows of a query with ``ROW_KEY`` in chunks, ordered by this key, so that memory stays small."""
     key, last = query.selected_columns[ROW_KEY].element, 0
     while (
         rows := connection.execute(query.where(key > last).order_by(key).limit(_CHUNK))
@@ -322,7 +322,7 @@ def read_chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dic
 def _gathered(
     table: Table, connection: Connection, ids: Sequence[int]
 ) -> dict[int, list[Row[Any]]]:
-    """Return the rows of a table in order, by the id of the row to which they belong."""
+    """Return the rows of a table, ordered by id, by the id of the row to which each row belongs."""
     (belongs_to,) = (
         column for column in table.c if column.foreign_keys and column.name != "import_batch_id"
     )
@@ -371,7 +371,7 @@ def _audits() -> Select[Any]:
 
 
 def _flags() -> Select[Any]:
-    """Return the query for all flags; ``judge`` is the primary judge, ``judged_by`` that of the flagged judgment."""
+    """Return the query for all flags; ``judge`` is the primary judge, ``judged_by`` made the flagged judgment."""
     query = exported_columns(
         FLAG, "leads source asked_day judgment_id", judge_name="judge"
     ).add_columns(
@@ -379,8 +379,8 @@ def _flags() -> Select[Any]:
         VERSION.c.fingerprint.label("judged_by_version"),
         *_NUMBERS,
     )
-    judged = query.outerjoin(JUDGMENT, JUDGMENT.c.id == FLAG.c.judgment_id)
-    return judged.outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+    with_judgments = query.outerjoin(JUDGMENT, JUDGMENT.c.id == FLAG.c.judgment_id)
+    return with_judgments.outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
 
 
 def _responses(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
@@ -393,11 +393,13 @@ def _responses(connection: Connection, *where: ColumnElement[bool]) -> Iterator[
         for row in connection.execute(
             select(RESPONSE).where(RESPONSE.c.id.in_(ids)).order_by(RESPONSE.c.id)
         ):
-            of_response = tuple(record_of(Feedback, stored) for stored in feedback.get(row.id, ()))
+            of_response = tuple(
+                record_of(Feedback, feedback_row) for feedback_row in feedback.get(row.id, ())
+            )
             yield response_row(replace(response_of(row), feedback=of_response))
 
 
-# Never add a column here that an importer would read as one of its fields.
+# Never add a column here that an importer would read as a field.
 PAIR_COLUMNS = (
     *(Column(name) for name in (*_NAMED, "query_type", "question")),
     Column("options", ColumnType.TEXTS),
@@ -414,9 +416,9 @@ def _pairs(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict
     )
     for chunk in read_chunks(connection, query.where(*where)):
         ids = [row[ROW_KEY] for row in chunk]
-        imported = [each for each in load_preferences(connection, ids) if each.origin == ORIGIN]
-        people = grouped((each.pair_id, each) for each in imported)
-        grades = notes_of(connection, {each.review_id for each in imported})
+        imports = [each for each in load_preferences(connection, ids) if each.origin == ORIGIN]
+        people = grouped((each.pair_id, each) for each in imports)
+        grades = notes_of(connection, {each.review_id for each in imports})
         for pair_id, item in pair_items(connection, ids).items():
             yield {**item, "human": _human(people.get(pair_id, ()), grades)}
 
@@ -492,7 +494,7 @@ def _reviews() -> ExportTable:
     plain = exported_query(
         query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags, modes
     )
-    named = [
+    columns = [
         column for column in plain.columns if column.name not in {"choices", "texts", "scores"}
     ]
 
@@ -508,7 +510,7 @@ def _reviews() -> ExportTable:
                 yield row | {"fields": None, "aspects": aspects or None}
 
     more = (Column("fields", ColumnType.JSON), Column("aspects", ColumnType.JSON))
-    return ExportTable((*named, *more), rows, REVIEW.c.response_id)
+    return ExportTable((*columns, *more), rows, REVIEW.c.response_id)
 
 
 _EXPORTS: Mapping[str, ExportTable] = {
@@ -560,7 +562,7 @@ _EXPORTS: Mapping[str, ExportTable] = {
 
 @cache
 def exports() -> Mapping[str, ExportTable]:
-    """Return the tables that can be exported by name, with those of methods."""
+    """Return the tables that can be exported, by name, also the tables of methods."""
 
     def loaded(method: Registration) -> Mapping[str, ExportTable]:
         return {name: load_object(place) for name, place in method.exports.items()}
@@ -596,7 +598,7 @@ def export_tables(
     replaced only after all rows are written; a stream stays open. ``format`` is ``jsonl`` or
     ``parquet`` (exact values), or ``csv`` (formulas are defused). Rows that the ``viewer`` may not
     see are left out (default: export all rows). ``where`` selects the answers or pairs whose rows
-    are written; tables about neither are written whole. ``texts`` are those of `TEXTS` to add to
+    are written; tables about neither are written whole. ``texts`` are the `TEXTS` to add to
     each row. ``on_rows`` gets the number of rows of a table after each 1,000. Raises BadInput if
     the table, the format or a text is unknown, pairs do not have a field of the filter, or a file
     cannot be written or is the database itself.

@@ -84,8 +84,8 @@ from judgeboard.store.tables import (
     version_title,
 )
 
-# The type is stated: to guess it, SQLAlchemy asks its ORM, which another thread of the server may
-# be importing.
+# The type is explicit: to guess a type, SQLAlchemy asks its ORM, and another thread of the server
+# may be importing the ORM.
 _IDS: BindParameter[int] = bindparam("ids", type_=BigInteger, expanding=True)
 _SUPREME_REVIEWS = (
     select(
@@ -112,7 +112,7 @@ _FLAGS = select(
 UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
 """Rules that do not select answers by a judgment or user feedback."""
 OF_SEVERAL_JUDGES = (SUPREME_DISAGREES, JUDGES_DISAGREE)
-"""Rules whose flags rest on what a supreme judge or another judge said of an answer too."""
+"""Rules whose flags also depend on the verdict of a supreme judge or of another judge."""
 _DECIDED = (FlagState.CONFIRMED, FlagState.DISMISSED)
 SPLIT = "split"
 """The error of a jury's verdict if the labels of its members tie."""
@@ -121,10 +121,10 @@ SPLIT = "split"
 def wrong_marks(
     connection: Connection, states: Sequence[ResponseState]
 ) -> dict[int, tuple[tuple[str, ...], float]]:
-    """Return, by id, the current judgments whose latest usable review by any supreme judge marks them wrong.
+    """Return, by id, the current judgments that the latest usable review of any supreme judge marks wrong.
 
-    A review of an earlier judgment of the same version counts too, if its verdict is the same. Each
-    value has the titles of these supreme judges and the highest sampling rate of their audits.
+    A review of an earlier judgment of the same version counts too, if both verdicts are equal. Each
+    value has the titles of these supreme judges and the highest sampling rate of the audits.
     """
     current = {
         (each.response_id, each.version_id): each
@@ -153,8 +153,8 @@ def wrong_marks(
     }
     latest: dict[int, dict[tuple[str, str], Any]] = {}
     for row, judgment in rows:
-        reviewed = row.groundedness, row.quality, row.label, scores.get(row.judgment_id)
-        if reviewed == (
+        verdict = row.groundedness, row.quality, row.label, scores.get(row.judgment_id)
+        if verdict == (
             judgment.groundedness,
             judgment.quality,
             judgment.label,
@@ -163,10 +163,10 @@ def wrong_marks(
             latest.setdefault(judgment.id, {})[row.kind, row.name] = row
     marks: dict[int, tuple[tuple[str, ...], float]] = {}
     for judgment_id, by_supreme in latest.items():
-        wrong = [row for row in by_supreme.values() if not row.correct]
-        if wrong:
-            titles = sorted(version_title(row.name, row.number) for row in wrong)
-            marks[judgment_id] = tuple(titles), max(row.inclusion_probability for row in wrong)
+        wrong_rows = [row for row in by_supreme.values() if not row.correct]
+        if wrong_rows:
+            titles = sorted(version_title(row.name, row.number) for row in wrong_rows)
+            marks[judgment_id] = tuple(titles), max(row.inclusion_probability for row in wrong_rows)
     return marks
 
 
@@ -177,17 +177,17 @@ def read_signals(
     *,
     texts_for: Callable[[Signals], bool],
 ) -> list[Signals]:
-    """Return the signals of each response, in their order.
+    """Return the signals of each response, in the order of ``states``.
 
     One statement reads the reviews by supreme judges. Further statements are needed if the primary
     judge failed or is a jury, and for the texts, which are read only for responses for which
     ``texts_for`` is true.
     """
     failures = _failures(connection, states, primary_judge)
-    wrong = wrong_marks(connection, states) if any(state.by_judge for state in states) else {}
+    marks = wrong_marks(connection, states) if any(state.by_judge for state in states) else {}
     members = _members_of_primary_jury(connection, states, primary_judge)
     signals = [
-        _signals(state, primary_judge, failures.get(state.response.id), wrong, members)
+        _signals(state, primary_judge, failures.get(state.response.id), marks, members)
         for state in states
     ]
     ids = [
@@ -211,12 +211,12 @@ def read_signals(
 def _signals(
     state: ResponseState,
     primary_judge: str | None,
-    failed: FailedSignal | None,
-    wrong: Mapping[int, tuple[tuple[str, ...], float]],
+    failure: FailedSignal | None,
+    marks_of: Mapping[int, tuple[tuple[str, ...], float]],
     members_of: Mapping[int, frozenset[str]],
 ) -> Signals:
     primary = _latest(state.by_judge.values(), primary_judge)
-    others = sorted(
+    other_judgments = sorted(
         (judgment for judgment in state.by_judge.values() if judgment is not primary), key=_by_name
     )
     jury = _primary_jury(state, primary_judge)
@@ -237,12 +237,12 @@ def _signals(
         query_type=state.response.query_type,
         feedback=state.feedback,
         primary=None if primary is None else signals[primary.id],
-        failed=failed,
-        others=tuple(signals[judgment.id] for judgment in others),
+        failed=failure,
+        others=tuple(signals[judgment.id] for judgment in other_judgments),
         marks=tuple(
             SupremeMark(signals[judgment.id], *mark)
             for judgment in sorted(state.by_judge.values(), key=_by_name)
-            if (mark := wrong.get(judgment.id)) is not None
+            if (mark := marks_of.get(judgment.id)) is not None
         ),
     )
 
@@ -256,7 +256,7 @@ def _primary_jury(state: ResponseState, primary_judge: str | None) -> ShortJudgm
 def _members_of_primary_jury(
     connection: Connection, states: Sequence[ResponseState], primary_judge: str | None
 ) -> dict[int, frozenset[str]]:
-    """Return the fingerprints of the members of the primary judge by its version, if it is a jury."""
+    """Return the fingerprints of the members of the primary judge by version, if the judge is a jury."""
     juries = {
         jury.version_id
         for state in states
@@ -273,17 +273,17 @@ def _members_of_primary_jury(
 def _failures(
     connection: Connection, states: Sequence[ResponseState], primary_judge: str | None
 ) -> dict[int, FailedSignal]:
-    """Return the primary judge's latest judgment, by response, of the responses for which it has no usable judgment."""
+    """Return the primary judge's latest failed judgment of each response without a usable judgment of this judge."""
     latest = (
         _latest(state.failed.values(), primary_judge)
         for state in states
         if state.failed and _latest(state.by_judge.values(), primary_judge) is None
     )
-    failed = {judgment.id: judgment for judgment in latest if judgment is not None}
-    if not failed:
+    failures = {judgment.id: judgment for judgment in latest if judgment is not None}
+    if not failures:
         return {}
     columns = (JUDGMENT.c.id, JUDGMENT.c.attempts, JUDGMENT.c.error)
-    rows = connection.execute(select(*columns).where(JUDGMENT.c.id.in_(failed)))
+    rows = connection.execute(select(*columns).where(JUDGMENT.c.id.in_(failures)))
     # A combined verdict needs no call, so only its error shows that the jury had no majority.
     last_calls = {
         id_: (attempts or [{"status": error} if error == SPLIT else {}])[-1]
@@ -298,14 +298,14 @@ def _failures(
             cause=last_calls[judgment.id].get("status"),
             tokens=last_calls[judgment.id].get("completion_tokens"),
         )
-        for judgment in failed.values()
+        for judgment in failures.values()
     }
 
 
 def _latest(judgments: Iterable[ShortJudgment], name: str | None) -> ShortJudgment | None:
     # Two kinds of judge may have the same name: the latest judgment counts.
-    named = (judgment for judgment in judgments if judgment.name == name)
-    return max(named, key=lambda judgment: judgment.id, default=None)
+    of_name = (judgment for judgment in judgments if judgment.name == name)
+    return max(of_name, key=lambda judgment: judgment.id, default=None)
 
 
 def _by_name(judgment: ShortJudgment) -> tuple[str, str]:
@@ -326,7 +326,7 @@ class FlagChanges:
 
 
 class Reconciling(NamedTuple):
-    """The flags that one response has, and the changes to them."""
+    """The flags of one response, and the changes to these flags."""
 
     state: ResponseState
     signals: Signals
@@ -345,49 +345,55 @@ def reconciling(
     rules: Sequence[Rule],
     in_force: RulesInForce,
 ) -> list[Reconciling]:
-    """Return what ``rules`` would change on the flags of these responses; only logged answers get flags."""
-    logged = [state for state in states if state.response.kind == ResponseKind.LOG]
-    rows = connection.execute(_FLAGS, {"ids": [state.response.id for state in logged]})
-    stored = grouped((response_id, RaisedFlag(*flag)) for response_id, *flag in rows)
+    """Return the changes of ``rules`` to the flags of these responses; only logged answers get flags."""
+    logged_states = [state for state in states if state.response.kind == ResponseKind.LOG]
+    rows = connection.execute(_FLAGS, {"ids": [state.response.id for state in logged_states]})
+    flags_by_response = grouped((response_id, RaisedFlag(*flag)) for response_id, *flag in rows)
     readers = [rule.texts_for for rule in rules if rule.reads_texts]
     all_signals = read_signals(
         connection,
-        logged,
+        logged_states,
         in_force.primary_judge,
         texts_for=lambda signals: any(reads(signals, in_force.thresholds) for reads in readers),
     )
     changes = []
-    for state, signals in zip(logged, all_signals, strict=True):
-        flags = stored.get(state.response.id, [])
+    for state, signals in zip(logged_states, all_signals, strict=True):
+        flags = flags_by_response.get(state.response.id, [])
         result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)
         changes.append(Reconciling(state, signals, flags, result))
     # The flags to supersede that stay open.
-    gone = [(flag, each.state) for each in changes for flag in each.superseded]
-    drawn = {flag.id for flag, _ in gone if flag.rule == RANDOM_SAMPLE}
-    of_judges = {flag.id: state for flag, state in gone if flag.rule in OF_SEVERAL_JUDGES}
-    kept: set[int] = set()
-    if drawn:
-        reviewed = exists().where(REVIEW.c.response_id == FLAG.c.response_id)
-        kept |= set(connection.scalars(select(FLAG.c.id).where(FLAG.c.id.in_(drawn), reviewed)))
+    candidates = [(flag, each.state) for each in changes for flag in each.superseded]
+    sample_ids = {flag.id for flag, _ in candidates if flag.rule == RANDOM_SAMPLE}
+    of_judges = {flag.id: state for flag, state in candidates if flag.rule in OF_SEVERAL_JUDGES}
+    staying_ids: set[int] = set()
+    if sample_ids:
+        has_review = exists().where(REVIEW.c.response_id == FLAG.c.response_id)
+        staying_ids |= set(
+            connection.scalars(select(FLAG.c.id).where(FLAG.c.id.in_(sample_ids), has_review))
+        )
     if of_judges:
         current = {
             judgment.id for state in of_judges.values() for judgment in state.by_judge.values()
         }
-        chosen = exists().where(
+        has_kept_flags = exists().where(
             JUDGMENT.c.response_id == FLAG.c.response_id,
             JUDGMENT.c.id.in_(current),
             JUDGMENT.c.created_at > FLAG.c.created_at,
             RUN.c.id == JUDGMENT.c.run_id,
             RUN.c.filter["mode"].as_string() == AskMode.KEEP_FLAGS.value,
         )
-        kept |= set(connection.scalars(select(FLAG.c.id).where(FLAG.c.id.in_(of_judges), chosen)))
-    if not kept:
+        staying_ids |= set(
+            connection.scalars(select(FLAG.c.id).where(FLAG.c.id.in_(of_judges), has_kept_flags))
+        )
+    if not staying_ids:
         return changes
     return [
         each._replace(
             result=replace(
                 each.result,
-                to_supersede=tuple(id_ for id_ in each.result.to_supersede if id_ not in kept),
+                to_supersede=tuple(
+                    id_ for id_ in each.result.to_supersede if id_ not in staying_ids
+                ),
             )
         )
         for each in changes
@@ -397,7 +403,7 @@ def reconciling(
 def count_at_stake(
     connection: Connection, judge: str, conditions: Sequence[ColumnElement[bool]]
 ) -> int:
-    """Return how many open flags on these answers rest on a judge's verdict and on what others said of it."""
+    """Return how many open flags on these answers depend on a judge's verdict and on verdicts of other judges."""
     of_judge = exists().where(
         JUDGMENT.c.response_id == FLAG.c.response_id,
         or_(FLAG.c.rule == JUDGES_DISAGREE, JUDGMENT.c.id == FLAG.c.judgment_id),
@@ -419,24 +425,24 @@ def update_flags(
     """Raise and supersede the flags of ``rules`` on these responses; only logged answers get flags."""
     changes = FlagChanges()
     new: list[dict[str, Any]] = []
-    superseded: list[int] = []
+    superseded_ids: list[int] = []
     several: list[
         int
-    ] = []  # changed responses with more than one flag: their leading flag may change
+    ] = []  # changed responses with more than one flag: the leading flag may change
     for each in reconciling(connection, states, rules, in_force):
         to_raise = each.result.to_raise
         of_response = _of_response(
             each.state.response.id, each.state.response, each.state.response.asked_day
         )
         new += [_row(of_response, each.signals, reason, now) for reason in to_raise]
-        superseded += each.result.to_supersede
+        superseded_ids += each.result.to_supersede
         if (to_raise or each.result.to_supersede) and len(each.flags) + len(to_raise) > 1:
             several.append(each.state.response.id)
         changes.raised.update(reason.rule for reason in to_raise)
         changes.superseded.update(flag.rule for flag in each.superseded)
-    if superseded:
+    if superseded_ids:
         connection.execute(
-            update(FLAG).where(FLAG.c.id.in_(superseded)).values(state=FlagState.SUPERSEDED)
+            update(FLAG).where(FLAG.c.id.in_(superseded_ids)).values(state=FlagState.SUPERSEDED)
         )
     if new:
         connection.execute(insert(FLAG), new)
@@ -451,10 +457,10 @@ def flag_new(
     in_force: RulesInForce,
     now: datetime,
 ) -> None:
-    """Raise the flags of answers, by id, that this transaction has stored, from the answers in hand.
+    """Raise the flags of answers that this transaction has stored, without reading the answers again.
 
-    They have no judgments and no flags yet. ``feedback`` is the latest one of an answer. Only
-    logged answers get flags.
+    ``answers`` and the latest ``feedback`` of each answer are by the id of the answer. The answers
+    have no judgments and no flags yet. Only logged answers get flags.
     """
     new: list[dict[str, Any]] = []
     several: list[int] = []
@@ -481,12 +487,12 @@ def latest_flag(connection: Connection) -> int:
 
 
 def count_raised(connection: Connection, after: int, at: datetime) -> int:
-    """Return how many flags with an id ``after`` this one were raised at this time."""
+    """Return how many flags with an id above ``after`` were raised at this time."""
     return count_rows(connection, FLAG, FLAG.c.id > after, FLAG.c.created_at == at)
 
 
 def with_open_flags(connection: Connection, *, after: int, limit: int) -> list[int]:
-    """Return the ids of responses that have an open flag, ascending, from the one behind ``after`` on."""
+    """Return the ids of responses that have an open flag, ascending, above the id ``after``."""
     query = select(FLAG.c.response_id).where(
         FLAG.c.state == FlagState.OPEN, FLAG.c.response_id > after
     )
@@ -517,7 +523,7 @@ _OF_REASON = (
 def _of_response(
     response_id: int, response: ShortResponse | Response, day: int | None
 ) -> dict[str, Any]:
-    """Return the columns of a flag that repeat those of its response, for filters; ``day`` is its `asked_day`."""
+    """Return the columns that a flag repeats of the response, for filters; ``day`` is the response's `asked_day`."""
     return {
         "response_id": response_id,
         "query_type": response.query_type,
@@ -571,12 +577,12 @@ def flag_reviews(connection: Connection) -> FlagReviews:
     """Return every current review of each flag, without its texts; reviews after the reveal do not count."""
     decides = case((REVIEW.c.decision.in_((Decision.CONFIRM, Decision.DISMISS)), 1), else_=0)
     query = select(FLAG.c.rule, REVIEW.c.response_id, decides, REVIEW.c.seconds)
-    rules, response_ids, decided, seconds = read_columns(connection, _of_flags(query))
-    return FlagReviews(rules, response_ids, decided == 1, seconds)
+    rules, response_ids, has_decision, seconds = read_columns(connection, _of_flags(query))
+    return FlagReviews(rules, response_ids, has_decision == 1, seconds)
 
 
 def _of_flags(query: Select[Any]) -> Select[Any]:
-    """Return a query of current reviews, one row per flag that they are about, without reviews after the reveal."""
+    """Return a query of current reviews, one row per review and flag, without reviews after the reveal."""
     return (
         query.join(REVIEW_FLAG, REVIEW_FLAG.c.review_id == REVIEW.c.id)
         .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
@@ -594,7 +600,7 @@ class ReviewedForFlags(Columns):
 def read_reviewed_for_flags(
     connection: Connection, ids: IntArray | None = None
 ) -> ReviewedForFlags:
-    """Return the answers with a review of a flag of a selective rule; ``ids`` are those to read."""
+    """Return the answers with a review of a flag of a selective rule; ``ids`` are the answers to read."""
     query = _of_flags(select(REVIEW.c.response_id)).where(FLAG.c.rule.not_in(UNSELECTIVE))
     if ids is not None:
         of_ids = query.where(REVIEW.c.response_id.in_(listed(connection, ids.tolist())))

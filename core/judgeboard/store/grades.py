@@ -91,7 +91,7 @@ NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grades(Columns):
-    """The grades of reviews or verdicts as columns of equal length; these tell whose they are in further columns.
+    """Grades of reviews or verdicts, as columns of equal length. Subclasses add columns that identify each grade.
 
     ``labels`` are positions in ``LABELS``. Missing values are 0 in ``labels`` and ``quality``, NaN
     in ``groundedness`` and ``scores``. ``scores`` are on the requested dimension; all are NaN if
@@ -122,9 +122,9 @@ def graded_reviews(
     classes: tuple[str, ...] = (),
     ids: tuple[int, ...] | None = None,
 ) -> GradedReviews:
-    """Return the current reviews with a grade, or with a score on a rubric's ``dimension``, of each answer together.
+    """Return the current reviews with a grade, or with a score on a rubric's ``dimension``, ordered by answer.
 
-    With ``classes``, the dimension is a category of a label schema. Then the score is the number of
+    With ``classes``, the dimension is a category of a label schema, and the score is the number of
     the chosen class, from 1. Reviews given after the judge was revealed are left out; reviews with
     the decision "unsure" count. If ``implied_labels`` is False, a label that only a decision
     implies counts as missing. ``ids`` are the answers whose reviews are read (default: all).
@@ -140,20 +140,20 @@ def graded_reviews(
     stage = case(*stages, else_=NO_STAGE)
     columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, stage)
     if dimension is not None and classes:
-        chosen = REVIEW.c.choices[dimension].as_string()
+        choice = REVIEW.c.choices[dimension].as_string()
         number = cast(
             case(
-                *((chosen == name, literal(place)) for place, name in enumerate(classes, start=1))
+                *((choice == name, literal(place)) for place, name in enumerate(classes, start=1))
             ),
             Float,
         )
         query = select(*columns, *grade_columns(REVIEW.c, number)).where(number.is_not(None))
     elif dimension is None:
-        label, *others = grade_columns(REVIEW.c)
-        counted = (
+        label, *other_columns = grade_columns(REVIEW.c)
+        counted_label = (
             label if implied_labels else case((REVIEW.c.label_implied, literal(0)), else_=label)
         )
-        query = select(*columns, counted, *others).where(has_grade())
+        query = select(*columns, counted_label, *other_columns).where(has_grade())
     else:
         query = (
             select(*columns, *grade_columns(REVIEW.c, REVIEW_SCORE.c.value))
@@ -186,7 +186,7 @@ def grade_columns(
 def with_scores(
     labels: IntArray, groundedness: FloatArray, quality: IntArray, scores: FloatArray | None = None
 ) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
-    """Return the columns of ``Grades`` from what was read of ``grade_columns``: without a score, all are missing."""
+    """Return the columns of ``Grades`` from the values of ``grade_columns``. Without ``scores``, all scores are NaN."""
     return labels, groundedness, quality, np.full(len(labels), np.nan) if scores is None else scores
 
 
@@ -217,8 +217,8 @@ def before_and_after(connection: Connection, version_id: int, grade: str) -> Bef
 
 @cache
 def _before_and_after(grade: str) -> Select[Any]:
-    # Kept, because SQLAlchemy takes more time to copy the columns of the aliases than a small
-    # database to answer.
+    # Cached, because SQLAlchemy needs more time to copy the columns of the aliases than a small
+    # database needs to answer.
     latest = [
         select(func.max(of.c.id).label("id"), of.c.response_id, of.c.reviewer_id)
         .where(is_current(of), ~is_test(of), of.c.stage == stage, of.c[grade].is_not(None))
@@ -249,7 +249,7 @@ def _before_and_after(grade: str) -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class WrittenScale:
-    """A scale as written ("1-5") with scores of a judge version (None: of people). ``whole``: all are integers."""
+    """A scale as written ("1-5") with scores of a judge version (None: people). ``whole``: all scores are integers."""
 
     version_id: int | None
     text: str
@@ -286,7 +286,7 @@ def dimensions_of_both(
     """Return the dimensions on which people and a judge (default: any) scored the same answers.
 
     The keys are (dimension of people, dimension of the judge), the values numbers of answers.
-    Expected scores are left out: they repeat another dimension.
+    Expected scores repeat another dimension and are left out.
     """
     people, judge = REVIEW_SCORE.c, JUDGMENT_SCORE.c
     query = (
@@ -375,14 +375,14 @@ def examples_from_reviews(
         )
     usable.sort(key=lambda review: (review.level, not review.adjudicated, review.response_id))
     turns = in_turns(usable, lambda review: review.level)
-    chosen = [review for turn in turns for review in turn][:count]
-    return tuple(_example(connection, review) for review in chosen)
+    example_reviews = [review for turn in turns for review in turn][:count]
+    return tuple(_example(connection, review) for review in example_reviews)
 
 
 def possible_examples(
     connection: Connection, responses: Collection[int], dimensions: Collection[str] | None = None
 ) -> "Iterator[Example]":
-    """Yield the examples that all reviews of these answers make, also replaced ones, the newest first."""
+    """Yield an example for each review of these answers, also for replaced reviews, the newest first."""
     return (_example(connection, review) for review in _graded(connection, dimensions, responses))
 
 
@@ -391,7 +391,7 @@ def _graded(
     dimensions: Collection[str] | None,
     responses: Collection[int] | None = None,
 ) -> list[_Graded]:
-    """Return the current reviews; with ``responses``, all reviews of these, newest first."""
+    """Return the current reviews, oldest first; with ``responses``, all reviews of these answers, newest first."""
     columns = (
         REVIEW.c.id,
         REVIEW.c.response_id,
@@ -446,9 +446,9 @@ def _example(connection: Connection, review: _Graded) -> "Example":
 
 
 ORIGIN = "import"
-# The parts of a grade in the key of an import. A part that is added later joins `_request_key` only
-# where it has a value: otherwise the keys of earlier imports would change, and a file that is
-# imported again would replace all grades.
+# The parts of a grade that are always in the request key (`review_of_grade`). A part that is added
+# later is in the key only if the part has a value. Otherwise the keys of earlier imports would
+# change, and a file that is imported again would replace all grades.
 _IN_KEY = {"label", "groundedness", "quality", "spans", "note", "corrected_answer", "scores"}
 
 
@@ -456,8 +456,8 @@ _IN_KEY = {"label", "groundedness", "quality", "spans", "note", "corrected_answe
 class ImportedGrade:
     """A person's grade from a file; ``response_id`` is an external id. Each of the ``scores`` has its own scale.
 
-    ``fields`` are values of the label schema with the title ``schema``. ``review`` has what an
-    export knows besides.
+    ``fields`` are values of the label schema with the title ``schema``. ``review`` has the further
+    columns of an export.
     """
 
     response_id: str
@@ -473,7 +473,7 @@ class ImportedGrade:
 
 @dataclass(frozen=True, slots=True)
 class GradeOf:
-    """An imported grade with its response; ``rows`` is the number of rows of the file that it was joined from."""
+    """An imported grade and its response; ``rows`` is the number of rows of the file that were joined."""
 
     response_id: int
     source: str
@@ -487,7 +487,7 @@ class GradeOf:
         return replace(self.imported.grade, scores=self.imported.scores)
 
     def joined(self, other: "GradeOf") -> "GradeOf | None":
-        """Return this grade with a further one by the same person; None if they contradict each other."""
+        """Return this grade joined with another grade by the same person, None if the two contradict each other."""
         grade = self.grade.updated(other.grade)
         if (
             grade != other.grade.updated(self.grade)
@@ -497,26 +497,26 @@ class GradeOf:
         if grade == self.grade.updated(self.grade):
             return self
         at = max(filter(None, (self.imported.at, other.imported.at)), default=None)
-        imported = replace(self.imported, grade=grade, scores=grade.scores, at=at)
-        return replace(self, imported=imported, rows=self.rows + 1)
+        imported_grade = replace(self.imported, grade=grade, scores=grade.scores, at=at)
+        return replace(self, imported=imported_grade, rows=self.rows + 1)
 
 
 def insert_grades(
     connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime
 ) -> tuple[int, int]:
-    """Store grades as reviews of imported reviewers; return how many rows are new, and how many grades they change.
+    """Store grades as reviews of imported reviewers; return the numbers of new rows and of changed grades.
 
-    The grades of a person that complete each other, such as one row for each dimension, are one
-    review. A review adds to the person's current imported grades of the answer: it replaces the one
-    that has the same parts, and keeps its other parts. What adds nothing is not stored. A grade
-    that was stored before counts again only if it was changed since (`Restoring`).
+    Grades of a person that complete each other, such as one row for each dimension, are one
+    review. A review replaces the person's current imported grade of the answer that has the same
+    parts, and keeps the other parts of that grade. A review that adds nothing is not stored. A
+    grade that was stored before counts again only if it was changed since (`Restoring`).
     """
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
     by_owner: dict[Hashable, list[GradeOf]] = defaultdict(list)
     for grade in grades:
         of_owner = by_owner[grade.response_id, reviewers[grade.imported.annotator]]
-        if of_owner and (joined := of_owner[-1].joined(grade)):
-            of_owner[-1] = joined
+        if of_owner and (joined_grade := of_owner[-1].joined(grade)):
+            of_owner[-1] = joined_grade
         else:
             of_owner.append(grade)
     reviews = {
@@ -525,34 +525,34 @@ def insert_grades(
         for grade in of_owner
         for review in [review_of_grade(grade, reviewers, batch_id, now)]
     }
-    known = known_keys(connection, reviews)
-    reviews = {key: review for key, review in reviews.items() if not known.get(key)}
-    restoring = Restoring.of_import(connection, batch_id) if known.keys() & reviews else Restoring()
+    keys = known_keys(connection, reviews)
+    reviews = {key: review for key, review in reviews.items() if not keys.get(key)}
+    restoring = Restoring.of_import(connection, batch_id) if keys.keys() & reviews else Restoring()
     current = current_imports(connection, [review for review, _ in reviews.values()])
-    new = changed = 0
+    new_rows = changed_grades = 0
     for turn in in_turns(reviews.values(), lambda each: owner_of(each[0])):
-        added: list[Review] = []
+        new_reviews: list[Review] = []
         for review, grade in turn:
             before = current[owner_of(review)]
             same = [each for each in before if each.grade.graded & review.grade.graded]
-            valid = restoring.restored(review, same) if review.request_key in known else review
+            valid = restoring.restored(review, same) if review.request_key in keys else review
             changes = [] if valid is None else _changes(valid, same, grade.imported.at)
             if not changes:
                 continue
-            added += changes
+            new_reviews += changes
             current[owner_of(review)] = [each for each in before if each not in same]
-            new += grade.rows
-            changed += bool(same)
-        for review, id_ in zip(added, insert_reviews(connection, added), strict=True):
+            new_rows += grade.rows
+            changed_grades += bool(same)
+        for review, id_ in zip(new_reviews, insert_reviews(connection, new_reviews), strict=True):
             if review.decision is None:
                 current[owner_of(review)].append(replace(review, id=id_))
-    return new, changed
+    return new_rows, changed_grades
 
 
 def _changes(review: Review, same: Sequence[Review], at: datetime | None) -> list[Review]:
-    """Return a review that replaces the latest of these, with all their parts; the older ones are withdrawn.
+    """Return a review that replaces the latest of ``same`` and has the parts of all; withdraw the older ones.
 
-    Return nothing if the review has nothing that these lack, and is of no later time.
+    Return nothing if the review adds nothing to ``same`` and ``at`` is not later than the latest.
     """
     if not same:
         return [review]
@@ -574,18 +574,18 @@ def _changes(review: Review, same: Sequence[Review], at: datetime | None) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Restoring:
-    """Which stored grades (or feedback) of a file count again: they were changed since, and the file changed them back.
+    """Which stored grades (or feedback) of a file count again: grades that were changed and that the file changes back.
 
-    A grade that another file changed stays changed if the file of this import had it before: it may
-    not know of the change. ``imports`` are the imports of a file of this name, None if no such file
-    was imported.
+    If a file of this name was imported before, grades that another file changed stay changed: the
+    file may not know of the change. ``imports`` are the imports of a file of this name, None if no
+    such file was imported before.
     """
 
     imports: frozenset[int] | None = None
 
     @classmethod
     def of_import(cls, connection: Connection, batch_id: int | None) -> "Restoring":
-        """Return what counts again for an import."""
+        """Return which grades count again for an import."""
         own = (
             select(IMPORT_BATCH.c.file, IMPORT_BATCH.c.kind)
             .where(IMPORT_BATCH.c.id == batch_id)
@@ -598,14 +598,14 @@ class Restoring:
         return cls(frozenset(row.id for row in rows)) if before else cls()
 
     def may_change(self, batch_id: int | None) -> bool:
-        """Whether the file of this import may change what an import stored (None: what came without a file)."""
+        """Whether this file may change what the import ``batch_id`` stored (None: what came without a file)."""
         return self.imports is None or batch_id in self.imports
 
     def restored(self, review: Review, current: Sequence[Review]) -> Review | None:
-        """Return a stored review with a request key of its own if it counts again, else None.
+        """Return a stored review with a new request key if the review counts again, otherwise None.
 
         ``current`` are the person's current imported reviews of the same subject, the oldest first.
-        What is from an earlier time than these does not count again.
+        A review from before the last of ``current`` does not count again.
         """
         if not current or review.at < current[-1].at:
             return None
@@ -623,20 +623,20 @@ def review_of_grade(
     record = grade.imported.review
     # A hash of source, external id, annotator and content, so that the same grade has the same key
     # in every file.
-    imported, own = grade.imported, grade.imported.grade
+    entry, own = grade.imported, grade.imported.grade
     names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(own, name) is not None)}
     values: dict[str, Any] = {
         name: getattr(own, name) for name in names
-    }  # `asdict` copies all of it
+    }  # `asdict` would copy each value
     values["scores"] = [asdict(score) for score in own.scores]
-    content: list[Any] = [grade.source, imported.response_id, imported.annotator, values]
-    content += [asdict(score) for score in imported.scores]
+    content: list[Any] = [grade.source, entry.response_id, entry.annotator, values]
+    content += [asdict(score) for score in entry.scores]
     fields = {**own.choices, **own.texts}
     content += [each for each in (fields, own.modes, own.label_implied) if each]
-    content += [imported.review.content] if imported.review else []
+    content += [entry.review.content] if entry.review else []
     return Review(
         reviewer_id=reviewers[grade.imported.annotator],
-        request_key=import_key([*content, None if imported.at is None else iso_z(imported.at)]),
+        request_key=import_key([*content, None if entry.at is None else iso_z(entry.at)]),
         at=grade.imported.at or now,
         response_id=grade.response_id,
         grade=replace(grade.imported.grade, scores=grade.imported.scores),
@@ -647,13 +647,13 @@ def review_of_grade(
 
 
 def known_keys(connection: Connection, keys: Collection[str]) -> dict[str, bool]:
-    """Return the request keys, among these, that have a review already, and whether this review is current."""
+    """Return which of these request keys have a review, and whether the review is current."""
     query = select(REVIEW.c.request_key, is_current()).where(REVIEW.c.request_key.in_(keys))
     return {key: bool(stands) for key, stands in connection.execute(query)}
 
 
 def in_turns(items: Iterable[T], owner_of: Callable[[T], Hashable]) -> Iterator[list[T]]:
-    """Yield lists with at most one item per owner, so that each item can replace the owner's item before it."""
+    """Yield lists with at most one item per owner, so that each item can replace the owner's previous item."""
     by_owner = grouped((owner_of(item), item) for item in items)
     for turn in zip_longest(*by_owner.values()):
         yield [item for item in turn if item is not None]
@@ -670,7 +670,7 @@ def owner_of(review: Review) -> Owner:
 def current_imports(
     connection: Connection, reviews: Collection[Review]
 ) -> dict[Owner, list[Review]]:
-    """Return the current imported grades by the people of these reviews of their answers and pairs, oldest first."""
+    """Return the current imported grades by the owners (`owner_of`) of these reviews, oldest first."""
     people = REVIEW.c.reviewer_id.in_({review.reviewer_id for review in reviews})
     current: dict[Owner, list[Review]] = defaultdict(list)
     for review in reviews_on(
@@ -683,23 +683,23 @@ def current_imports(
 def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
     """Return the ids of the authors with these names, and store new authors.
 
-    "ines", "Ines" and "Ines " are one person. Authors that are stored under such names already stay
-    who they are.
+    "ines", "Ines" and "Ines " are one person. If several authors with such names are stored
+    already, they remain several.
     """
     lock_names(connection)
-    known: dict[str, int] = {}
-    folded: dict[str, int] = {}
+    ids_by_name: dict[str, int] = {}
+    ids_by_spelling: dict[str, int] = {}
     for name, id_ in authors(connection):
-        known.setdefault(name, id_)
-        folded.setdefault(one_spelling(name), id_)
+        ids_by_name.setdefault(name, id_)
+        ids_by_spelling.setdefault(one_spelling(name), id_)
     new = {
         one_spelling(name): name
         for name in sorted(names, reverse=True)
-        if one_spelling(name) not in folded
+        if one_spelling(name) not in ids_by_spelling
     }
     for spelling, name in sorted(new.items(), key=lambda item: item[1]):
-        folded[spelling] = store_reviewer(connection, ORIGIN, " ".join(name.split())).id
-    return {name: known.get(name, folded[one_spelling(name)]) for name in names}
+        ids_by_spelling[spelling] = store_reviewer(connection, ORIGIN, " ".join(name.split())).id
+    return {name: ids_by_name.get(name, ids_by_spelling[one_spelling(name)]) for name in names}
 
 
 def several_of_spelling(connection: Connection) -> set[str]:

@@ -81,13 +81,14 @@ _REQUEST_TABLES = (
     *(table for table in STEP_TABLES if row_of(table).in_record and "judge_version_id" in table.c),
 )
 _OF_JUDGMENTS = (*_REQUEST_TABLES, FEEDBACK, SETTING)
-_CHANGING = ("forget", "undo_import")  # events after which judgments are others
+_CHANGING = ("forget", "undo_import")  # events that change stored judgments
 
 
 class RecordMark(NamedTuple):
-    """As long as it is unchanged, the figures of all judge versions are unchanged.
+    """While the mark is unchanged, the figures of all judge versions are unchanged.
 
-    As long as ``judgments`` is unchanged, so are those that no review and no new answer decides.
+    While ``judgments`` is unchanged, the figures that depend on no review and no new answer are
+    unchanged.
     """
 
     judgments: tuple[int, ...]
@@ -95,9 +96,9 @@ class RecordMark(NamedTuple):
 
 
 def record_mark(connection: Connection) -> RecordMark:
-    """Return the mark of now."""
-    changed = select(func.coalesce(func.max(EVENT.c.id), 0)).where(EVENT.c.kind.in_(_CHANGING))
-    of_judgments = (*last_ids(connection, *_OF_JUDGMENTS), number_of(connection, changed))
+    """Return the current mark."""
+    last_change = select(func.coalesce(func.max(EVENT.c.id), 0)).where(EVENT.c.kind.in_(_CHANGING))
+    of_judgments = (*last_ids(connection, *_OF_JUDGMENTS), number_of(connection, last_change))
     return RecordMark(of_judgments, last_ids(connection, RESPONSE, REVIEW, EVENT))
 
 
@@ -114,8 +115,8 @@ _USES = JUDGMENT, COMPARISON, JUDGMENT_REVIEW
 
 def versions_in_use(connection: Connection) -> list[StoredVersion]:
     """Return the judge versions with a judgment, a comparison or a review of a judgment, by name and number."""
-    used = (exists().where(steps.c.judge_version_id == VERSION.c.id) for steps in _USES)
-    return list_versions(connection, select(VERSION.c.id).where(or_(*used)))
+    uses = (exists().where(steps.c.judge_version_id == VERSION.c.id) for steps in _USES)
+    return list_versions(connection, select(VERSION.c.id).where(or_(*uses)))
 
 
 def asked_by_status(connection: Connection, version_id: int) -> dict[str, int]:
@@ -131,17 +132,17 @@ def asked_by_status(connection: Connection, version_id: int) -> dict[str, int]:
 
 
 def count_ties(connection: Connection, version_id: int) -> int:
-    """Return the number of a jury's unparsable verdicts, of all methods, that are ties of its members' labels."""
-    tied = (
+    """Return the number of a jury's unparsable verdicts, of all methods, that are ties of the members' labels."""
+    queries = (
         select(func.count()).where(steps.c.judge_version_id == version_id, steps.c.error == SPLIT)
         for steps, _ in _REQUESTS
     )
-    return sum(number_of(connection, query) for query in tied)
+    return sum(number_of(connection, query) for query in queries)
 
 
 def count_mended(connection: Connection, version_id: int) -> int:
     """Return the number of a version's replies, of all methods, that were mended to be read."""
-    mended = (
+    queries = (
         select(func.count()).where(
             steps.c.judge_version_id == version_id,
             steps.c.status == Status.OK,
@@ -149,7 +150,7 @@ def count_mended(connection: Connection, version_id: int) -> int:
         )
         for steps, _ in _REQUESTS
     )
-    return sum(number_of(connection, query) for query in mended)
+    return sum(number_of(connection, query) for query in queries)
 
 
 def not_reached(connection: Connection, version_id: int) -> int:
@@ -159,16 +160,16 @@ def not_reached(connection: Connection, version_id: int) -> int:
         RUN.c.state.in_(RESUMABLE),
         RUN.c.selected.is_not(None),
     )
-    left = 0
-    for run_id, selected in connection.execute(unfinished).all():
+    unreached_steps = 0
+    for run_id, selected_steps in connection.execute(unfinished).all():
         # This count reads only the index of runs.
         counts = (
             select(func.count()).where(steps.c.run_id == run_id)
             for steps in (JUDGMENT, *STEP_TABLES)
         )
-        asked = sum(number_of(connection, count) for count in counts)
-        left += max(0, selected - asked)
-    return left
+        reached_steps = sum(number_of(connection, count) for count in counts)
+        unreached_steps += max(0, selected_steps - reached_steps)
+    return unreached_steps
 
 
 def judged_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
@@ -182,15 +183,15 @@ def judged_generators(connection: Connection, version_id: int) -> dict[str | Non
 
 
 def _by_model(connection: Connection, query: Select[Any]) -> Counter[str | None]:
-    counted = query.add_columns(func.count()).group_by(RESPONSE.c.generator_model)
-    return Counter(dict(connection.execute(counted).all()))
+    counts = query.add_columns(func.count()).group_by(RESPONSE.c.generator_model)
+    return Counter(dict(connection.execute(counts).all()))
 
 
 def generators_of_run(connection: Connection, run_id: int) -> dict[str | None, int]:
     """Return the number of answers that a run judged, by generator model (None: unknown)."""
-    judged = select(JUDGMENT.c.response_id).where(JUDGMENT.c.run_id == run_id)
+    response_ids = select(JUDGMENT.c.response_id).where(JUDGMENT.c.run_id == run_id)
     return _by_model(
-        connection, select(RESPONSE.c.generator_model).where(RESPONSE.c.id.in_(judged))
+        connection, select(RESPONSE.c.generator_model).where(RESPONSE.c.id.in_(response_ids))
     )
 
 
@@ -238,7 +239,7 @@ def cost_sums(connection: Connection, version_id: int) -> RatioSums:
 
 
 def answer_facts(connection: Connection, response_ids: IntArray) -> tuple[FloatArray, TextColumn]:
-    """Return lengths in characters (NaN: forgotten) and generator models ("": unknown) of answers, in their order."""
+    """Return lengths in characters (NaN: forgotten) and generator models ("": unknown) in the order of the ids."""
     columns = cast(ANSWER_FACT.c.length, Float), func.coalesce(RESPONSE.c.generator_model, "")
     query = select(RESPONSE.c.id, *columns).join(ANSWER_FACT, isouter=True)
     query = query.where(RESPONSE.c.id.in_(listed(connection, response_ids.tolist())))
@@ -261,9 +262,9 @@ def control_id(original: str, kind: str, seed: int) -> str:
 
 
 def control_kind(external_id: str) -> str | None:
-    """Return the kind of a control answer from its external id, which forgetting keeps; None for other ids."""
-    _, mark, rest = external_id.rpartition(_MARK)
-    return rest.rpartition("-")[0] if mark else None
+    """Return the kind of a control answer from the external id, which forgetting keeps; None for other ids."""
+    _, mark, suffix = external_id.rpartition(_MARK)
+    return suffix.rpartition("-")[0] if mark else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +277,7 @@ class StoredControl:
 
     @property
     def kind(self) -> str | None:
-        """Its kind, None if another program stored it."""
+        """The kind, None if another program stored the control answer."""
         return control_kind(self.external_id)
 
 
@@ -323,10 +324,10 @@ def controls_of(connection: Connection, kinds: Collection[str]) -> RowFilter:
 
     Raises BadInput if there are none yet.
     """
-    made = [each for each in list_controls(connection) if each.kind in kinds]
-    if not made:
+    controls = [each for each in list_controls(connection) if each.kind in kinds]
+    if not controls:
         raise BadInput(_NO_CONTROLS)
-    ids = {each.response_id for each in made} | {each.original_id for each in made}
+    ids = {each.response_id for each in controls} | {each.original_id for each in controls}
     return RowFilter(
         response_ids=tuple(sorted(ids)), kinds=(ResponseKind.CONTROL, ResponseKind.LOG)
     )
@@ -369,7 +370,7 @@ _EXPECTED = (
 )
 _HALF = 0.5  # of groundedness
 _MIDDLE = 2.5  # neutral feedback on the quality scale
-NEWEST = 20_000  # newest answers that are read; they give a correlation with two digits
+NEWEST = 20_000  # newest answers that are read, enough for a correlation with two digits
 
 Scores = Mapping[str, FloatArray]
 
@@ -396,8 +397,9 @@ class FeedbackScores:
 class ControlScores:
     """The control answers of one kind: their number, and the scores (NaN: missing) of original and control answer.
 
-    ``suitable`` counts the logged answers from which they can be made; None if it is not known for
-    all of them. ``styles`` are those of injections ("": none, or forgotten).
+    ``suitable`` is the number of logged answers from which control answers of this kind can be
+    made, None if some answers were not tried. ``styles`` are styles of injections ("": none, or
+    forgotten).
     """
 
     made: int = 0
@@ -410,7 +412,7 @@ class ControlScores:
     styles: TextColumn = field(default_factory=lambda: TextColumn((), no_ints()))
 
     def scored(self, scores: Scores, measure: str) -> FloatArray:
-        """Return one of its scores; NaN for all control answers if the judge does not give it."""
+        """Return the scores of a measure; NaN for all control answers if the judge does not give the measure."""
         return scores.get(measure, np.full(len(self.control_ids), np.nan))
 
     def judged(self, measure: str) -> BoolArray:
@@ -443,28 +445,28 @@ def scored_feedback(connection: Connection, version_id: int) -> FeedbackScores:
 MADE_CONTROLS = "make_control_answers"
 """The kind of events of control answers.
 
-If all logged answers were tried, an event has the number of ``suitable`` ones, and the
-``last_response_id`` of these.
+If all logged answers were tried, an event has the number of ``suitable`` answers and the
+``last_response_id`` of the logged answers.
 """
 
 
 def suitable_answers(connection: Connection) -> dict[str, int]:
-    """Return the number of suitable answers for each kind of control answers, if no answer was logged since."""
-    last, known = last_logged_id(connection), dict[str, int]()
+    """Return the number of suitable answers by kind of control answers, without kinds tried before the last answer."""
+    last, numbers = last_logged_id(connection), dict[str, int]()
     for event in latest_events(connection, EventFilter(kind=MADE_CONTROLS), limit=LATEST):
         if event.details.get("last_response_id") == last:
-            known.setdefault(str(event.details["control"]), int(event.details["suitable"]))
-    return known
+            numbers.setdefault(str(event.details["control"]), int(event.details["suitable"]))
+    return numbers
 
 
 def control_rows(connection: Connection, version: StoredVersion) -> dict[str, ControlScores]:
-    """Return every control answer by kind, with the scores of a version for it and its original.
+    """Return all control answers by kind, with a version's scores for control answers and originals.
 
-    A supreme judge that reviews verdicts has two scores: ``label`` is the one that it implies for
-    the answer, and ``mark`` is 1 if it finds the verdict correct. A mark is missing if the verdicts
-    on control answer and original differ, because marks of different verdicts cannot be compared.
-    The score of a pairwise judge is its ``preference`` for the control answer: 0.5 for the original,
-    which is as good as itself.
+    A supreme judge that reviews verdicts has two scores: ``label`` is the label of the answer that
+    the review implies, and ``mark`` is 1 if the review finds the verdict correct. A mark is missing
+    if the verdicts on control answer and original differ, because marks of different verdicts
+    cannot be compared. The score of a pairwise judge is the ``preference`` for the control answer.
+    The preference for an original is 0.5.
     """
     original = RESPONSE.alias("original")
     after: FromClause = CURRENT.alias("after")
@@ -478,8 +480,8 @@ def control_rows(connection: Connection, version: StoredVersion) -> dict[str, Co
         names, of_before, of_after = ("preference",), [cast(0.5, Float)], of_after[3:]
         is_before = false()
     elif version.kind == AUDIT and version.params.get("approach") == 1:
-        names, reviewed = ("label", "mark"), _reviewed_verdicts(version.id)
-        after, before = reviewed.alias("after"), reviewed.alias("before")
+        names, verdicts = ("label", "mark"), _reviewed_verdicts(version.id)
+        after, before = verdicts.alias("after"), verdicts.alias("before")
         same = after.c.good == before.c.good
         of_before, of_after = (
             [each.c.label, case((same, each.c.mark))] for each in (before, after)
