@@ -32,7 +32,7 @@ def _read_events(connection: Connection, query: Select[AlertEvent]) -> list[Aler
 
 
 def unclosed_events(connection: Connection, rule_id: int) -> list[AlertEvent]:
-    """Return the events of a rule that are open, or resolved without a message about that, oldest first."""
+    """Return the open events of a rule, and resolved events without a message about the end, oldest first."""
     return _read_events(
         connection, _EVENTS.where(ALERT_EVENT.c.alert_rule_id == rule_id, ~ALERT_EVENT.c.closed)
     )
@@ -48,10 +48,10 @@ def open_events(connection: Connection) -> list[tuple[str, AlertEvent]]:
 
 
 def store_event(
-    connection: Connection, rule_id: int, subject: str, seen: Mapping[str, Any], now: datetime
+    connection: Connection, rule_id: int, subject: str, values: Mapping[str, Any], now: datetime
 ) -> None:
     """Store that a condition is met now: a new event, or the ``sentence`` and ``value`` of the open event."""
-    row = {"alert_rule_id": rule_id, "subject": subject, "opened_at": now, "seen_at": now, **seen}
+    row = {"alert_rule_id": rule_id, "subject": subject, "opened_at": now, "seen_at": now, **values}
     if (
         connection.scalar(insert_or_skip(connection, ALERT_EVENT).returning(ALERT_EVENT.c.id), row)
         is None
@@ -59,7 +59,7 @@ def store_event(
         of_event = ALERT_EVENT.c.alert_rule_id == rule_id, ALERT_EVENT.c.subject == subject
         unresolved = ALERT_EVENT.c.resolved_at.is_(None)
         connection.execute(
-            update(ALERT_EVENT).where(*of_event, unresolved).values(seen_at=now, **seen)
+            update(ALERT_EVENT).where(*of_event, unresolved).values(seen_at=now, **values)
         )
 
 
@@ -82,14 +82,14 @@ def store_message(
     destinations: Iterable[str],
     now: datetime,
 ) -> bool:
-    """Store the next message of an event, once for each destination; return False if another worker did that."""
+    """Store the next message of an event, once for each destination; return False if another worker did so."""
     next_message = ALERT_EVENT.c.id == event.id, ALERT_EVENT.c.messages == event.messages
-    counted = (
+    statement = (
         update(ALERT_EVENT)
         .where(*next_message)
         .values(messages=event.messages + 1, notified_at=now)
     )
-    if not connection.execute(counted).rowcount:
+    if not connection.execute(statement).rowcount:
         return False
     for destination in destinations:
         store_delivery(
@@ -138,7 +138,7 @@ _DELIVERIES = select(AlertDelivery).join(
 _IS_ACTIVE = ALERT_RULE.c.state == RuleState.ACTIVE
 _WAITING = ALERT_DELIVERY.c.state == "waiting"
 _EARLIER = ALERT_DELIVERY.alias("earlier_delivery")
-# The messages of an event reach a destination in their order.
+# The messages of an event reach a destination in the order of the numbers.
 _NEXT = ~exists().where(
     _EARLIER.c.alert_event_id == ALERT_DELIVERY.c.alert_event_id,
     _EARLIER.c.destination == ALERT_DELIVERY.c.destination,
@@ -150,11 +150,13 @@ _NEXT = ~exists().where(
 def due_deliveries(connection: Connection, now: datetime) -> list[AlertDelivery]:
     """Return the messages of active rules that may be sent now, oldest first.
 
-    Test messages are not among them: the process that stores one sends it.
+    Test messages are left out: the process that stores a test message also sends the message.
     """
     is_test = ALERT_DELIVERY.c.kind == MessageKind.TEST
-    due = _DELIVERIES.where(_WAITING, _NEXT, _IS_ACTIVE, ~is_test, ALERT_DELIVERY.c.next_at <= now)
-    return rows_of(connection, due.order_by(ALERT_DELIVERY.c.id))
+    query = _DELIVERIES.where(
+        _WAITING, _NEXT, _IS_ACTIVE, ~is_test, ALERT_DELIVERY.c.next_at <= now
+    )
+    return rows_of(connection, query.order_by(ALERT_DELIVERY.c.id))
 
 
 def get_delivery(connection: Connection, delivery_id: int) -> AlertDelivery:
@@ -165,42 +167,44 @@ def get_delivery(connection: Connection, delivery_id: int) -> AlertDelivery:
 def begin_attempt(
     connection: Connection, delivery: AlertDelivery, now: datetime, next_at: datetime
 ) -> bool:
-    """Store an attempt before it is made; return False if another worker made it since the delivery was read.
+    """Store that an attempt begins; return False if another worker made an attempt since the delivery was read.
 
     If the process ends during the attempt, the message counts as not sent, and is sent again at
     ``next_at``.
     """
-    unchanged = (
+    conditions = (
         ALERT_DELIVERY.c.id == delivery.id,
         _WAITING,
         ALERT_DELIVERY.c.attempts == delivery.attempts,
     )
-    begun = update(ALERT_DELIVERY).where(*unchanged, ALERT_DELIVERY.c.next_at <= now)
+    statement = update(ALERT_DELIVERY).where(*conditions, ALERT_DELIVERY.c.next_at <= now)
     return bool(
-        connection.execute(begun.values(attempts=delivery.attempts + 1, next_at=next_at)).rowcount
+        connection.execute(
+            statement.values(attempts=delivery.attempts + 1, next_at=next_at)
+        ).rowcount
     )
 
 
 def end_attempt(
     connection: Connection, delivery_id: int, error: str | None, *, is_last: bool, now: datetime
 ) -> None:
-    """Store that a message was sent, or why not; after the last attempt it has failed.
+    """Store that a message was sent, or why not; after the last attempt, the message has failed.
 
-    Does nothing if another attempt has sent the message since, or was the last one.
+    Does nothing if another attempt has sent the message since, or was the last attempt.
     """
     if error is None:
-        ended: dict[str, Any] = {"state": "sent", "sent_at": now, "error": None}
+        values: dict[str, Any] = {"state": "sent", "sent_at": now, "error": None}
     else:
-        ended = {"state": "failed" if is_last else "waiting", "error": error}
+        values = {"state": "failed" if is_last else "waiting", "error": error}
     connection.execute(
-        update(ALERT_DELIVERY).where(ALERT_DELIVERY.c.id == delivery_id, _WAITING).values(ended)
+        update(ALERT_DELIVERY).where(ALERT_DELIVERY.c.id == delivery_id, _WAITING).values(values)
     )
 
 
 def latest_deliveries(
     connection: Connection, *, limit: int = 50
 ) -> list[tuple[str, AlertDelivery]]:
-    """Return the latest messages with the names of their rules, newest first."""
+    """Return the latest messages with the names of the rules, newest first."""
     messages = rows_of(connection, _DELIVERIES.order_by(ALERT_DELIVERY.c.id.desc()).limit(limit))
     names = dict(connection.execute(select(ALERT_RULE.c.id, ALERT_RULE.c.name)).all())
     return [(names[each.alert_rule_id], each) for each in messages]
@@ -208,7 +212,7 @@ def latest_deliveries(
 
 @dataclass(frozen=True, slots=True)
 class SeenAlarm:
-    """An alarm with its acknowledgement, None until a lead acknowledges it.
+    """An alarm with the acknowledgement, None until a lead acknowledges the alarm.
 
     If the model of a judge changed again while such an alarm is open, ``later_model`` is the model
     since ``later_day``.
@@ -221,16 +225,16 @@ class SeenAlarm:
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody has acknowledged it."""
+        """Whether nobody has acknowledged the alarm."""
         return self.acknowledgement is None
 
     def as_json(self) -> dict[str, Any]:
         """Return the columns of the alarm, and by whom, when and why it was acknowledged."""
-        seen = self.acknowledgement
+        acknowledgement = self.acknowledgement
         return self.alarm.as_json() | {
-            "acknowledged_by": seen and seen.by,
-            "acknowledged_at": seen and seen.at,
-            "note": seen and seen.note,
+            "acknowledged_by": acknowledgement and acknowledgement.by,
+            "acknowledged_at": acknowledgement and acknowledgement.at,
+            "note": acknowledgement and acknowledgement.note,
             "later_model": self.later_model,
             "later_day": self.later_day,
         }
@@ -246,7 +250,7 @@ def list_alarms(connection: Connection) -> list[SeenAlarm]:
 
 
 def insert_alarm(connection: Connection, row: Alarm) -> int | None:
-    """Store an alarm and return its id; None if it is stored already."""
+    """Store an alarm and return its id; None if the alarm is stored already."""
     statement = insert_or_skip(connection, ALARM).returning(ALARM.c.id)
     alarm_id: int | None = connection.scalar(statement, row.new_values())
     return alarm_id

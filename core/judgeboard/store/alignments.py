@@ -18,7 +18,7 @@ _HELD_OUT, _DEVELOP = 0.5, 0.8  # the sampling numbers at which the roles end
 
 
 class EvidenceRole(StrEnum):
-    """What the labels of an evidence group are for: to test a changed prompt, to develop it, or to be shown in it."""
+    """What the labels of an evidence group are for: to test a changed prompt, to develop the prompt, or as examples."""
 
     HELD_OUT = "held_out"
     DEVELOP = "develop"
@@ -27,7 +27,7 @@ class EvidenceRole(StrEnum):
 
 @cache
 def evidence_role(group: int) -> EvidenceRole:
-    """Return the role of an evidence group. It depends only on the question and its passages, and never changes."""
+    """Return the role of an evidence group. The role depends only on question and passages, and never changes."""
     number = sampling_number("align", "default", str(group))
     if number < _HELD_OUT:
         return EvidenceRole.HELD_OUT
@@ -45,9 +45,9 @@ class Look:
     """A comparison of a judge version with a candidate on held-out answers.
 
     ``number`` counts the looks at these labels, and ``held_out`` the labels. ``mended`` are the ids
-    of the answers on which only the candidate agrees with people, ``broken`` of those on which only
-    the version does. ``shown`` are the ids of the answers whose labels chose the candidate, or were
-    seen by the model that wrote it.
+    of the answers on which only the candidate agrees with people, ``broken`` of the answers on
+    which only the version agrees. ``shown`` are the ids of the answers whose labels chose the
+    candidate, or were seen by the model that wrote the candidate.
     """
 
     version_id: int
@@ -64,7 +64,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class StoredLook:
-    """A look with its id, its actor and its time; ``accepted_id`` is the judge version of an accepted candidate."""
+    """A look with id, actor and time; ``accepted_id`` is the judge version of an accepted candidate."""
 
     id: int
     actor: str
@@ -84,12 +84,14 @@ def record_accepted(connection: Connection, look_id: int, version_id: int, actor
 
 
 def stored_looks(connection: Connection, version_id: int | None = None) -> list[StoredLook]:
-    """Return all looks, or those of one judge version, the latest first."""
+    """Return all looks, or the looks of one judge version, the latest first."""
     query = select(EVENT.c.id, EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
     rows = connection.execute(
         query.where(EVENT.c.kind.in_((LOOKED, ACCEPTED))).order_by(EVENT.c.id.desc())
     ).all()
-    accepted = {row.details["look"]: row.details["version"] for row in rows if row.kind == ACCEPTED}
+    accepted_ids = {
+        row.details["look"]: row.details["version"] for row in rows if row.kind == ACCEPTED
+    }
     looks = []
     for row in rows:
         if row.kind == LOOKED:
@@ -99,21 +101,21 @@ def stored_looks(connection: Connection, version_id: int | None = None) -> list[
                 for name, value in row.details.items()
             }
             look = Look(**fields)
-            looks.append(StoredLook(row.id, row.actor, row.at, look, accepted.get(row.id)))
+            looks.append(StoredLook(row.id, row.actor, row.at, look, accepted_ids.get(row.id)))
     return [each for each in looks if version_id in {None, each.look.version_id}]
 
 
 def accepted_version(connection: Connection, version_id: int) -> int | None:
     """Return the id of the version that came of a judge version by accepted candidates, None if there is none."""
-    accepted = {
+    next_ids = {
         each.look.version_id: each.accepted_id
         for each in reversed(stored_looks(connection))
         if each.accepted_id
     }
-    passed = [version_id]
-    while (after := accepted.get(passed[-1])) is not None and after not in passed:
-        passed.append(after)
-    return passed[-1] if len(passed) > 1 else None
+    chain = [version_id]
+    while (after := next_ids.get(chain[-1])) is not None and after not in chain:
+        chain.append(after)
+    return chain[-1] if len(chain) > 1 else None
 
 
 def shown_answers(connection: Connection) -> dict[int, frozenset[int]]:

@@ -19,7 +19,7 @@ def insert_anchor_judgments(
     verdicts: Mapping[int, Verdict],
     now: datetime,
 ) -> None:
-    """Store a run's verdicts on anchors, by response id, as far as they are not stored yet."""
+    """Store a run's verdicts on anchors, by response id; verdicts that are stored already do not change."""
     rows = [
         {
             "response_id": response_id,
@@ -50,7 +50,7 @@ def reported_models(
     after: datetime | None = None,
     until: datetime | None = None,
 ) -> list[ReportedModel]:
-    """Return the model names that providers reported, of each judge version in the order of their first judgments.
+    """Return the model names that providers reported, of each judge version in the order of the first judgments.
 
     Only the judgments of a version (default: all), made ``after`` and ``until`` a time, count.
     """

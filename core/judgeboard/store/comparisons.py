@@ -26,7 +26,7 @@ _KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")
 class NewComparison:
     """A comparison of a pair by a judge, in one order, to be stored.
 
-    ``preferences`` refer to the stored answers, not to the order ``shown``; they are empty if the
+    ``preferences`` refer to the stored answers, not to the order ``shown``, and are empty if the
     verdict is unusable. ``condition`` is ``reference`` if the judge was shown the text
     ``reference`` as correct, otherwise ``plain``.
     """
@@ -163,7 +163,7 @@ def load_comparisons(
 
     If a pair was asked several times in one order, the latest usable verdict counts. If no verdict
     in an order is usable, this order is unmeasured on every aspect of the version's verdicts
-    (``overall`` if it has none). ``condition`` limits the result to ``plain`` or ``reference``.
+    (``overall`` if the version has none). ``condition`` limits the result to ``plain`` or ``reference``.
     """
     columns = ("judge_version_id", "condition", "pair_id", "shown", "ask")
     query: Select[Any] = _WITH_SCORES.with_only_columns(
@@ -218,7 +218,7 @@ def question_groups(connection: Connection) -> dict[int, int]:
     """Return, for each pair, the id of the first pair with the same question: such pairs are not independent.
 
     The hash tells equal questions (with options and reference) even after `judgeboard db forget`
-    deleted their texts.
+    deleted the texts.
     """
     question = func.substr(PAIR.c.content_hash, 1, _QUESTION_DIGITS)
     query = select(PAIR.c.id, func.min(PAIR.c.id).over(partition_by=question))
@@ -237,7 +237,7 @@ class LatestInOrder(NamedTuple):
 
 
 class LatestComparison(NamedTuple):
-    """The latest usable comparison of one pair in one condition and order, or the latest one if none is usable."""
+    """The latest usable comparison of a pair in one condition and order; if none is usable, the latest comparison."""
 
     comparison_id: int
     condition: str
@@ -250,7 +250,7 @@ class LatestComparison(NamedTuple):
 
 
 class PairHead(NamedTuple):
-    """The parts of a pair that lists show: the start of its question and the models of its answers."""
+    """The parts of a pair that lists show: the start of the question and the models of the answers."""
 
     source: str
     external_id: str
@@ -308,7 +308,7 @@ def uncompared(connection: Connection) -> list[BothOrders]:
         .where(PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
         .order_by(PAIR.c.id)
     )
-    questions, asked = question_groups(connection), {"asked_ab": False, "asked_ba": False}
+    questions, no_asks = question_groups(connection), {"asked_ab": False, "asked_ba": False}
     return [
         BothOrders(
             0,
@@ -318,7 +318,7 @@ def uncompared(connection: Connection) -> list[BothOrders]:
             OVERALL,
             None,
             None,
-            **asked,
+            **no_asks,
             gold=gold,
             question=questions[id_],
         )

@@ -1,4 +1,4 @@
-"""The criteria of rubric judges: the dimensions on which their current verdicts have scores."""
+"""The criteria of rubric judges: the dimensions on which current verdicts have scores."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from judgeboard.store.statements import CURRENT_OF_VERSION
 from judgeboard.store.tables import CURRENT, JUDGMENT_SCORE, StoredVersion
 
 NEWEST_VERDICTS = 20
-"""The criteria of a judge version are those of this many newest verdicts."""
+"""The criteria of a judge version come from this many newest verdicts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A dimension of a judge's scores, with its scale as it is stored ("1-5")."""
+    """A dimension of a judge's scores, with the stored scale ("1-5")."""
 
     name: str
     scale: str
@@ -31,7 +31,7 @@ def is_score_on(criterion: Criterion) -> ColumnElement[bool]:
 
 
 def criteria_of(connection: Connection, version: StoredVersion) -> list[Criterion]:
-    """Return the criteria of a judge version in the order of its rubric; expected scores are not criteria."""
+    """Return the criteria of a judge version in the order of the rubric; expected scores are not criteria."""
     newest = (
         select(CURRENT.c.judgment_id)
         .where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version.id)
@@ -39,15 +39,15 @@ def criteria_of(connection: Connection, version: StoredVersion) -> list[Criterio
         .limit(NEWEST_VERDICTS)
     )
     ids = connection.scalars(newest).all()
-    scored = select(JUDGMENT_SCORE.c.dimension, JUDGMENT_SCORE.c.scale).where(
+    query = select(JUDGMENT_SCORE.c.dimension, JUDGMENT_SCORE.c.scale).where(
         JUDGMENT_SCORE.c.judgment_id.in_(ids), JUDGMENT_SCORE.c.dimension.not_like(f"{EXPECTED}%")
     )
-    rows = connection.execute(scored.order_by(JUDGMENT_SCORE.c.id))
+    rows = connection.execute(query.order_by(JUDGMENT_SCORE.c.id))
     return list({name: Criterion(name, scale) for name, scale in rows}.values())
 
 
 def criteria_by_judge(connection: Connection) -> dict[str, dict[str, Criterion]]:
-    """Return the criteria of each judge that has some, by name; of several versions, the newest has its scale."""
+    """Return the criteria by judge name, without judges that have none; the newest version decides about the scale."""
     criteria: dict[str, dict[str, Criterion]] = {}
     for version in list_versions(connection):
         of_version = {each.name: each for each in criteria_of(connection, version)}

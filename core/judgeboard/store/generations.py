@@ -1,4 +1,4 @@
-"""Answers that models made: the calls to generators, and the first verdicts on what they made."""
+"""Answers that models made: the calls to generators, and the first verdicts on these answers."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, RESPONSE
 
 @dataclass(frozen=True, slots=True)
 class NewGeneration:
-    """A call to a generator for an attempt at a subject, with the answer if it made one."""
+    """A call to a generator for an attempt at a subject, with the answer if there is one."""
 
     subject: str
     number: int
@@ -33,9 +33,9 @@ def store_generations(
     if not new:
         return
     new = masked(new)
-    made = [generation.made for generation in new if generation.made is not None]
-    store_responses(connection, made, now=now)
-    ids = stored_ids(connection, made)
+    answers = [generation.made for generation in new if generation.made is not None]
+    store_responses(connection, answers, now=now)
+    ids = stored_ids(connection, answers)
     rows = [
         {
             "subject": generation.subject,
@@ -49,15 +49,15 @@ def store_generations(
     connection.execute(insert_or_skip(connection, GENERATION, "run_id", "subject", "number"), rows)
 
 
-def stored_ids(connection: Connection, made: Iterable[Response]) -> dict[tuple[str, str], int]:
+def stored_ids(connection: Connection, responses: Iterable[Response]) -> dict[tuple[str, str], int]:
     """Return the ids of generated answers that are stored with exactly this text, by (source, external id).
 
     If two processes generate an answer at the same time, only the first is stored, and the other
     must not be judged.
     """
-    texts = {key_of(response): response.answer for response in made}
-    stored = rows_by_key(connection, RESPONSE, texts, RESPONSE.c.id, RESPONSE.c.answer)
-    return {key: row.id for key, row in stored.items() if row.answer == texts[key]}
+    texts = {key_of(response): response.answer for response in responses}
+    rows = rows_by_key(connection, RESPONSE, texts, RESPONSE.c.id, RESPONSE.c.answer)
+    return {key: row.id for key, row in rows.items() if row.answer == texts[key]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class JudgedAnswer:
 def judged_answers(
     connection: Connection, version_id: int, response_ids: Collection[int], *, first: bool = False
 ) -> dict[int, JudgedAnswer]:
-    """Return a judge version's current verdict on each response; with ``first``, its first judgment, usable or not."""
-    judged = JUDGMENT.c.id if first else CURRENT.c.judgment_id
-    table = judged.table.c
-    query = select(table.response_id, judged, table.groundedness).where(
+    """Return a judge version's current verdict on each response; with ``first``, the first judgment, usable or not."""
+    judgment_id = JUDGMENT.c.id if first else CURRENT.c.judgment_id
+    table = judgment_id.table.c
+    query = select(table.response_id, judgment_id, table.groundedness).where(
         table.judge_version_id == version_id, table.response_id.in_(response_ids)
     )
     if first:

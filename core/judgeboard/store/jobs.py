@@ -48,7 +48,7 @@ def lock_requests(connection: Connection) -> None:
 def wake_workers(connection: Connection) -> None:
     """Tell the workers, once the transaction is stored, that there may be something to do.
 
-    On SQLite the worker notices itself that another connection has written.
+    On SQLite, the worker notices that another connection has written.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_notify(WAKE_CHANNEL, "")))
@@ -66,7 +66,7 @@ def get_job(connection: Connection, job_id: str) -> Job:
 
 
 def lock_job(connection: Connection, job_id: str) -> None:
-    """Let other workers wait until the transaction ends: one of them begins the run of the job."""
+    """Let other workers wait until the transaction ends: one worker begins the run of the job."""
     connection.execute(select(JOB.c.id).where(JOB.c.id == job_id).with_for_update(key_share=True))
 
 
@@ -94,28 +94,28 @@ def last_job_of_version(connection: Connection, version_id: int) -> Job | None:
 
 
 def is_continued(connection: Connection, job: Job) -> bool:
-    """Return whether a later job continued the run of this one."""
+    """Return whether a later job continued the run of this job."""
     return bool(connection.scalar(select(_CONTINUED).where(JOB.c.id == job.id)))
 
 
 def set_run(connection: Connection, job_id: str, run_id: int) -> None:
     """Store the run of a job."""
-    updated = update(JOB).where(JOB.c.id == job_id).values(run_id=run_id)
-    actor = connection.scalar(updated.returning(JOB.c.actor))
+    statement = update(JOB).where(JOB.c.id == job_id).values(run_id=run_id)
+    actor = connection.scalar(statement.returning(JOB.c.actor))
     record_event(connection, "job_began", actor, details={"job": job_id, "run": run_id})
 
 
 def set_failed(connection: Connection, job_id: str, why: str) -> None:
     """Store why a job could not start or go on."""
-    updated = update(JOB).where(JOB.c.id == job_id).values(failed=why)
-    actor = connection.scalar(updated.returning(JOB.c.actor))
+    statement = update(JOB).where(JOB.c.id == job_id).values(failed=why)
+    actor = connection.scalar(statement.returning(JOB.c.actor))
     record_event(connection, "job_failed", actor, details={"job": job_id, "reason": why})
 
 
 def interrupt_work(connection: Connection, why: str) -> None:
     """Interrupt all jobs and runs that have not ended, while no process works on this database.
 
-    No worker continues such a job. A person who starts the same job or command again continues its
+    No worker continues such a job. A person who starts the same job or command again continues the
     run.
     """
     for job in unfinished_jobs(connection):
@@ -128,15 +128,15 @@ def interrupt_work(connection: Connection, why: str) -> None:
 
 def set_cancelled(connection: Connection, job_id: str, now: datetime) -> bool:
     """Request that a job stops; return whether this is the first request."""
-    updated = (
+    statement = (
         update(JOB).where(JOB.c.id == job_id, JOB.c.cancelled_at.is_(None)).values(cancelled_at=now)
     )
     wake_workers(connection)
-    return connection.execute(updated).rowcount == 1
+    return connection.execute(statement).rowcount == 1
 
 
 _HEARTBEAT_TIMEOUT = timedelta(seconds=15)
-_KEPT_AFTER_LAST_HEARTBEAT = timedelta(days=7)  # alert rules look back for their period
+_KEPT_AFTER_LAST_HEARTBEAT = timedelta(days=7)  # alert rules look back for a period
 
 
 def process_name() -> str:
@@ -151,8 +151,8 @@ def new_executor_id() -> str:
 
 def register_worker(connection: Connection, executor_id: str) -> None:
     """Store that this process begins to take jobs, and remove the rows of workers that were killed long ago."""
-    killed = WORKER.c.heartbeat_at < utc_now() - _KEPT_AFTER_LAST_HEARTBEAT
-    dead: ColumnElement[bool] = killed | (WORKER.c.executor_id == executor_id)
+    was_killed = WORKER.c.heartbeat_at < utc_now() - _KEPT_AFTER_LAST_HEARTBEAT
+    dead: ColumnElement[bool] = was_killed | (WORKER.c.executor_id == executor_id)
     if connection.dialect.name == "sqlite":  # of a file, only one process at a time is a worker
         dead = true()
     connection.execute(delete(WORKER).where(dead))
@@ -163,12 +163,12 @@ def register_worker(connection: Connection, executor_id: str) -> None:
 
 
 def worker_name(executor_id: str) -> str:
-    """Return the name of a worker in events, which never contains the name of its machine."""
+    """Return the name of a worker in events, which never contains the name of the machine."""
     return f"worker:{executor_id[-6:]}"
 
 
 def record_heartbeat(connection: Connection, executor_id: str) -> None:
-    """Store that this worker is alive, also after it was suspended for so long that its row was removed."""
+    """Store that this worker is alive, also after a suspension so long that the row was removed."""
     now = utc_now()
     process = {"executor_id": executor_id, "host": socket.gethostname(), "pid": os.getpid()}
     first = plain_insert(connection, WORKER).values(
@@ -181,8 +181,8 @@ def record_heartbeat(connection: Connection, executor_id: str) -> None:
 
 def remove_worker(connection: Connection, executor_id: str) -> None:
     """Remove a worker that stops normally."""
-    removed = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid)
-    for pid in connection.scalars(removed).all():
+    statement = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid)
+    for pid in connection.scalars(statement).all():
         record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
 
 
@@ -234,19 +234,19 @@ _NOW = {
 def take_turns(connection: Connection, name: str, seconds: float, owed: float) -> float:
     """Take seconds of the timeline of a rate limit; return the seconds until the taken part begins.
 
-    ``owed`` is what earlier calls took too little (above 0) or too much.
+    ``owed`` is the number of seconds that earlier calls took too little (above 0) or too much.
     """
     now, taken_until = _NOW[connection.dialect.name], RATE_LIMIT.c.taken_until
     begin = case((taken_until + owed > now, taken_until + owed), else_=now)
     first = plain_insert(connection, RATE_LIMIT).values(name=name, taken_until=now + seconds)
-    taken = first.on_conflict_do_update(
+    statement = first.on_conflict_do_update(
         index_elements=["name"], set_={"taken_until": begin + seconds}
     )
-    return float(connection.scalar(taken.returning(taken_until - seconds - now)))
+    return float(connection.scalar(statement.returning(taken_until - seconds - now)))
 
 
 class TaskKey(NamedTuple):
-    """What names a task within a run: the item that it is about, and the part if it has several."""
+    """The key of a task within a run: the item, and the part if the item has several parts."""
 
     item_id: int
     part: str = ""
@@ -254,7 +254,7 @@ class TaskKey(NamedTuple):
 
 def lock_run(connection: Connection, run_id: int) -> None:
     """Let other workers wait until the transaction ends."""
-    # Not FOR UPDATE: judgments of the run, which refer to it, are stored meanwhile.
+    # Not FOR UPDATE: judgments that refer to the run are stored meanwhile.
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
 
 
@@ -265,7 +265,7 @@ def add_to_share(
     records: Iterable[StepRecord],
     now: datetime,
 ) -> None:
-    """Add judgments to the share of a worker; call it in the transaction that stores them."""
+    """Add judgments to the share of a worker, in the transaction that stores the judgments."""
     counts = sum(map(Counts.of_step, records), Counts())
     share = counts.by_status | {"unpriced": counts.unpriced, "cost_micro": counts.cost_micro or 0}
     first = plain_insert(connection, RUN_SHARE).values(
@@ -278,8 +278,8 @@ def add_to_share(
 
 def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
     """Return what the other processes of a run have spent, in millionths; calls of unknown cost count as 0."""
-    others = RUN_SHARE.c.run_id == run_id, RUN_SHARE.c.executor_id != executor_id
-    query = select(func.coalesce(func.sum(RUN_SHARE.c.cost_micro), 0)).where(*others)
+    conditions = RUN_SHARE.c.run_id == run_id, RUN_SHARE.c.executor_id != executor_id
+    query = select(func.coalesce(func.sum(RUN_SHARE.c.cost_micro), 0)).where(*conditions)
     with store.reading() as connection:
         return number_of(connection, query)
 
@@ -300,11 +300,11 @@ def runs_in_progress(connection: Connection, since: datetime) -> list[RunInProgr
     Reads one row per worker, not the judgments. Runs without an end, such as those of judging
     rules, are left out.
     """
-    asked = sum(
+    steps = sum(
         (func.coalesce(func.sum(RUN_SHARE.c[status.value]), 0) for status in Status), literal(0)
     )
     query = (
-        select(RUN.c.id, RUN.c.kind, RUN.c.selected, asked)
+        select(RUN.c.id, RUN.c.kind, RUN.c.selected, steps)
         .outerjoin(RUN_SHARE, RUN_SHARE.c.run_id == RUN.c.id)
         .where(RUN.c.state == RunState.RUNNING, RUN.c.selected.is_not(None))
         .group_by(RUN.c.id, RUN.c.kind, RUN.c.selected, RUN.c.started_at)
@@ -312,13 +312,13 @@ def runs_in_progress(connection: Connection, since: datetime) -> list[RunInProgr
         .order_by(RUN.c.id.desc())
     )
     return [
-        RunInProgress(id_, kind, selected, int(done))
-        for id_, kind, selected, done in connection.execute(query)
+        RunInProgress(id_, kind, selected_steps, int(asked_steps))
+        for id_, kind, selected_steps, asked_steps in connection.execute(query)
     ]
 
 
 def shared_counts(connection: Connection, *run_ids: int) -> tuple[Counts, datetime | None]:
-    """Return the counts and costs of runs that workers share, and the time of their last judgment.
+    """Return the counts and costs of runs that workers share, and the time of the last judgment.
 
     Reads one row per worker, not the judgments. Tokens are left out.
     """

@@ -32,27 +32,31 @@ def closest(which: str, versions: Sequence[StoredVersion]) -> str:
     close = _closest_names(which, names)
     ordered = [*close, *(name for name in names if name not in close)]
     titles = [version.title for name in ordered for version in versions if version.name == name]
-    listed = titles if len(titles) <= MOST_NAMED else ordered
-    more = len(listed) - MOST_NAMED
-    return ", ".join(listed[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    texts = titles if len(titles) <= MOST_NAMED else ordered
+    more = len(texts) - MOST_NAMED
+    return ", ".join(texts[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def closest_of_all(which: str, versions: Sequence[StoredVersion]) -> str:
-    """Return the available versions as text: those with a similar name, otherwise the first of all versions."""
+    """Return the available versions as text: versions with a similar name, otherwise the first of all versions."""
     if not versions:
         return "no judge has judged yet: `judgeboard judge --judge lexical`"
     # Imported judges come last: one file may have hundreds.
-    asked_first = sorted(versions, key=lambda version: version.kind == RECORDED)
-    close = _closest_names(which, list(dict.fromkeys(version.name for version in asked_first)))
-    return f"known: {closest(which, [each for each in asked_first if not close or each.name in close])}"
+    ordered = sorted(versions, key=lambda version: version.kind == RECORDED)
+    close = _closest_names(which, list(dict.fromkeys(version.name for version in ordered)))
+    return f"known: {closest(which, [each for each in ordered if not close or each.name in close])}"
 
 
 def _closest_names(which: str, names: Sequence[str]) -> list[str]:
-    """Return the names that contain the text, otherwise names that are similar to it, the closest first."""
-    folded, wanted = {name: _plain(name) for name in names}, _plain(which)
-    holding = [name for name in names if wanted and wanted in folded[name]]
-    alike = difflib.get_close_matches(wanted, list(dict.fromkeys(folded.values())), n=MOST_NAMED)
-    return holding or [name for each in alike for name in names if folded[name] == each]
+    """Return the names that contain the text, otherwise similar names, the closest first."""
+    plain_names, plain_text = {name: _plain(name) for name in names}, _plain(which)
+    matches = [name for name in names if plain_text and plain_text in plain_names[name]]
+    similar_names = difflib.get_close_matches(
+        plain_text, list(dict.fromkeys(plain_names.values())), n=MOST_NAMED
+    )
+    return matches or [
+        name for each in similar_names for name in names if plain_names[name] == each
+    ]
 
 
 def _plain(name: str) -> str:
@@ -69,7 +73,7 @@ def version_titles(connection: Connection) -> dict[int, str]:
 def ensure_version(
     connection: Connection, version: JudgeVersion, now: datetime | None = None
 ) -> StoredVersion:
-    """Return the stored version with this content; store a new one under the next number of its name.
+    """Return the stored version with this content; store a new version under the next number of the name.
 
     Two processes with the same version get the same row. Raises ValueError if a parameter is NaN or
     infinite.
@@ -78,9 +82,9 @@ def ensure_version(
 
     address = fingerprint(version)
     while True:
-        known = find_version(connection, address)
-        if known is not None:
-            return known
+        stored_version = find_version(connection, address)
+        if stored_version is not None:
+            return stored_version
         last = select(func.coalesce(func.max(VERSION.c.number), 0)).where(
             VERSION.c.name == version.name
         )
@@ -117,14 +121,14 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
     if isinstance(which, int):
         return get_row(connection, StoredVersion, which, "judge version")
     versions = list_versions(connection)
-    named = [version for version in versions if which in {version.name, version.title}]
-    if named:
-        return named[-1]
-    addressed = [
+    of_name = [version for version in versions if which in {version.name, version.title}]
+    if of_name:
+        return of_name[-1]
+    of_fingerprint = [
         version for version in versions if len(which) >= 8 and version.fingerprint.startswith(which)
     ]
-    if len(addressed) == 1:
-        return addressed[0]
+    if len(of_fingerprint) == 1:
+        return of_fingerprint[0]
     raise _not_known(
         f"no judge version {which!r}; {closest_of_all(which, versions)}", which, versions
     )
@@ -153,7 +157,7 @@ def not_found(
     *,
     what: str = "judge version",
 ) -> NotFound:
-    """Return the error of `choose_version`, with the usable versions, or all if there are none."""
+    """Return the error of `choose_version`, with the usable versions, or all versions if none is usable."""
     name = str(which)
     available = (
         f"{did}: {closest(name, usable)}"
@@ -164,9 +168,9 @@ def not_found(
     return _not_known(f"no {what} {which!r}; {available}", name, versions)
 
 
-def _not_known(message: str, wanted: str, versions: Sequence[StoredVersion]) -> NotFound:
-    close = _closest_names(wanted, [version.name for version in versions])
-    return UnknownName(message, wanted, close[0]) if close else NotFound(message)
+def _not_known(message: str, name: str, versions: Sequence[StoredVersion]) -> NotFound:
+    close = _closest_names(name, [version.name for version in versions])
+    return UnknownName(message, name, close[0]) if close else NotFound(message)
 
 
 def versions_asked_again(connection: Connection) -> list[StoredVersion]:
@@ -180,7 +184,7 @@ RETIRED, RESTORED = "retire_version", "restore_version"
 
 
 def retired_versions(connection: Connection) -> dict[int, Event]:
-    """Return the retired versions by id, each with the event of its retirement."""
+    """Return the retired versions by id, each with the event of the retirement."""
     query = select(Event).where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id)
     latest = {event.details["version"]: event for event in rows_of(connection, query)}
     return {id_: event for id_, event in latest.items() if event.kind == RETIRED}
@@ -192,10 +196,10 @@ def setup_mark(connection: Connection) -> tuple[str, ...]:
         select(func.max(column)).scalar_subquery()
         for column in (VERSION.c.id, RUN.c.id, RUN.c.finished_at, SETTING.c.id)
     ]
-    changed = (
+    last_change = (
         select(func.max(EVENT.c.id)).where(EVENT.c.kind.in_((RETIRED, RESTORED))).scalar_subquery()
     )
-    return tuple(map(str, connection.execute(select(*newest, changed)).one()))
+    return tuple(map(str, connection.execute(select(*newest, last_change)).one()))
 
 
 def refuse_retired(connection: Connection, version: StoredVersion) -> None:
@@ -209,7 +213,7 @@ def refuse_retired(connection: Connection, version: StoredVersion) -> None:
 
 
 def known_judges(connection: Connection, judges: Collection[str]) -> None:
-    """Raise NotFound unless every name is that of a judge."""
+    """Raise NotFound unless every name is the name of a judge."""
     names = set(connection.scalars(select(VERSION.c.name).distinct()))
     for judge in judges:
         if judge not in names:

@@ -1,4 +1,4 @@
-"""Judging rules, the answers that wait for them, and their runs of a day."""
+"""Judging rules, the answers that wait for a rule, and the runs of a day."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ SET_JUDGE = "set_rule_judge"
 
 
 def earlier_judges(connection: Connection, rule: JudgingRule) -> tuple[EarlierJudge, ...]:
-    """Return the judges that a rule had before, oldest first. It judges no answer that one of them judged for it."""
+    """Return the earlier judges of a rule, oldest first. Answers that such a judge judged do not wait for the rule."""
     changes = (
         select(EVENT.c.at, EVENT.c.details).where(EVENT.c.kind == SET_JUDGE).order_by(EVENT.c.id)
     )
@@ -84,7 +84,7 @@ def earlier_judges(connection: Connection, rule: JudgingRule) -> tuple[EarlierJu
 
 
 def versions_of_rule(connection: Connection, rule: JudgingRule) -> frozenset[int]:
-    """Return the ids of the judge version of a rule and of those that it had before."""
+    """Return the ids of the judge version of a rule and of earlier versions of the rule."""
     earlier = earlier_judges(connection, rule)
     return frozenset([rule.judge_version_id, *(each.judge_version_id for each in earlier)])
 
@@ -95,9 +95,9 @@ def judges_of_rules(connection: Connection, judge_version_id: int) -> list[dict[
     Rules that were removed or got another judge come last.
     """
     rules = select(JUDGING_RULE.c.judge).where(JUDGING_RULE.c.judge_version_id == judge_version_id)
-    listed = JUDGING_RULE.c.state != RuleState.REMOVED
+    is_listed = JUDGING_RULE.c.state != RuleState.REMOVED
     return list(
-        connection.scalars(rules.order_by(case((listed, 0), else_=1), JUDGING_RULE.c.id.desc()))
+        connection.scalars(rules.order_by(case((is_listed, 0), else_=1), JUDGING_RULE.c.id.desc()))
     )
 
 
@@ -109,20 +109,20 @@ def set_rule_judge(
     by: str,
     now: datetime,
 ) -> JudgingRule:
-    """Give a judging rule another judge, and return its new row; ``judge`` has fields of `JudgeOptions`.
+    """Give a judging rule another judge, and return the new row; ``judge`` has fields of `JudgeOptions`.
 
-    The row before is removed. Workers notice within a second.
+    The previous row is removed. Workers notice within a second.
     """
-    listed = JUDGING_RULE.c.state != RuleState.REMOVED
-    if not update_rule(connection, rule, listed, state=RuleState.REMOVED):
+    is_listed = JUDGING_RULE.c.state != RuleState.REMOVED
+    if not update_rule(connection, rule, is_listed, state=RuleState.REMOVED):
         raise NotFound(f"no judging rule {rule.name!r}: it was changed or removed meanwhile")
-    changed = rule.changed(id=None, judge_version_id=judge_version_id, judge=judge, problem=None)
+    new_rule = rule.changed(id=None, judge_version_id=judge_version_id, judge=judge, problem=None)
     rule_id = connection.scalar(
-        insert(JUDGING_RULE).returning(JUDGING_RULE.c.id), changed.new_values()
+        insert(JUDGING_RULE).returning(JUDGING_RULE.c.id), new_rule.new_values()
     )
     record_event(connection, SET_JUDGE, by, details={"rule": rule_id, "before": rule.id}, now=now)
     wake_workers(connection)
-    return changed.changed(id=rule_id)
+    return new_rule.changed(id=rule_id)
 
 
 def _below(rate: float) -> ColumnElement[bool]:
@@ -132,8 +132,8 @@ def _below(rate: float) -> ColumnElement[bool]:
 
 
 def _waiting(connection: Connection, rule: JudgingRule) -> list[ColumnElement[bool]]:
-    # The hash of the content is the draw: it is stored, so the database selects without reading
-    # every answer.
+    # The stored hash of the content is the draw, so the database selects without reading every
+    # answer.
     by_type = [(RESPONSE.c.query_type == name, _below(rate)) for name, rate in rule.rates.items()]
     conditions = [
         RESPONSE.c.id > rule.after_id,
@@ -147,24 +147,24 @@ def _waiting(connection: Connection, rule: JudgingRule) -> list[ColumnElement[bo
             RUN.c.judge_version_id == before.judge_version_id,
             RUN.c.filter["rule"].as_integer() == before.rule_id,
         )
-        judged = exists().where(
+        is_judged = exists().where(
             JUDGMENT.c.response_id == RESPONSE.c.id,
             JUDGMENT.c.judge_version_id == before.judge_version_id,
             or_(JUDGMENT.c.created_at <= before.until, JUDGMENT.c.run_id.in_(of_rule)),
         )
-        conditions.append(~judged)
+        conditions.append(~is_judged)
     return conditions
 
 
 class Waiting(NamedTuple):
-    """The number of answers that wait for a rule, and when the first of them was stored."""
+    """The number of answers that wait for a rule, and when the first such answer was stored."""
 
     answers: int
     oldest: datetime | None
 
 
 def waiting(connection: Connection, rule: JudgingRule) -> Waiting:
-    """Count the answers that wait for a rule: selected, and without a judgment of its judge version."""
+    """Count the answers that wait for a rule: selected, and without a judgment of the rule's judge version."""
     query = select(func.count(), func.min(RESPONSE.c.imported_at)).where(
         *_waiting(connection, rule)
     )
@@ -188,9 +188,9 @@ def due_answers(
     now: datetime,
 ) -> list[int]:
     """Return the ids of the next answers above ``after_id`` that can be judged now, none above ``up_to``."""
-    due = _due(connection, rule, now)
-    due += [] if up_to is None else [RESPONSE.c.id <= up_to]
-    query = select(RESPONSE.c.id).where(*due)
+    conditions = _due(connection, rule, now)
+    conditions += [] if up_to is None else [RESPONSE.c.id <= up_to]
+    query = select(RESPONSE.c.id).where(*conditions)
     return list(connection.scalars(next_by_id(query, after_id, limit=limit)))
 
 
@@ -203,7 +203,7 @@ def still_due(
 
 
 def add_selected(connection: Connection, run_id: int, answers: int) -> None:
-    """Store that so many more answers are to be judged in the run of a day."""
+    """Add to the number of answers to judge in the run of a day."""
     connection.execute(
         update(RUN).where(RUN.c.id == run_id).values(selected=RUN.c.selected + answers)
     )
@@ -214,20 +214,20 @@ def _midnight(now: datetime) -> datetime:
 
 
 def _runs(connection: Connection, rule: JudgingRule, *conditions: ColumnElement[bool]) -> list[int]:
-    """Return the runs of a rule, also those of its earlier judges."""
+    """Return the runs of a rule, also of earlier judges."""
     earlier = earlier_judges(connection, rule)
     ids = {rule.id, *(each.rule_id for each in earlier)}
     versions = {rule.judge_version_id, *(each.judge_version_id for each in earlier)}
     query = select(RUN.c.id, RUN.c.filter).where(RUN.c.judge_version_id.in_(versions), *conditions)
     return [
         id_
-        for id_, stored in connection.execute(query.order_by(RUN.c.id))
-        if stored.get("rule") in ids
+        for id_, run_filter in connection.execute(query.order_by(RUN.c.id))
+        if run_filter.get("rule") in ids
     ]
 
 
 def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> Run | None:
-    """Return the run of a rule and its judge on the day (UTC) of ``now``, None before its first answer."""
+    """Return the run of a rule and its judge on the day (UTC) of ``now``, None before the first answer."""
     of_judge = RUN.c.judge_version_id == rule.judge_version_id
     runs = _runs(connection, rule, RUN.c.started_at >= _midnight(now), of_judge)
     return get_run(connection, runs[0]) if runs else None
@@ -238,14 +238,14 @@ def begin_run_of_day(
 ) -> Run:
     """Return the run of a rule on the day of ``now`` and mark it as running; the first call makes the run.
 
-    A rule has one run per day and judge, because its limits are per day. The run stores the
+    A rule has one run per day and judge, because limits are per day. The run stores the
     sampling rates. Runs of earlier days that a killed worker left running are finished.
     """
     connection.execute(
         select(JUDGING_RULE.c.id).where(JUDGING_RULE.c.id == rule.id).with_for_update()
     )
-    left = RUN.c.state == RunState.RUNNING, RUN.c.started_at < _midnight(now)
-    for run_id in _runs(connection, rule, *left):
+    conditions = RUN.c.state == RunState.RUNNING, RUN.c.started_at < _midnight(now)
+    for run_id in _runs(connection, rule, *conditions):
         pause_run(connection, run_id, None, now)
     run = run_of_day(connection, rule, now)
     if run is not None:
@@ -265,9 +265,10 @@ def begin_run_of_day(
 
 
 def pause_run(connection: Connection, run_id: int, why_stopped: str | None, now: datetime) -> None:
-    """Store that nothing is left to judge in the run of a day, or why it stopped; a later answer continues it.
+    """Store that nothing is left to judge in the run of a day, or why the run stopped.
 
-    The run ended with its last judgment, also if that is noticed later.
+    A later answer continues the run. The run ended with the last judgment, also if the end is
+    noticed later.
     """
     counts, last_at = shared_counts(connection, run_id)
     state = RunState.DONE if why_stopped is None else RunState.STOPPED
@@ -281,7 +282,7 @@ def pause_run(connection: Connection, run_id: int, why_stopped: str | None, now:
 
 
 def spent_today(connection: Connection, rule: JudgingRule, now: datetime) -> Counts:
-    """Return the counts and the cost of a rule on the day of ``now``, of all judges that it had on this day."""
+    """Return the counts and the cost of a rule on the day of ``now``, of all judges of this day."""
     return shared_counts(connection, *_runs(connection, rule, RUN.c.started_at >= _midnight(now)))[
         0
     ]

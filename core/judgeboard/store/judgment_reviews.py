@@ -18,7 +18,7 @@ from judgeboard.store.tables import JUDGMENT_REVIEW
 
 @dataclass(frozen=True, slots=True)
 class NewJudgmentReview:
-    """A review to store; ``probability`` is the sampling rate with which its judgment was selected."""
+    """A review to store; ``probability`` is the sampling rate with which the judgment was selected."""
 
     response_id: int
     judgment_id: int
@@ -51,13 +51,13 @@ def store_judgment_reviews(
     reviews: Sequence[NewJudgmentReview],
     now: datetime | None = None,
 ) -> int:
-    """Store reviews with the flags that they raise, and return how many are new.
+    """Store reviews, raise flags, and return the number of new reviews.
 
     A review that is already stored (same judgment, version and ask) does not change. Raises
     NotFound if a response is not stored.
     """
     now = now or utc_now()
-    stored = 0
+    new_count = 0
     statement = insert_or_skip(
         connection, JUDGMENT_REVIEW, "judgment_id", "judge_version_id", "ask"
     )
@@ -75,11 +75,11 @@ def store_judgment_reviews(
             }
             for review in batch
         ]
-        stored += connection.execute(
+        new_count += connection.execute(
             statement, rows, execution_options={"preserve_rowcount": True}
         ).rowcount
         states = read_states(connection, responses)
         update_flags(
             connection, states, (RULES[SUPREME_DISAGREES],), rules_in_force(connection), now
         )
-    return stored
+    return new_count

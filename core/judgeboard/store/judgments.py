@@ -73,7 +73,7 @@ class ShortJudgment(NamedTuple):
     fingerprint: str
 
 
-# Built once, so that SQLAlchemy finds their compiled form without comparing the statements again.
+# Built once, so that SQLAlchemy finds the compiled form without comparing the statements again.
 _IDS: BindParameter[int] = bindparam("ids", type_=BigInteger, expanding=True)
 _RESPONSES = (
     select(*(RESPONSE.c[name] for name in ShortResponse._fields))
@@ -119,17 +119,17 @@ class ResponseState:
 
 
 def read_responses(connection: Connection, ids: set[int], *, lock: bool) -> list[ShortResponse]:
-    """Return these responses by id, or raise NotFound; ``lock`` locks their rows in this order on PostgreSQL."""
+    """Return these responses by id, or raise NotFound; ``lock`` locks the rows in this order on PostgreSQL."""
     rows = connection.execute(_RESPONSES_LOCKED if lock else _RESPONSES, {"ids": list(ids)})
     responses = [ShortResponse._make(row) for row in rows]
     if len(responses) != len(ids):
-        missing = min(ids - {response.id for response in responses})
-        raise NotFound(f"no response {missing}")
+        missing_id = min(ids - {response.id for response in responses})
+        raise NotFound(f"no response {missing_id}")
     return responses
 
 
 def read_states(connection: Connection, responses: Sequence[ShortResponse]) -> list[ResponseState]:
-    """Return the states of these responses, in their order, in two statements."""
+    """Return the states of these responses, in the same order, with two statements."""
     states = {response.id: ResponseState(response) for response in responses}
     ids = {"ids": list(states)}
     for row in connection.execute(_JUDGMENTS, ids):
@@ -162,7 +162,7 @@ def insert_judgments(
     items: Sequence[NewJudgment],
     now: datetime,
 ) -> int:
-    """Insert the judgments that are not stored yet, with their scores; return how many are new."""
+    """Insert the judgments that are not stored yet, with scores; return the number of new judgments."""
     items = masked(items)
     statement = insert_or_skip(
         connection, JUDGMENT, "response_id", "judge_version_id", "ask", "repeat"
@@ -181,11 +181,11 @@ def insert_judgments(
             "claims": None if claims is None else [_json(claim) for claim in claims],
         }
         rows.append(row | step_values(verdict, run_id, now))
-    inserted = connection.execute(
+    new_count = connection.execute(
         statement, rows, execution_options={"preserve_rowcount": True}
     ).rowcount
     with_scores = [item for item in items if item.verdict.scores]
-    if inserted and with_scores:
+    if new_count and with_scores:
         # Insert the scores of these judgments, except judgments that already have scores.
         without_scores = select(
             JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id
@@ -207,7 +207,7 @@ def insert_judgments(
         ]
         if rows:
             connection.execute(insert(JUDGMENT_SCORE), rows)
-    return inserted
+    return new_count
 
 
 def step_values(record: StepRecord, run_id: int | None, now: datetime) -> dict[str, Any]:
@@ -240,11 +240,11 @@ def _json(value: Claim | Attempt) -> dict[str, Any]:
     }
 
 
-def claims_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[Claim, ...] | None:
-    """Return stored claims; None if the judge returns no claims or they are forgotten."""
-    if stored is None:
+def claims_from(claims: Iterable[Mapping[str, Any]] | None) -> tuple[Claim, ...] | None:
+    """Return stored claims; None if the judge returns no claims or the claims are forgotten."""
+    if claims is None:
         return None
-    return tuple(Claim(**{**claim, "status": ClaimStatus(claim["status"])}) for claim in stored)
+    return tuple(Claim(**{**claim, "status": ClaimStatus(claim["status"])}) for claim in claims)
 
 
 _KEY = ("judge_version_id", "response_id")
@@ -256,13 +256,13 @@ _STORED = select(CURRENT).where(CURRENT.c.response_id.in_(_IDS))
 def update_current_judgments(connection: Connection, states: Sequence[ResponseState]) -> int:
     """Make the rows of current_judgment match these states; return how many rows changed."""
     ids = [state.response.id for state in states]
-    stored = {tuple(row[:2]): tuple(row) for row in connection.execute(_STORED, {"ids": ids})}
-    wanted: dict[tuple[int, int], tuple[Any, ...]] = {}
+    current_rows = {tuple(row[:2]): tuple(row) for row in connection.execute(_STORED, {"ids": ids})}
+    rows: dict[tuple[int, int], tuple[Any, ...]] = {}
     for state in states:
         response = state.response
         user_quality = None if state.feedback is None else state.feedback.quality
         for version_id, judgment in state.by_version.items():
-            wanted[version_id, response.id] = (
+            rows[version_id, response.id] = (
                 version_id,
                 response.id,
                 judgment.id,
@@ -279,20 +279,20 @@ def update_current_judgments(connection: Connection, states: Sequence[ResponseSt
                 judgment.label,
                 user_quality,
             )
-    changed = [row for key, row in wanted.items() if stored.get(key) != row]
-    removed = stored.keys() - wanted.keys()
-    if removed:
+    changed_rows = [row for key, row in rows.items() if current_rows.get(key) != row]
+    removed_keys = current_rows.keys() - rows.keys()
+    if removed_keys:
         key = tuple_(CURRENT.c.judge_version_id, CURRENT.c.response_id)
-        connection.execute(delete(CURRENT).where(key.in_(removed)))
-    if changed:
+        connection.execute(delete(CURRENT).where(key.in_(removed_keys)))
+    if changed_rows:
         # Rows that are no longer current come first: an index allows one current row per judge
         # name.
-        changed.sort(key=lambda row: row[_IS_CURRENT])
+        changed_rows.sort(key=lambda row: row[_IS_CURRENT])
         connection.execute(
             upsert(connection, CURRENT, *_KEY),
-            [dict(zip(_COLUMNS, row, strict=True)) for row in changed],
+            [dict(zip(_COLUMNS, row, strict=True)) for row in changed_rows],
         )
-    return len(changed) + len(removed)
+    return len(changed_rows) + len(removed_keys)
 
 
 def dimension_scores(
@@ -307,13 +307,13 @@ def dimension_scores(
 
 
 class RecordedVerdict(NamedTuple):
-    """A stored verdict, to compare with an imported verdict; if it is ``forgotten``, its texts are blank."""
+    """A stored verdict, to compare with an imported verdict. A ``forgotten`` verdict has blank texts."""
 
     verdict: Verdict
     forgotten: bool
 
     def equals(self, verdict: Verdict) -> bool:
-        """Return whether a verdict has the same content; if this one is forgotten, its texts are not compared."""
+        """Return whether a verdict has the same content; texts of a forgotten verdict are not compared."""
         if _decided(self.verdict) != _decided(verdict):
             return False
         return self.forgotten or (self.verdict.reasoning, self.verdict.raw) == (
@@ -382,12 +382,12 @@ def recorded_scores(
             JUDGMENT.c.ask == 0,
         )
     )
-    recorded: dict[tuple[int, int], dict[str, float | None]] = {}
+    scores_by_judgment: dict[tuple[int, int], dict[str, float | None]] = {}
     for response_id, repeat, dimension, value in connection.execute(query):
-        scores = recorded.setdefault((response_id, repeat), {})
+        scores = scores_by_judgment.setdefault((response_id, repeat), {})
         if dimension is not None:
             scores[dimension] = value
-    return recorded
+    return scores_by_judgment
 
 
 def count_expected(connection: Connection, run_id: int) -> int:
