@@ -1,4 +1,4 @@
-"""Facts that depend on the texts of an answer alone: they are stored with the answer, for figures of all answers."""
+"""Facts that depend on the texts of an answer alone, stored with the answer for figures of all answers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from judgeboard.store.statements import AT_ONCE, read_columns, upsert
 from judgeboard.store.tables import ANSWER_FACT, RESPONSE
 
 RULE_VERSION = 1
-"""The version of the rules behind the facts: after a rule changes, raise it, and all facts are computed again."""
+"""The version of the rules behind the facts. If a rule changes, raise this number: all facts are computed again."""
 
 
 def store_facts(
@@ -42,7 +42,8 @@ def store_facts(
 def are_current(connection: Connection) -> bool:
     """Return whether each answer has the facts of these rules.
 
-    The newest answer tells: they are computed by ascending id, and no program works before all are.
+    The newest answer tells: facts are computed by ascending id, and no program works before the
+    end.
     """
     newest = select(RESPONSE.c.id, ANSWER_FACT.c.rule_version).outerjoin(ANSWER_FACT)
     row = connection.execute(newest.order_by(RESPONSE.c.id.desc()).limit(1)).first()
@@ -50,9 +51,9 @@ def are_current(connection: Connection) -> bool:
 
 
 def refresh_facts(connection: Connection, after: int) -> list[int]:
-    """Compute the facts of answers that lack them, or have those of other rules; return their ids, ascending.
+    """Compute the facts of the next 1,000 answers without facts of these rules; return the ids, ascending.
 
-    They are the next 1,000 such answers with ids above ``after``.
+    Only answers with ids above ``after`` are read.
     """
     current = select(ANSWER_FACT.c.response_id).where(
         ANSWER_FACT.c.response_id == RESPONSE.c.id, ANSWER_FACT.c.rule_version == RULE_VERSION
@@ -61,7 +62,7 @@ def refresh_facts(connection: Connection, after: int) -> list[int]:
         RESPONSE.c.id > after, ~current.exists()
     )
     answers = connection.execute(query.order_by(RESPONSE.c.id).limit(AT_ONCE)).all()
-    # Only refusals need their passages, which are the longest texts.
+    # Only refusals need the passages, which are the longest texts.
     declining = [row.id for row in answers if row.answer is not None and only_declines(row.answer)]
     rows = connection.execute(
         select(RESPONSE.c.id, RESPONSE.c.passages).where(RESPONSE.c.id.in_(declining))
@@ -74,8 +75,8 @@ def refresh_facts(connection: Connection, after: int) -> list[int]:
 def right_refusals(connection: Connection) -> IntArray:
     """Return the ids, ascending, of answers that refuse for a good reason.
 
-    Such an answer only declines, and no passage fits its question (`is_right_refusal`).
+    Such an answer only declines, and no passage fits the question (`is_right_refusal`).
     """
-    # The text of the partial index: SQLite uses it for no other.
+    # The text of the partial index: for another text, SQLite does not use the index.
     query = select(ANSWER_FACT.c.response_id).where(literal_column("answer_fact.is_right_refusal"))
     return np.sort(read_columns(connection, query)[0])

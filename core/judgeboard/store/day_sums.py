@@ -54,7 +54,7 @@ class DaySums:
     """Sums of one group of answers, day (days since 1970-01-01, None without a time) and judge version.
 
     The ``group`` is a query type, or a value of a metadata field as a filter writes it. ``total``
-    and ``squares`` are the sums of the values and of their squares; for a share, both count the
+    and ``squares`` are the sums of the values and of the squares; for a share, both count the
     hits. ``version_id`` is None if the values do not come from a judge. ``unscored`` counts the
     verdicts without a value, which ``n`` leaves out.
     """
@@ -106,14 +106,14 @@ def flagged_sums(
         rule is not None and groups is None
     ):  # SQLite would otherwise read the rows of all flags of the rule
         hits = by_index(hits, FLAG, "ix_flag_share")
-    flagged = {(group, day): n for group, day, n in connection.execute(hits)}
+    flag_counts = {(group, day): n for group, day, n in connection.execute(hits)}
     answers = _by_day(RESPONSE, RESPONSE.c.id, groups, func.count()).where(
         RESPONSE.c.kind == ResponseKind.LOG
     )
     return _ordered(
         DaySums(group, day, None, n, hit, hit)
         for group, day, n in connection.execute(answers)
-        for hit in (float(flagged.get((group, day), 0)),)
+        for hit in (float(flag_counts.get((group, day), 0)),)
     )
 
 
@@ -133,7 +133,7 @@ NEWEST = 20_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewestValues(Columns):
-    """The newest answers with a value, one row each; ``names`` are their query types or groups.
+    """The newest answers with a value, one row each; ``names`` are query types or groups.
 
     ``days`` are UTC days since 1970-01-01, `NO_DAY` without a time.
     """
@@ -159,13 +159,13 @@ def newest_values(
 ) -> NewestValues:
     """Return the values of the newest verdicts of a judge.
 
-    The value is the ``score``, or with a ``threshold`` whether it is below (1 or 0). Without a
-    ``score`` it is whether the answer is flagged, by any rule or by ``rule``. With ``groups``, only
-    their answers are read. Query types, sources, and conditions of metadata such as ``tenant=acme``
-    narrow them further.
+    The value is the ``score``. With a ``threshold``, the value is 1 if the score is below the
+    threshold, otherwise 0. Without a ``score``, the value is 1 if the answer is flagged, by any rule
+    or by ``rule``, otherwise 0. With ``groups``, only the answers of the groups are read. Query
+    types, sources, and conditions of metadata such as ``tenant=acme`` narrow the answers further.
     """
-    flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, *_flagged(rule))
-    value = case((flagged, 1.0), else_=0.0) if score is None else _score(score)
+    is_flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, *_flagged(rule))
+    value = case((is_flagged, 1.0), else_=0.0) if score is None else _score(score)
     name = CURRENT.c.query_type if groups is None else groups.c.value
     day = func.coalesce(CURRENT.c.asked_day, NO_DAY)
     columns = CURRENT.c.response_id, name, CURRENT.c.evidence_group, day, cast(value, Float)

@@ -46,8 +46,8 @@ def record_event(
         response_id=response_id,
         details=details or {},
     )
-    inserted = connection.execute(insert(EVENT).returning(EVENT.c.id), event.new_values())
-    return int(inserted.scalar_one())
+    result = connection.execute(insert(EVENT).returning(EVENT.c.id), event.new_values())
+    return int(result.scalar_one())
 
 
 def latest_events(
@@ -69,8 +69,8 @@ def latest_events(
             actor = next((name for name in names if name.casefold() == actor.casefold()), actor)
         conditions.append(EVENT.c.actor == actor)
     if where.response is not None:
-        named = select(RESPONSE.c.id).where(RESPONSE.c.external_id == where.response)
-        conditions.append(EVENT.c.response_id.in_(named))
+        response_ids = select(RESPONSE.c.id).where(RESPONSE.c.external_id == where.response)
+        conditions.append(EVENT.c.response_id.in_(response_ids))
     if where.since is not None:
         conditions.append(EVENT.c.at >= where.since)
     return _events(connection, *conditions, *older, limit=limit)
@@ -87,8 +87,8 @@ def notifications(
     connection: Connection, reviewer_id: int, *, limit: int = 20
 ) -> tuple[Event, ...]:
     """Return a person's notifications, the newest first, without notifications about hidden answers."""
-    # One query per kind: each reads only the end of an index. Hidden rows are left out by the last
-    # query, because leaving them out of every query takes several times longer.
+    # One query per kind: each reads only the end of an index. Only the last query leaves out hidden
+    # rows, because leaving out rows in every query takes several times longer.
     latest = select(EVENT.c.id, EVENT.c.details).order_by(EVENT.c.id.desc()).limit(LATEST)
     about = [
         event.id
@@ -100,13 +100,13 @@ def notifications(
 
 
 def read_until(connection: Connection, reviewer_id: int) -> int:
-    """Return the latest event up to which a person has read their notifications."""
+    """Return the latest event up to which a person has read the notifications."""
     query = select(func.coalesce(REVIEWER.c.notified_until, 0)).where(REVIEWER.c.id == reviewer_id)
     return connection.scalar(query) or 0
 
 
 def mark_read(connection: Connection, reviewer_id: int, until: int) -> None:
-    """Store that a person has read their notifications up to this event."""
+    """Store that a person has read the notifications up to this event."""
     unread = or_(REVIEWER.c.notified_until.is_(None), REVIEWER.c.notified_until < until)
     connection.execute(
         update(REVIEWER).where(REVIEWER.c.id == reviewer_id, unread).values(notified_until=until)
@@ -124,10 +124,10 @@ def mentioned(text: str, names: Mapping[int, str]) -> list[int]:
         for handle in {name.casefold(), name.casefold().split("@")[0]}
     ]
     handles.sort(key=lambda handle: -len(handle[0]))
-    folded, people = text.casefold(), set()
+    plain_text, people = text.casefold(), set()
     for handle, id_ in handles:
         pattern = rf"(?<!\w)@{re.escape(handle)}(?!\w)"
-        if re.search(pattern, folded):
+        if re.search(pattern, plain_text):
             people |= {other for same, other in handles if same == handle} | {id_}
-            folded = re.sub(pattern, " ", folded)
+            plain_text = re.sub(pattern, " ", plain_text)
     return sorted(people)

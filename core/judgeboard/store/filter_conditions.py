@@ -51,9 +51,9 @@ Columns = ReadOnlyColumnCollection[str, ColumnElement[Any]]
 _ALSO_ELSEWHERE = frozenset({"query_type", "source", "external_id"})
 
 
-def check_names(filtered: Iterable[str]) -> None:
+def check_names(names: Iterable[str]) -> None:
     """Raise ValueError if a column of flags, pairs or current judgments has the name of another text of the log."""
-    for name in filtered:
+    for name in names:
         tables = [each.name for each in (FLAG, PAIR, CURRENT) if name in each.c]
         if tables and name not in _ALSO_ELSEWHERE:
             raise ValueError(
@@ -65,7 +65,7 @@ check_names(TEXT_FILTERS)
 
 
 def text_conditions(where: RowFilter, columns: Columns) -> list[ColumnElement[bool]]:
-    """Return the conditions on texts of the log, of `response` or copied from it, that are in ``columns``."""
+    """Return the conditions on the texts of the log that are in ``columns``, of `response` or of a copy."""
     return [columns[name].in_(values) for name, values in where.texts.items() if name in columns]
 
 
@@ -88,7 +88,7 @@ def rule_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
 def _within(
     column: ColumnElement[Any], low: float | None, high: float | None
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions of a range; a missing value never matches them."""
+    """Return the conditions of a range; a missing value never matches."""
     conditions: list[ColumnElement[bool]] = [] if low is None else [column >= low]
     return conditions if high is None else [*conditions, column <= high]
 
@@ -156,7 +156,7 @@ def quality_side_conditions(quality: ColumnElement[float | None]) -> dict[str, C
 _INDEX = table("response_search", column("rowid"))
 _MATCHED: ColumnElement[str] = literal_column(
     "response_search"
-)  # FTS5 matches the index as a whole by its name
+)  # the name by which FTS5 matches the whole index
 
 SHORTEST = 3  # characters; the trigram index cannot find shorter texts
 
@@ -167,7 +167,7 @@ def text_condition(
     """Return the condition that the response ``response_id`` contains ``words``.
 
     Words of one or two characters are searched only at the start of external ids: no index finds
-    them elsewhere, and reading every text takes seconds on a large log.
+    such words elsewhere, and reading every text takes seconds on a large log.
     """
     if len(words) < SHORTEST:
         condition = RESPONSE.c.external_id.startswith(words, autoescape=True)
@@ -183,7 +183,7 @@ def text_condition(
 
 
 def contains_text(words: str) -> ColumnElement[bool]:
-    """Return the condition that a row of response contains ``words``; it reads the row, not the search index."""
+    """Return the condition that a row of response contains ``words``, without the search index."""
     return or_(
         *(
             RESPONSE.c[name].icontains(words, autoescape=True)
@@ -194,8 +194,8 @@ def contains_text(words: str) -> ColumnElement[bool]:
 
 def indexed_matches(words: str) -> Select[Any]:
     """Return the query for ids that FTS5 finds. The words are one quoted phrase, in which only the quote is special."""
-    quoted = words.replace('"', '""')
-    return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))
+    phrase = words.replace('"', '""')
+    return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{phrase}"'))
 
 
 def needs_verdict(where: RowFilter) -> bool:
@@ -220,7 +220,7 @@ def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[boo
 
 
 def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the filter's conditions on a current verdict, including its copies of the response's columns."""
+    """Return the filter's conditions on a current verdict, including copies of the response's columns."""
     conditions = of_judge(connection, where)
     conditions += text_conditions(where, CURRENT.c)
     conditions += day_conditions(where, CURRENT.c.asked_day)
@@ -254,8 +254,8 @@ def subquery_conditions(
         )
         conditions.append(response_id.in_(query.where(FLAG.c.state.in_(states))))
     if needs_verdict(where):
-        scored = select(CURRENT.c.response_id).where(*verdict_conditions(connection, where))
-        conditions.append(response_id.in_(scored))
+        verdicts = select(CURRENT.c.response_id).where(*verdict_conditions(connection, where))
+        conditions.append(response_id.in_(verdicts))
     elif where.user == "none":
         conditions.append(response_id.not_in(select(FEEDBACK.c.response_id)))
     elif where.user is not None:
@@ -282,21 +282,23 @@ def _reviewed(
     """Return the conditions on current reviews: whether any has a grade, a failure mode or an own label."""
     conditions: list[ColumnElement[bool]] = []
     if where.graded is not None:
-        graded = select(REVIEW.c.response_id).where(has_grade(), is_current())
-        conditions.append(response_id.in_(graded) if where.graded else response_id.not_in(graded))
+        graded_ids = select(REVIEW.c.response_id).where(has_grade(), is_current())
+        conditions.append(
+            response_id.in_(graded_ids) if where.graded else response_id.not_in(graded_ids)
+        )
     if where.failure_modes:
-        tagged = select(REVIEW.c.response_id).join(
+        reviews_with_mode = select(REVIEW.c.response_id).join(
             REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id
         )
         of_mode = (
             REVIEW_FAILURE_MODE.c.mode.in_(where.failure_modes),
             REVIEW.c.response_id.is_not(None),
         )
-        conditions.append(response_id.in_(tagged.where(*of_mode, is_current())))
+        conditions.append(response_id.in_(reviews_with_mode.where(*of_mode, is_current())))
     for same in own_label_conditions(where):
-        labelled = or_(*(has_own_label(connection, each) for each in same))
+        has_label = or_(*(has_own_label(connection, each) for each in same))
         reviews = select(REVIEW.c.response_id).where(
-            labelled, REVIEW.c.response_id.is_not(None), is_current()
+            has_label, REVIEW.c.response_id.is_not(None), is_current()
         )
         conditions.append(response_id.in_(reviews))
     return conditions
@@ -318,8 +320,8 @@ def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
     if where.judge_version is not None:
         query = query.where(JUDGMENT.c.judge_version_id == where.judge_version)
     elif where.judge is not None:
-        named = select(VERSION.c.id).where(VERSION.c.name == where.judge)
-        query = query.where(JUDGMENT.c.judge_version_id.in_(named))
+        version_ids = select(VERSION.c.id).where(VERSION.c.name == where.judge)
+        query = query.where(JUDGMENT.c.judge_version_id.in_(version_ids))
     return query
 
 
@@ -345,22 +347,24 @@ def pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
 def flag_conditions(
     connection: Connection, where: RowFilter
 ) -> tuple[list[ColumnElement[bool]], list[ColumnElement[bool]]]:
-    """Return the filter's conditions on an open flag, without ``states``: on its own columns, and on other tables.
+    """Return the filter's conditions on an open flag, without ``states``: on the flag's columns, and on other tables.
 
-    The flag has its own columns for rule, judge, scores, day, source and query type, and the
-    queue's indexes contain them. A judge's side, a missing score and a judge version need other
+    The flag has columns for rule, judge, scores, day, source and query type, and the queue's
+    indexes contain these columns. A judge's side, a missing score and a judge version need other
     tables.
     """
     own = rule_conditions(where) + text_conditions(where, FLAG.c)
     own += [FLAG.c.judge_name == where.judge] if where.judge else []
     own += day_conditions(where, FLAG.c.asked_day)
     own += score_conditions(where, FLAG.c.groundedness, FLAG.c.quality)
-    judged = (
+    needs_judge = (
         where.judge_side is not None
         or where.unscored is not None
         or where.judge_version is not None
     )
-    looked_up = where.without("rules", "states", *SCORE_FIELDS, *(() if judged else ("judge",)))
-    elsewhere = subquery_conditions(connection, looked_up, FLAG.c.response_id)
+    other_fields = where.without(
+        "rules", "states", *SCORE_FIELDS, *(() if needs_judge else ("judge",))
+    )
+    elsewhere = subquery_conditions(connection, other_fields, FLAG.c.response_id)
     elsewhere += other_text_conditions(where, FLAG.c, FLAG.c.response_id)
     return own, elsewhere

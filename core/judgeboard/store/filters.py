@@ -18,13 +18,13 @@ JUDGE_SIDES = ("low", "high", "none")
 ScoreName = Literal["groundedness", "quality"]
 LevelMeasure = Literal["groundedness", "quality", "low_share"]
 MeasureName = Literal[LevelMeasure, "flagged_share", "failed_check_share"]
-"""The measures of trends. Alerts watch the level of those of a judge."""
+"""The measures of trends. Alerts watch the level of a judge's measures."""
 
 METADATA = "metadata."  # prefix of the name of a metadata field, in --where and in URLs
 METADATA_FIELD = f"{METADATA}KEY"
 OWN_LABEL = "own_label"
 
-# Every field of --where with its help. If a field is repeated, any of its values matches.
+# Every field of --where with the help. If a field is repeated, any of the values matches.
 WHERE_FIELDS: dict[str, str] = {
     **{each.name: each.help for each in TEXT_FILTERS.values()},
     "rule": "rule that flagged the answer (low_groundedness, feedback_gap, ...)",
@@ -61,7 +61,7 @@ MANY_FIELDS = {
     OWN_LABEL: "own_labels",
 }
 PARTS = {column: each for column, each in TEXT_FILTERS.items() if each.words}
-"""The texts of the log that divide it into parts, of which pages offer the values."""
+"""The texts that divide the log into parts. Pages offer the values as choices."""
 SCORE_FIELDS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
 DAY_FIELDS = {"from": "day_from", "to": "day_to"}
 
@@ -221,7 +221,7 @@ class RowFilter:
     """A filter of answers. All fields must match; a tuple matches by any value, an empty tuple or None always matches.
 
     Scores come from the current verdict of ``judge`` or ``judge_version`` (default: the primary
-    judge); in the queue they come from the flag's own copy. Ranges include both ends. Days count
+    judge); in the queue, scores come from the flag's own copy. Ranges include both ends. Days count
     from 1970-01-01 in UTC. ``response_ids`` are internal ids: None matches everything, an empty
     tuple nothing. Without ``kinds`` the filter selects logged answers. ``metadata`` has texts for
     `metadata_condition`; of several equalities on one field, one must match. ``own_labels`` has
@@ -300,8 +300,8 @@ class RowFilter:
 
     def without(self, *names: str) -> "RowFilter":
         """Return the filter without these fields."""
-        kept = {name: value for name, value in self.as_dict().items() if name not in names}
-        return self if len(kept) == len(self.as_dict()) else from_dict(kept)
+        values = {name: value for name, value in self.as_dict().items() if name not in names}
+        return self if len(values) == len(self.as_dict()) else from_dict(values)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields that are set as JSON values; equal filters give equal dicts."""
@@ -315,14 +315,15 @@ class RowFilter:
         }
 
 
-def from_dict(saved: dict[str, Any]) -> RowFilter:
+def from_dict(stored_values: dict[str, Any]) -> RowFilter:
     """Return the filter that `RowFilter.as_dict` wrote; raise BadInput if a field or a value is unknown."""
-    known = {field.name for field in fields(RowFilter)}
-    unknown = sorted(set(saved) - known)
+    field_names = {field.name for field in fields(RowFilter)}
+    unknown = sorted(set(stored_values) - field_names)
     if unknown:
         raise BadInput(f"this filter has an unknown field: {unknown[0]}")
     values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in stored_values.items()
     }
     return RowFilter(**values)
 
@@ -362,7 +363,7 @@ def where_options(where: RowFilter) -> list[str]:
 
 
 def conditions_of(where: RowFilter) -> list[str]:
-    """Return the ``field=value`` texts for which `parse_where` returns the filter, as far as texts can express it."""
+    """Return the filter as ``field=value`` texts for `parse_where`, without fields that texts cannot express."""
     texts = [
         f"{field}={value}" for field, name in MANY_FIELDS.items() for value in getattr(where, name)
     ]
@@ -422,7 +423,7 @@ def filter_sentence(where: RowFilter) -> str:
 
 def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
     """Return a description of a filter, "all answers" if it is empty; ``titles`` are judge versions' titles by id."""
-    listed = (
+    alternatives = (
         where.query_types,
         tuple(rule.replace("_", " ") for rule in where.rules),
         tuple(f"flag {state}" for state in where.states),
@@ -435,7 +436,7 @@ def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
         tuple(f"kind {kind.replace('_', ' ')}" for kind in where.kinds),
         tuple(f"failure mode {mode}" for mode in where.failure_modes),
     )
-    words = [" or ".join(values) for values in listed if values]
+    words = [" or ".join(values) for values in alternatives if values]
     words += _judge_words(where, titles or {})
     for name, low, high in (
         ("score", where.min_score, where.max_score),
@@ -474,8 +475,8 @@ def own_label_conditions(where: RowFilter) -> list[list[FieldCondition]]:
 
 def _grouped(conditions: Iterable[FieldCondition]) -> list[list[FieldCondition]]:
     ordered = sorted(conditions, key=lambda each: (each.field, each.operator))
-    grouped = groupby(ordered, key=lambda each: each.field if each.operator == "=" else each)
-    return [list(same) for _, same in grouped]
+    groups = groupby(ordered, key=lambda each: each.field if each.operator == "=" else each)
+    return [list(same) for _, same in groups]
 
 
 _COMPARED = {"=": "", ">=": "at least ", "<=": "at most "}
@@ -496,14 +497,14 @@ def _judge_words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
     version = None
     if where.judge_version is not None:
         version = titles.get(where.judge_version, f"judge version {where.judge_version}")
-    # A missing verdict is described with its judge; a separate "judged by" would contradict it.
+    # A missing verdict is described with the judge; a separate "judged by" would contradict this.
     whose = version or where.judge or "the primary judge"
-    missing = []
+    words = []
     if where.judge_side == "none":
-        missing.append(f"without a usable verdict of {whose}")
+        words.append(f"without a usable verdict of {whose}")
     if where.unscored is not None:
-        missing.append(f"judged by {whose} without a {where.unscored}")
-    return missing or [f"judged by {name}" for name in (where.judge, version) if name]
+        words.append(f"judged by {whose} without a {where.unscored}")
+    return words or [f"judged by {name}" for name in (where.judge, version) if name]
 
 
 _USER_WORDS = {

@@ -1,13 +1,14 @@
 """Hides rows of answers and pairs that a reviewer has to review blind and has not reviewed yet.
 
-An item is blind for everybody who may still review it, until they review it: the people to whom its
-queue is assigned, or everybody if it is assigned to nobody. It is also blind for a reviewer with a
-lease on it. Every query of a connection leaves out whole rows, so that lists, figures, searches and
-exports cannot show them. The alarms and alerts that were stored from all rows are left out too. A
-few functions read the texts for the review with `sql_compiler.with_hidden_rows`.
+An item is blind for a reviewer who may still review the item, until the review. If the queue is
+assigned to people, these people may review the item, otherwise everybody may. An item is also blind
+for a reviewer with a lease on the item. Every query of a connection leaves out whole rows, so that
+lists, figures, searches and exports cannot show hidden rows. Alarms and alerts that were stored
+from all rows are left out too. A few functions read the texts for the review with
+`sql_compiler.with_hidden_rows`.
 
-A person or an API key may see some sources only: then everything of other sources is hidden always
-(`visible_sources`), also from these functions.
+A person or an API key may be limited to some sources. Then everything of other sources is always
+hidden (`visible_sources`), also from these functions.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -74,10 +75,10 @@ _UNASSIGNED = QUEUE.alias("unassigned")
 _VIEWER = "judgeboard_viewer"
 _REVIEWER = bindparam("hidden_from", type_=BigInteger)
 _COUNT_NO_ANSWERS = (AlertCondition.SILENT_SOURCE.value, AlertCondition.MISSING_WORKER.value)
-_FEW = 1_000  # up to this number, ids are written into the statement; above it, a subquery selects them
+_FEW = 1_000  # up to this number, the statement lists the ids; above, a subquery selects the ids
 
 Reads = Connection
-"""What a function that reads is given first."""
+"""The first argument of a function that reads."""
 
 Reading = AbstractContextManager[Reads]
 """A transaction that only reads."""
@@ -88,7 +89,7 @@ class Seen:
     """A database as ``viewer``, a reviewer's id, may see it; None sees everything.
 
     ``source`` is the only source that an API key may see, None for all. Code that acts (judge,
-    flag, import, lease items) needs the `Store`: its result must not depend on the viewer.
+    flag, import, lease items) needs the `Store`: the result must not depend on the viewer.
     """
 
     store: Store
@@ -108,7 +109,7 @@ class Hidden:
     """The hidden parts of an answer: judgments and flags (``judge``), other people's reviews (``people``), or both.
 
     ``own`` means that the viewer's own reviews are hidden too, because the item is a repeat for
-    them. ``queues`` are the names of the blind queues that contain the item.
+    the viewer. ``queues`` are the names of the blind queues that contain the item.
     """
 
     judge: bool = False
@@ -133,8 +134,8 @@ def hidden_of(
 ) -> Hidden:
     """Return the parts of an answer or a pair that are hidden from a reviewer; None sees everything.
 
-    ``own_first``: outside of queues too, what other people say of an answer is hidden until the
-    reviewer's own review.
+    With ``own_first``, reviews and comments of other people are hidden until the reviewer's own
+    review, also outside of queues.
     """
     if reviewer_id is None:
         return NOTHING_HIDDEN
@@ -155,7 +156,7 @@ def hidden_of(
 
 
 def _only_others_spoke(connection: Connection, reviewer_id: int, response_id: int | None) -> bool:
-    """Whether people reviewed or commented an answer, and this reviewer has never reviewed it."""
+    """Return whether others reviewed or commented on an answer that this reviewer has never reviewed."""
     reviewers, authors = (
         set(connection.scalars(with_hidden_rows(query)))
         for query in (
@@ -184,9 +185,9 @@ def hide_rows(connection: Connection, viewer: int | None, source: str | None = N
     if viewer is None or connection.execute(_any_blind_item(), of_viewer).first() is None:
         return
     ids: dict[str, list[int]] = {kind: [] for kind in _hidden_ids()}
-    for kind, hidden in connection.execute(_some_hidden_ids(), of_viewer):
-        ids[kind].append(hidden)
-    forms = {kind: _Form.of(len(hidden)) for kind, hidden in ids.items()}
+    for kind, id_ in connection.execute(_some_hidden_ids(), of_viewer):
+        ids[kind].append(id_)
+    forms = {kind: _Form.of(len(of_kind)) for kind, of_kind in ids.items()}
     parameters = {_parameter(kind, form): ids[kind] for kind, form in forms.items()}
     rows = _VisibleRows(forms, connection.dialect.name == "sqlite", visible)
     of_sources = {} if visible is None else visible.parameters
@@ -196,7 +197,7 @@ def hide_rows(connection: Connection, viewer: int | None, source: str | None = N
 def read_as(
     connection: Connection, viewer: int | None, source: str | None = None
 ) -> VisibleSources | None:
-    """Set the viewer of a connection and hide other sources, not blind rows: `load_item` checks these itself.
+    """Set the viewer of a connection and hide other sources, but not blind rows, which `load_item` checks.
 
     Returns the visible sources, None if all are visible.
     """
@@ -213,14 +214,14 @@ def read_as(
 
 
 def change_as(connection: Connection, sources: tuple[str, ...]) -> None:
-    """Limit a transaction that writes to changes of answers of these sources: it finds no others."""
+    """Limit the changes of a transaction to answers of these sources; other answers are not found."""
     is_sqlite = connection.dialect.name == "sqlite"
     rows = _VisibleRows({}, is_sqlite, VisibleSources(sources, is_sqlite=is_sqlite, changes=True))
     limit_changes(connection, lambda name: rows.of_table(name) if name in METADATA.tables else None)
 
 
 def viewer_of(connection: Connection) -> int | None:
-    """Return the viewer of a connection, None if it reads everything."""
+    """Return the viewer of a connection, None if the connection reads everything."""
     viewer: int | None = connection.get_execution_options().get(_VIEWER)
     return viewer
 
@@ -230,11 +231,11 @@ def count_hidden(connection: Connection) -> int:
     """Return the number of logged answers that are hidden from a connection."""
     if not hides_blind_rows(connection):
         return 0
-    # Only logged ones: how many attempts a hidden answer has would tell what the judge found.
-    hidden = select(func.count()).where(
+    # Only logged answers: the number of attempts of a hidden answer would tell what the judge found.
+    query = select(func.count()).where(
         LOGGED, RESPONSE.c.id.in_(select(_hidden_ids()["response"].c.id))
     )
-    return connection.scalar(with_hidden_rows(hidden), {_REVIEWER.key: viewer_of(connection)}) or 0
+    return connection.scalar(with_hidden_rows(query), {_REVIEWER.key: viewer_of(connection)}) or 0
 
 
 @cache
@@ -242,21 +243,19 @@ def _any_blind_item() -> Select[Any]:
     return _blind_items(QUEUE_ITEM.c.id).limit(1)
 
 
-@cache  # to build it anew takes longer than to run it
+@cache  # building the query takes longer than running the query
 def _blind_items(*columns: Any) -> Select[Any]:
-    """Select the open blind items that a reviewer leases or may lease, until they review them.
+    """Select the open blind items that a reviewer leases or may lease and has not reviewed.
 
-    An item in conflict is not blind: a lead sees all of it.
+    An item in conflict is not blind: a lead sees the whole item.
     """
-    # Subqueries instead of conditions on each item: they read only the reviewer's own leases and
+    # Subqueries instead of conditions on each item, to read only the reviewer's own leases and
     # assignments.
-    leased = select(LEASE.c.queue_item_id).where(
+    leases = select(LEASE.c.queue_item_id).where(
         LEASE.c.reviewer_id == _REVIEWER, LEASE.c.done.is_(False)
     )
-    assigned = select(QUEUE_ASSIGNMENT.c.queue_id).where(
-        QUEUE_ASSIGNMENT.c.reviewer_id == _REVIEWER
-    )
-    # The rules of a queue tell whether it can have blind items, so that all others are not read
+    queues = select(QUEUE_ASSIGNMENT.c.queue_id).where(QUEUE_ASSIGNMENT.c.reviewer_id == _REVIEWER)
+    # The rules of a queue tell whether the queue can have blind items. Other queues are not read
     # item by item.
     anybody = select(_UNASSIGNED.c.id).where(
         _UNASSIGNED.c.state == QueueState.OPEN.value,
@@ -268,7 +267,7 @@ def _blind_items(*columns: Any) -> Select[Any]:
         ),
         ~exists().where(QUEUE_ASSIGNMENT.c.queue_id == _UNASSIGNED.c.id),
     )
-    reviewed = exists().where(
+    is_reviewed = exists().where(
         LEASE.c.queue_item_id == QUEUE_ITEM.c.id,
         LEASE.c.reviewer_id == _REVIEWER,
         LEASE.c.done.is_(True),
@@ -286,10 +285,8 @@ def _blind_items(*columns: Any) -> Select[Any]:
             ),
             QUEUE_ITEM.c.state == ItemState.OPEN.value,
             or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == _REVIEWER),
-            or_(
-                QUEUE_ITEM.c.id.in_(leased), QUEUE_ITEM.c.queue_id.in_(assigned.union_all(anybody))
-            ),
-            ~reviewed,
+            or_(QUEUE_ITEM.c.id.in_(leases), QUEUE_ITEM.c.queue_id.in_(queues.union_all(anybody))),
+            ~is_reviewed,
         )
     )
 
@@ -324,64 +321,64 @@ class _VisibleRows:
             return None
         if name not in METADATA.tables:
             raise ValueError(f"no rule tells which rows of {name} are hidden")
-        stored = _stored(name)
-        conditions = self._not_blind(name, stored) if self.forms else []
+        table = _stored(name)
+        conditions = self._not_blind(name, table) if self.forms else []
         if self.sources is not None:
-            conditions += self.sources.conditions(name, stored)
+            conditions += self.sources.conditions(name, table)
         if not conditions:
             return None
-        return select(literal_column("*")).select_from(stored).where(*conditions)
+        return select(literal_column("*")).select_from(table).where(*conditions)
 
-    def _not_blind(self, name: str, stored: FromClause) -> list[ColumnElement[bool]]:
+    def _not_blind(self, name: str, table: FromClause) -> list[ColumnElement[bool]]:
         # The stored figures and sentences of these rows count the hidden answers too.
         if name == "alarm":
-            return [stored.c.measure == MODEL_CHANGED]
+            return [table.c.measure == MODEL_CHANGED]
         if name in {"alert_event", "alert_delivery"}:
             rules = select(ALERT_RULE.c.id).where(ALERT_RULE.c.condition.in_(_COUNT_NO_ANSWERS))
-            return [stored.c.alert_rule_id.in_(rules)]
+            return [table.c.alert_rule_id.in_(rules)]
         if not row_of(METADATA.tables[name]).has_hidden_rows:
             return []
-        conditions = self._outside(name, stored)
+        conditions = self._outside(name, table)
         if not hidden_by(name):
             column, whole = part_of(name)
-            conditions.append(stored.c[column].not_in(self._hidden_rows(whole)))
+            conditions.append(table.c[column].not_in(self._hidden_rows(whole)))
         if name == "event":  # events of pairs refer to the review
-            review = sql_cast(stored.c.details["review"].as_string(), BigId)
+            review = sql_cast(table.c.details["review"].as_string(), BigId)
             conditions.append(or_(review.is_(None), review.not_in(self._hidden_rows("review"))))
         return conditions
 
     def _hidden_rows(self, name: str) -> Select[Any]:
-        stored = _stored(name)
-        return select(stored.c.id).where(~and_(true(), *self._outside(name, stored)))
+        table = _stored(name)
+        return select(table.c.id).where(~and_(true(), *self._outside(name, table)))
 
-    def _outside(self, name: str, stored: FromClause) -> list[ColumnElement[bool]]:
-        named = hidden_by(name).items()
+    def _outside(self, name: str, table: FromClause) -> list[ColumnElement[bool]]:
+        columns = hidden_by(name).items()
         return [
-            self._not_among(stored.c[column], kind)
-            for column, kind in named
+            self._not_among(table.c[column], kind)
+            for column, kind in columns
             if self.forms[kind] is not _Form.NONE
         ]
 
-    def _not_among(self, named: ColumnElement[Any], kind: str) -> ColumnElement[bool]:
-        form, gone = self.forms[kind], _hidden_ids()[kind]
+    def _not_among(self, column: ColumnElement[Any], kind: str) -> ColumnElement[bool]:
+        form, hidden_ids = self.forms[kind], _hidden_ids()[kind]
         if (
             form is _Form.MANY and not self.is_sqlite
         ):  # PostgreSQL would scan a long list for every row
-            return ~exists().where(gone.c.id == named)
-        ids: Any = select(gone.c.id)
+            return ~exists().where(hidden_ids.c.id == column)
+        ids: Any = select(hidden_ids.c.id)
         if form is _Form.FEW:
             ids = bindparam(
                 _parameter(kind, form), type_=BigInteger, expanding=True, literal_execute=True
             )
-        outside = named.not_in(ids)
-        return or_(named.is_(None), outside) if getattr(named, "nullable", True) else outside
+        outside = column.not_in(ids)
+        return or_(column.is_(None), outside) if getattr(column, "nullable", True) else outside
 
 
 @cache
 def _some_hidden_ids() -> CompoundSelect[Any]:
-    """Select the kind and id of hidden answers and pairs, of each kind at most one more than few."""
+    """Select the kinds and ids of hidden answers and pairs, at most `_FEW` + 1 of each kind."""
     some = {
-        kind: select(gone.c.id).limit(_FEW + 1).subquery() for kind, gone in _hidden_ids().items()
+        kind: select(rows.c.id).limit(_FEW + 1).subquery() for kind, rows in _hidden_ids().items()
     }
     return union_all(*(select(literal(kind), ids.c.id) for kind, ids in some.items()))
 
@@ -427,7 +424,7 @@ def _hidden_ids() -> dict[str, FromClause]:
 
 
 def hidden_by(name: str) -> dict[str, str]:
-    """Return the columns of a table that refer to an answer or a pair, each with its table ("response" or "pair")."""
+    """Return the columns of a table that refer to an answer or a pair, each with the table ("response" or "pair")."""
     if name in SUBJECTS:
         return {"id": name}
     return {each.column: each.whole for each in references(name) if each.whole in SUBJECTS}
@@ -444,5 +441,5 @@ def part_of(name: str) -> tuple[str, str]:
 
 @cache
 def _stored(name: str) -> FromClause:
-    """Return the table under a unique alias, so that SQLAlchemy does not correlate it with the statement."""
+    """Return a table under a unique alias, so that SQLAlchemy does not correlate the table with the statement."""
     return METADATA.tables[name].alias(f"stored_{name}")

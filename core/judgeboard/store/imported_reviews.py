@@ -1,4 +1,4 @@
-"""Reviews from an export, with the reviews of the same file that they replace."""
+"""Reviews from an export, which may replace other reviews of the same file."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ from judgeboard.store.tables import FLAG, REVIEW
 
 @dataclass(slots=True)
 class FileReviews:
-    """The reviews of one file: their request keys by their numbers in it, which have no meaning in this database."""
+    """The reviews of one file. ``keys`` are the request keys by number in the file; this database has other numbers."""
 
     keys: dict[int, str] = field(default_factory=dict)
     _equal: Counter[str] = field(default_factory=Counter)
@@ -27,29 +27,29 @@ class FileReviews:
     ) -> set[str]:
         """Store reviews in the order of the file, and return the request keys of the new ones.
 
-        A review of this database, by the same person at the same moment, is the same review; so is
-        one of an earlier import, if it has the same grade. A review replaces the one that it names.
-        If it names none, it replaces the person's grade of an earlier import. A decision decides
-        the flags of its answer that have the rules of the flags in the file, except for flags that
-        are open there.
+        A review of this database, by the same person at the same moment, is the same review. A
+        review of an earlier import is the same review only if the grade is equal too. A review
+        replaces the review that the file names, otherwise the person's grade of an earlier import.
+        A decision decides the answer's flags that have the rules of the flags in the file, except
+        for flags that are open in the file.
         """
         reviews = [
             (record, replace(review, request_key=self._own_key(review)))
             for record, review in reviews
         ]
-        made_here = _made_here(
+        stored_keys = _made_here(
             connection, [review for _, review in reviews], set(self.keys.values())
         )
-        known = known_keys(connection, [review.request_key for _, review in reviews])
+        current_by_key = known_keys(connection, [review.request_key for _, review in reviews])
         new: dict[str, tuple[ReviewRecord, Review]] = {}
         for record, review in reviews:
-            here = (
+            stored_key = (
                 None
                 if record.at is None
-                else made_here.get(_moment(review), made_here.get(_content(review)))
+                else stored_keys.get(_moment(review), stored_keys.get(_content(review)))
             )
-            self.keys[record.number] = here or review.request_key
-            if here is None and review.request_key not in known:
+            self.keys[record.number] = stored_key or review.request_key
+            if stored_key is None and review.request_key not in current_by_key:
                 new.setdefault(review.request_key, (record, review))
         flags = _flags_of(connection, [each for each in new.values() if each[0].rules])
         ids = self._replaced_ids(connection, [record for record, _ in new.values()])
@@ -58,7 +58,7 @@ class FileReviews:
         rows = rows_with(
             connection, select(REVIEW.c.replaces), REVIEW.c.replaces, set(ids.values())
         )
-        replaced = {row.replaces for row in rows}
+        replaced_ids = {row.replaces for row in rows}
         for turn in in_turns(new, lambda key: owner_of(new[key][1])[:2]):
             turn_reviews = []
             for key in turn:
@@ -69,15 +69,15 @@ class FileReviews:
                         (
                             each.id
                             for each in reversed(earlier.get(owner_of(review), ()))
-                            if each.id not in replaced and each.request_key not in of_file
+                            if each.id not in replaced_ids and each.request_key not in of_file
                             if review.pair_id is not None or each.grade.graded & review.grade.graded
                         ),
                         None,
                     )
-                if before in replaced:
+                if before in replaced_ids:
                     before = None
                 elif before is not None:
-                    replaced.add(before)
+                    replaced_ids.add(before)
                 turn_reviews.append(
                     replace(review, replaces=before, flag_ids=tuple(flags.get(key, ())))
                 )
@@ -87,18 +87,18 @@ class FileReviews:
             for record, review in new.values()
             if record.still_open
         ]
-        left = {
+        open_ids = {
             flag_id
             for of_review in _flags_of(connection, still_open).values()
             for flag_id in of_review
         }
         close_flags(
-            connection, {flag_id for of_review in flags.values() for flag_id in of_review} - left
+            connection, {id_ for of_review in flags.values() for id_ in of_review} - open_ids
         )
         return set(new)
 
     def _own_key(self, review: Review) -> str:
-        """Return the request key of a review; one that is equal to an earlier one of the file is a change back."""
+        """Return the request key of a review; a review that is equal to an earlier one of the file is a change back."""
         number = self._equal[review.request_key]
         self._equal[review.request_key] += 1
         return f"{review.request_key}:{number}" if number else review.request_key
@@ -106,7 +106,7 @@ class FileReviews:
     def _replaced_ids(
         self, connection: Connection, records: Collection[ReviewRecord]
     ) -> dict[str, int]:
-        """Return the ids of the stored reviews that others replace, by request key."""
+        """Return the ids of the stored reviews that these records replace, by request key."""
         numbers = {record.replaces for record in records if record.replaces is not None}
         keys = {self.keys[number] for number in numbers if number in self.keys}
         rows = rows_with(
@@ -120,7 +120,7 @@ def _moment(review: Review) -> tuple[Any, ...]:
 
 
 def _content(review: Review) -> tuple[Any, ...]:
-    """Return a review of an earlier import as it is compared with one of an export."""
+    """Return the values by which a review of an earlier import is compared with a review of an export."""
     grade = review.grade
     scores, notes = frozenset(grade.by_dimension.items()), (getattr(grade, name) for name in NOTES)
     return (
@@ -138,11 +138,11 @@ def _content(review: Review) -> tuple[Any, ...]:
 def _made_here(
     connection: Connection, reviews: Collection[Review], of_file: Collection[str]
 ) -> dict[tuple[Any, ...], str]:
-    """Return the request keys of stored reviews by their moment; those of earlier imports, by their content."""
-    stored = [(review, review.request_key) for review in reviews_on(connection, reviews)]
+    """Return the request keys of stored reviews by moment; for reviews of earlier imports, by content."""
+    keyed_reviews = [(review, review.request_key) for review in reviews_on(connection, reviews)]
     return {
         _content(review) if key.startswith("import:") else _moment(review): key
-        for review, key in stored
+        for review, key in keyed_reviews
         if not (key.startswith("import:") and key in of_file)
     }
 

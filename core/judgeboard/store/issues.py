@@ -1,4 +1,4 @@
-"""Stores failure modes, which reviewers tag answers with, and issues; counts their answers and flags."""
+"""Stores failure modes, with which reviewers tag answers, and issues; counts answers and flags of both."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -77,7 +77,7 @@ def insert_issue(connection: Connection, issue: Issue) -> None:
 def answers_by_day(
     connection: Connection, where: RowFilter, *, reviewed: bool = False
 ) -> dict[int | None, int]:
-    """Return the number of a filter's answers by UTC day since 1970-01-01; ``reviewed`` limits it to reviewed ones."""
+    """Return the number of a filter's answers by UTC day since 1970-01-01; ``reviewed``: only of reviewed answers."""
     conditions = response_conditions(connection, where)
     if reviewed:
         conditions.append(RESPONSE.c.id.in_(select(REVIEW.c.response_id).where(is_current())))
@@ -112,7 +112,7 @@ def list_modes(connection: Connection) -> dict[str, FailureMode]:
 
 
 def insert_mode(connection: Connection, mode: FailureMode) -> None:
-    """Store a failure mode; it replaces an earlier row with the same name."""
+    """Store a failure mode, which replaces an earlier row with the same name."""
     connection.execute(insert(FAILURE_MODE), mode.new_values())
 
 
@@ -137,25 +137,25 @@ def count_tagged(
         "week": literal_column("response.asked_day - (response.asked_day + 3) % 7"),
     }[by]
     answers, mode = func.count(REVIEW.c.response_id.distinct()), REVIEW_FAILURE_MODE.c.mode
-    reviewed = (
+    reviews = (
         select(group, answers)
         .select_from(REVIEW)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
     )
-    reviewed = reviewed.where(LOGGED, is_current()).group_by(group)
+    reviews = reviews.where(LOGGED, is_current()).group_by(group)
     if by == "judge_version":
-        reviewed = reviewed.join(CURRENT, CURRENT.c.response_id == RESPONSE.c.id).where(
+        reviews = reviews.join(CURRENT, CURRENT.c.response_id == RESPONSE.c.id).where(
             CURRENT_OF_VERSION
         )
-    tagged = reviewed.join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
-    counts = connection.execute(tagged.with_only_columns(group, mode, answers).group_by(mode))
-    return dict(connection.execute(reviewed).all()), {(each, name): n for each, name, n in counts}
+    tags = reviews.join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
+    counts = connection.execute(tags.with_only_columns(group, mode, answers).group_by(mode))
+    return dict(connection.execute(reviews).all()), {(each, name): n for each, name, n in counts}
 
 
 def modes_of_answers(
     connection: Connection, response_ids: Sequence[int]
 ) -> dict[int, frozenset[str]]:
-    """Return the failure modes in the current reviews of each of these answers that has any."""
+    """Return the failure modes in the current reviews of these answers, without answers that have none."""
     modes: dict[int, frozenset[str]] = {}
     query = (
         select(REVIEW.c.response_id, REVIEW_FAILURE_MODE.c.mode)
@@ -169,7 +169,7 @@ def modes_of_answers(
 
 def untagged_notes(connection: Connection) -> list[str]:
     """Return the latest notes about problems, from current reviews without a failure mode."""
-    tagged = exists().where(REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
+    has_tag = exists().where(REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
     decision, label, quality = REVIEW.c.decision, REVIEW.c.label, REVIEW.c.quality
     ungraded = and_(decision.is_(None), label.is_(None), quality.is_(None))
     problem = or_(
@@ -182,7 +182,7 @@ def untagged_notes(connection: Connection) -> list[str]:
         REVIEW.c.note.is_not(None),
         REVIEW.c.response_id.is_not(None),
         is_current(),
-        ~tagged,
+        ~has_tag,
         problem,
     )
     return list(connection.scalars(query.order_by(REVIEW.c.id.desc()).limit(MOST_NOTES)))

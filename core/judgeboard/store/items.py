@@ -1,4 +1,4 @@
-"""One answer with its feedback, judgments, flags and reviews, for the review screen."""
+"""One answer with feedback, judgments, flags and reviews, for the review screen."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,10 +45,9 @@ from judgeboard.store.tables import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemJudgment(Verdict):
-    """A stored verdict with the title of its judge version ("rag v3").
+    """A stored verdict with the title of the judge version ("rag v3").
 
-    It is read without its dropped parameters; only current ones have their scores, and `load_calls`
-    reads attempts.
+    Dropped parameters are not read. Only current verdicts have scores. `load_calls` reads attempts.
     """
 
     id: int
@@ -66,8 +65,8 @@ class ItemJudgment(Verdict):
 class ItemFlag:
     """A flag with its reason in one sentence.
 
-    ``judges`` are the titles of the judge versions whose verdicts it compares; empty if it uses
-    only the primary judge.
+    ``judges`` are the titles of the judge versions whose verdicts the flag compares, empty if the
+    flag uses only the primary judge.
     """
 
     id: int
@@ -81,7 +80,7 @@ class ItemFlag:
 
 @dataclass(frozen=True, slots=True)
 class ItemAudit:
-    """The usable review of a judgment by a supreme judge, named by its title."""
+    """The usable review of a judgment by a supreme judge; ``supreme`` is the judge's title."""
 
     judgment_id: int
     supreme: str
@@ -92,12 +91,12 @@ class ItemAudit:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An answer with its judgments, flags and reviews, newest first.
+    """An answer with judgments, flags and reviews, newest first.
 
     ``currents`` has the current verdict of each judge: the primary judge first, the others by name.
-    ``schemas`` are label schemas by id, those of the reviews among them. Hidden parts (``hidden``)
-    are empty. If the judge is hidden, the ``response`` has nothing that may tell its generator. Its
-    feedback is without users. If ``forgotten_at`` is a time, its texts are empty.
+    ``schemas`` are label schemas by id, also the schemas of the reviews. Hidden parts (``hidden``)
+    are empty. If the judge is hidden, the ``response`` has nothing that may tell the generator. The
+    feedback is without users. If ``forgotten_at`` is a time, the texts are empty.
     """
 
     response_id: int
@@ -144,7 +143,7 @@ class Item:
 
 
 def response_of_flag(connection: Connection, flag_id: int) -> int:
-    """Return the response of a flag; raise NotFound if it does not exist or is hidden from the reader."""
+    """Return the response of a flag; raise NotFound if the flag does not exist or is hidden from the reader."""
     query = select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
     response_id = connection.execute(query).scalar_one_or_none()
     if response_id is None:
@@ -153,7 +152,7 @@ def response_of_flag(connection: Connection, flag_id: int) -> int:
 
 
 def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
-    """Return (id, source) of the response with this id, otherwise of those with this external id, the newest first.
+    """Return (id, source) of the response with this id, otherwise of all with this external id, the newest first.
 
     Raises NotFound if there is none.
     """
@@ -170,11 +169,11 @@ def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
 
 
 def load_item(connection: Connection, response_id: int, *, own_first: bool = False) -> Item:
-    """Return an answer with its feedback, judgments, flags and reviews, in fourteen statements at most.
+    """Return an answer with feedback, judgments, flags and reviews, with fourteen statements at most.
 
-    A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts but no hidden
-    part. With ``own_first``, a reader without an own review of it gets no review by others
-    (`hidden_of`). Raises NotFound if the response does not exist, or was made from an answer that
+    A reader who has to review the answer blind (`hidden_rows.Seen`, `read_as`) gets the texts but
+    no hidden part. With ``own_first``, a reader without an own review of the answer gets no review
+    by others (`hidden_of`). Raises NotFound if the response does not exist, or was made from an answer that
     the reader has to review blind.
     """
     query = select(RESPONSE).where(RESPONSE.c.id == response_id)
@@ -191,7 +190,7 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
     if row is None:
         raise NotFound(f"No answer with this id: {response_id}")
     primary = primary_judge(connection)
-    # The answer with its feedback, without what may tell its generator if the judge is hidden.
+    # The answer with feedback; if the judge is hidden, without fields that may tell the generator.
     columns = select(*(FEEDBACK.c[name] for name in ("kind", "value", "at", "comment")))
     of_users = columns.where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id)
     feedback = connection.execute(with_hidden_rows(of_users))
@@ -231,7 +230,7 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
 _NOT_READ = {
     "attempts",
     "dropped_parameters",
-}  # attempts repeat the replies, and few readers open them
+}  # attempts repeat the replies, and few readers open attempts
 _JUDGMENTS: Select[Any] = (
     select(
         *(
@@ -280,8 +279,8 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
         query = query.where(FLAG.c.state == FlagState.OPEN.value)
     flags = []
     for row in connection.execute(with_hidden_rows(query)):
-        disagreeing = (title for pair in row.details.get("pairs", ()) for title in pair["judges"])
-        judges = frozenset([*disagreeing, *row.details.get("supremes", ())])
+        titles = (title for pair in row.details.get("pairs", ()) for title in pair["judges"])
+        judges = frozenset([*titles, *row.details.get("supremes", ())])
         flags.append(
             record_of(ItemFlag, row, why=why(row.rule, row.details, row.params), judges=judges)
         )

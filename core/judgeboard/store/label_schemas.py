@@ -1,6 +1,6 @@
 """Label schemas: versions that never change and are numbered within their name.
 
-Their format is imported where a schema is read: few databases have schemas.
+The format is imported where a schema is read, because few databases have schemas.
 """
 
 import re
@@ -29,13 +29,13 @@ _TITLE = re.compile(r"(.+?)(?: v(\d{1,9}))?")
 def ensure_schema(
     connection: Connection, schema: "LabelSchema", by: str, now: datetime
 ) -> SchemaVersion:
-    """Return the stored version with this content; store a new one under the next number of its name."""
+    """Return the stored version with this content; store a new version under the next number of the name."""
     while True:
-        stored = first_row(
+        stored_version = first_row(
             connection, select(SchemaVersion).where(LABEL_SCHEMA.c.hash == schema.hash)
         )
-        if stored is not None:
-            return stored
+        if stored_version is not None:
+            return stored_version
         last = select(func.coalesce(func.max(LABEL_SCHEMA.c.number), 0)).where(
             LABEL_SCHEMA.c.name == schema.name
         )
@@ -73,12 +73,12 @@ def schema_named(connection: Connection, title: str) -> SchemaVersion:
         names = connection.scalars(
             select(LABEL_SCHEMA.c.name).distinct().order_by(LABEL_SCHEMA.c.name)
         ).all()
-        known = (
+        hint = (
             f"the schemas are {', '.join(names)}"
             if names
             else "store one with `judgeboard queue schema add FILE`"
         )
-        raise NotFound(f"no label schema is called {title!r}: {known}")
+        raise NotFound(f"no label schema is called {title!r}: {hint}")
     return version
 
 
@@ -89,20 +89,20 @@ def list_schemas(connection: Connection) -> list[SchemaVersion]:
 
 
 def classes_of(connection: Connection, field: str) -> tuple[str, ...]:
-    """Return the options of the categories with this name, those of the newest schemas first; empty if there are none.
+    """Return the options of the categories with this name, the newest schemas first; empty without such a category.
 
     Categories with several options per answer are left out.
     """
     from judgeboard.formats.label_schema import FieldType
 
     newest = {each.name: each for each in reversed(list_schemas(connection))}
-    named = [
-        each for stored in newest.values() for each in stored.content.fields if each.name == field
+    fields = [
+        each for version in newest.values() for each in version.content.fields if each.name == field
     ]
     return tuple(
         dict.fromkeys(
             option
-            for each in named
+            for each in fields
             if each.type is FieldType.CATEGORY and not each.many
             for option in each.values
         )
@@ -112,7 +112,7 @@ def classes_of(connection: Connection, field: str) -> tuple[str, ...]:
 def own_label_choices(connection: Connection) -> dict[str, str]:
     """Return the conditions that select one value of a field (``tone=2``), in words (``tone: 2 neutral``).
 
-    They are those of the newest version of each schema. Numbers and texts have no list of values.
+    Only the newest version of each schema counts. Numbers and texts have no list of values.
     """
     from judgeboard.formats.label_schema import FieldType
 

@@ -1,4 +1,4 @@
-"""Leases of queue items, what was revealed to their reviewers, and skipped items."""
+"""Leases of queue items, what was revealed to reviewers, and skipped items."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -41,16 +41,18 @@ def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) ->
         connection.execute(insert(LEASE), rows)
 
 
-def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now: datetime) -> None:
-    """Add or remove unused leases of an item until it has ``wanted``; free leases are removed first."""
+def fit_leases(
+    connection: Connection, item: Mapping[str, Any], lease_count: int, now: datetime
+) -> None:
+    """Add or remove unused leases of an item until there are ``lease_count``; free leases are removed first."""
     leases = leases_at(connection, item["id"])
     unused = [lease for lease in leases if not lease.done]
     active = [lease for lease in unused if lease.until is not None and lease.until > now]
     free = [lease for lease in unused if lease not in active]
-    spare = len(unused) - wanted
+    spare = len(unused) - lease_count
     if spare > 0:
-        removed = [lease.id for lease in [*reversed(free), *reversed(active)][:spare]]
-        connection.execute(delete(LEASE).where(LEASE.c.id.in_(removed)))
+        spare_ids = [lease.id for lease in [*reversed(free), *reversed(active)][:spare]]
+        connection.execute(delete(LEASE).where(LEASE.c.id.in_(spare_ids)))
     first = max((lease.slot for lease in leases), default=-1) + 1
     rows = [_new_lease(item, slot) for slot in range(first, first - spare)]
     if rows:
@@ -70,7 +72,7 @@ def active_leases(
 
 
 def find_lease(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
-    """Return a reviewer's lease of an item, or None. They have at most one, which may have ended or been used."""
+    """Return a reviewer's lease of an item (at most one), which may have ended or been used, or None."""
     own = LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id
     return next(iter(rows_of(connection, select(Lease).where(*own))), None)
 
@@ -78,9 +80,9 @@ def find_lease(connection: Connection, item_id: int, reviewer_id: int) -> Lease 
 def own_lease(
     connection: Connection, token: str, reviewer_id: int, *, lock: bool = False
 ) -> Lease | None:
-    """Return the lease of a token: it may have ended or been used, but is still this reviewer's, of the token's item.
+    """Return this reviewer's lease with a token; the lease may have ended or been used.
 
-    Returns None for every other token: taking an item again changes its token. Raises BadInput if
+    Returns None for every other token: leasing an item again changes the token. Raises BadInput if
     the text is not a token.
     """
     item_id, secret = split_token(token)
@@ -96,8 +98,8 @@ def own_lease(
 def split_token(token: str) -> tuple[int, str]:
     """Return the item id and the secret of a token; raise `BadInput` if the text is not a token."""
     item, dot, secret = token.partition(".")
-    known = item.isdecimal() and len(item) <= len(str(HIGHEST_ID)) and int(item) <= HIGHEST_ID
-    if not dot or not known or not secret or unstorable(secret):
+    is_id = item.isdecimal() and len(item) <= len(str(HIGHEST_ID)) and int(item) <= HIGHEST_ID
+    if not dot or not is_id or not secret or unstorable(secret):
         raise BadInput("this is not a token of an item: lease the item again")
     return int(item), secret
 
@@ -105,7 +107,7 @@ def split_token(token: str) -> tuple[int, str]:
 def lease_taken_at(
     connection: Connection, item_id: int, reviewer_id: int, token: str
 ) -> datetime | None:
-    """Return when a person took a lease of an item with this token, even if it ended; None if they never did."""
+    """Return when a person took a lease of an item with this token, also an ended lease; None if never."""
     query = select(func.max(TAKEN_LEASE.c.at)).where(
         TAKEN_LEASE.c.queue_item_id == item_id,
         TAKEN_LEASE.c.reviewer_id == reviewer_id,
@@ -129,14 +131,14 @@ def renew_lease(connection: Connection, token: str, reviewer_id: int, until: dat
 
 
 def release_lease(connection: Connection, lease_id: int) -> None:
-    """Release a lease, even if it was used for a review."""
+    """Release a lease, also after a review."""
     empty = dict.fromkeys(("reviewer_id", "token", "taken_at", "until", "review_id", "revealed_at"))
     connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(**empty, done=False))
 
 
 def reopen_lease(connection: Connection, review_id: int, until: datetime) -> None:
     """Lease an item again to the author of a review that is being withdrawn."""
-    # A withdrawn review from a bundle is given again on the page, so its lease no longer belongs to
+    # A withdrawn review from a bundle is given again on the page, so the lease no longer belongs to
     # the bundle.
     token = func.replace(LEASE.c.token, OFFLINE, "undone-")
     again = update(LEASE).values(done=False, review_id=None, until=until, token=token)
@@ -154,7 +156,9 @@ def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None
     if row is None:
         return None
     return tuple(
-        what for what, hidden in ((JUDGE, row.blind_judge), (PEOPLE, row.blind_people)) if hidden
+        part
+        for part, is_hidden in ((JUDGE, row.blind_judge), (PEOPLE, row.blind_people))
+        if is_hidden
     )
 
 
@@ -197,7 +201,7 @@ def assign_lease(
 
 
 CANNOT_BE_JUDGED = "cannot be judged"
-"""The reason of a skip that declines the item: it needs no further reviews."""
+"""The reason of a skip that declines the item: no further reviews are needed."""
 
 NOT_UNDONE: ColumnElement[bool] = SKIP.c.undone_at.is_(None)
 """The condition that a skip counts."""
@@ -220,7 +224,7 @@ def withdraw_skips(connection: Connection, item_id: int, reviewer_id: int, now: 
 def skipped_by(
     item_id: ColumnElement[int], reviewer_id: int, *conditions: ColumnElement[bool]
 ) -> ColumnElement[bool]:
-    """Return the condition that a person skipped an item and did not undo it; the skip meets the ``conditions``."""
+    """Return the condition that a person skipped an item; the skip is not undone and meets the ``conditions``."""
     return exists().where(
         SKIP.c.queue_item_id == item_id, SKIP.c.reviewer_id == reviewer_id, NOT_UNDONE, *conditions
     )
@@ -240,28 +244,28 @@ def own_progress(
     *,
     most: int | None = None,
 ) -> tuple[int, int]:
-    """Return how many items a person did in a queue, and how many are left for them now, counted up to ``most``.
+    """Return how many items a person did in a queue, and how many are left for the person now, up to ``most``.
 
-    An item is left if it has an unused lease that nobody else has, and the person neither reviewed
-    nor skipped it. Without ``most`` this reads all unused leases: call it once, when somebody
-    begins.
+    An item is left if there is an unused lease of the item that nobody else has, and the person
+    neither reviewed nor skipped the item. Without ``most``, this function reads all unused leases:
+    call the function once, when somebody begins.
     """
-    done = select(func.count()).where(
+    done_items = select(func.count()).where(
         LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    left = _unused_for(queue_id, reviewer_id).where(is_available(reviewer_id, now))
-    count = select(func.count()).select_from(left.distinct().limit(most).subquery())
-    return connection.execute(done).scalar_one(), connection.execute(count).scalar_one()
+    items_left = _unused_for(queue_id, reviewer_id).where(is_available(reviewer_id, now))
+    count = select(func.count()).select_from(items_left.distinct().limit(most).subquery())
+    return connection.execute(done_items).scalar_one(), connection.execute(count).scalar_one()
 
 
 def count_with_others(
     connection: Connection, queue_id: int, reviewer_id: int, now: datetime
 ) -> int:
-    """Return how many items others have leased that this person may get only if they are released."""
+    """Return how many items this person may get only if other people release leases."""
     item_id = UNUSED.c.queue_item_id
-    leased = _unused_for(queue_id, reviewer_id).group_by(item_id)
-    leased = leased.having(func.count(case((is_available(reviewer_id, now), 1))) == 0)
-    return int(connection.execute(select(func.count()).select_from(leased.subquery())).scalar_one())
+    items = _unused_for(queue_id, reviewer_id).group_by(item_id)
+    items = items.having(func.count(case((is_available(reviewer_id, now), 1))) == 0)
+    return int(connection.execute(select(func.count()).select_from(items.subquery())).scalar_one())
 
 
 def skipped_items(
@@ -315,34 +319,34 @@ def reviewed_by(item_id: ColumnElement[int] | int, reviewer_id: int) -> ColumnEl
 
 
 def is_declined(connection: Connection, item_id: int) -> bool:
-    """Return whether anybody skipped an item because it cannot be judged."""
+    """Return whether anybody skipped an item because the item cannot be judged."""
     return any(skip.reason == CANNOT_BE_JUDGED for skip in skips_of(connection, item_id))
 
 
 def count_declined(connection: Connection, queue_id: int) -> int:
-    """Return the number of items of a queue that ended because somebody declined them, without adjudicated items."""
-    declined = exists().where(
+    """Return the number of items of a queue that ended because somebody declined, without adjudicated items."""
+    has_decline = exists().where(
         SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reason == CANNOT_BE_JUDGED, NOT_UNDONE
     )
     query = select(func.count()).where(
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.repeat_for.is_(None),
         QUEUE_ITEM.c.state == ItemState.AGREED.value,
-        declined,
+        has_decline,
     )
     return connection.execute(query).scalar_one()
 
 
 def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> tuple[int, int]:
-    """Return the number of items of a queue for one person, and of those that they reviewed.
+    """Return the number of items of a queue for one person, and of the items that the person reviewed.
 
     Repeats and test items of other people are left out.
     """
-    reviewed = reviewed_by(QUEUE_ITEM.c.id, reviewer_id)
-    query = select(func.count(), func.count(case((reviewed, 1)))).where(
+    is_reviewed = reviewed_by(QUEUE_ITEM.c.id, reviewer_id)
+    query = select(func.count(), func.count(case((is_reviewed, 1)))).where(
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.state != ItemState.LEFT.value,
         or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == reviewer_id),
     )
-    items, done = connection.execute(query).one()
-    return items, done
+    items, reviewed_items = connection.execute(query).one()
+    return items, reviewed_items

@@ -33,9 +33,9 @@ class Order:
     """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, or None.
 
     The number ``then`` (never NULL, the lowest first) orders rows with the same value, and then the
-    lowest ``id`` comes first. Without it, ``id`` has the direction of the value. ``stored``
-    converts the value in a key to SQL, for comparison with ``value``; without it, values are
-    numbers.
+    lowest ``id`` comes first. Without ``then``, ``id`` has the direction of the value. ``stored``
+    converts the value in a key to SQL, for comparison with ``value``; without ``stored``, values
+    are numbers.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class ListPosition:
-    """The position of a row in an order: the value it is sorted by, the number ``then`` of such an order, its id."""
+    """The position of a row in an order: the value, the number ``then`` if the order has one, and the id."""
 
     order: str
     value: float | str
@@ -70,7 +70,7 @@ class ListPosition:
 
 @dataclass(frozen=True, slots=True)
 class LinePage(Generic[Line]):
-    """A page of the ``total`` lines of a list; ``first`` is the number of its first line, from 1 (0 without lines).
+    """A page of the ``total`` lines of a list; ``first`` is the number of the first line, from 1 (0 without lines).
 
     ``next_key`` and ``previous_key`` are values for ``after`` and ``before``; None at the ends.
     """
@@ -84,9 +84,9 @@ class LinePage(Generic[Line]):
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The position of a row (1 to ``total``) and the ids of the rows before and after it.
+    """The position of a row (1 to ``total``) and the ids of the previous and the next row.
 
-    ``listed`` is False if the row itself is not in the list; then it would have this ``position``.
+    ``listed`` is False if the row is not in the list; then the row would have this ``position``.
     """
 
     total: int
@@ -104,7 +104,7 @@ class KeyedList:
     ``elsewhere`` (text, grades, ...) are evaluated once per statement, in a common table
     expression. ``aside`` selects a few ids that are left out. ``count_index`` is the narrowest
     index with the columns of the own conditions. ``gather_index`` is the index to read if there are
-    conditions elsewhere; without it, rows are looked up by id, which is best for few rows.
+    conditions elsewhere; without this index, rows are looked up by id, which is best for few rows.
     """
 
     connection: Connection
@@ -126,8 +126,8 @@ class KeyedList:
         """Return the page after the key ``after``, the page before ``before``, or the first page.
 
         The list may have changed since the key was created. If fewer than ``limit`` rows are left
-        before ``before``, this is the first page; if none is left after ``after``, the last page. A
-        key of another order gives the first page. ``lines`` reads the lines of ids. Raises BadInput
+        before ``before``, this is the first page; if no row is left after ``after``, the last page.
+        A key of another order gives the first page. ``lines`` reads the lines of ids. Raises BadInput
         if a key was not created by `ListPosition.key`.
         """
         start, end = self._position(after), self._position(before)
@@ -160,7 +160,7 @@ class KeyedList:
         return Neighbours(*row)
 
     def next_to(self, position: ListPosition) -> int | None:
-        """Return the id after ``position``, or at the end of the list the id before it; rows are not counted."""
+        """Return the id after ``position``, at the end of the list the id before; rows are not counted."""
         before: int | None
         after: int | None
         before, after = self.connection.execute(select(*self._beside(position))).one()
@@ -173,8 +173,8 @@ class KeyedList:
         value, _, id_ = rest.rpartition(":")
         try:
             # Days stay integers: PostgreSQL does not search an index of integers for a fraction.
-            sorted_by = json.loads(value)
-            first, then = sorted_by if isinstance(sorted_by, list) else (sorted_by, None)
+            sort_value = json.loads(value)
+            first, then = sort_value if isinstance(sort_value, list) else (sort_value, None)
             position = ListPosition(name, first, int(id_), then)
         except (ValueError, RecursionError):
             position = ListPosition("", math.nan, 0)
@@ -207,11 +207,11 @@ class KeyedList:
         then = null() if self._then is None else self._then
         columns = [value.label("value"), id_.label("id"), then.label("then")]
         page = self._sorted(columns, further, backwards=backwards).limit(limit).subquery("page")
-        counted = [self._counted().label("total")]
+        count_columns = [self._counted().label("total")]
         if start is not None:
             ahead_of = self._beyond(start, backwards=True, inclusive=not backwards)
-            counted.append(self._counted(ahead_of).label("ahead"))
-        counts = select(*counted).subquery("counts")
+            count_columns.append(self._counted(ahead_of).label("ahead"))
+        counts = select(*count_columns).subquery("counts")
         rows = self.connection.execute(
             select(counts, page).select_from(counts.outerjoin(page, true()))
         ).all()
@@ -286,7 +286,7 @@ class KeyedList:
         )
 
     def _beside(self, position: ListPosition) -> list[ColumnElement[Any]]:
-        """The id before ``position`` and the one after it."""
+        """Return the ids before and after ``position``."""
         return [
             self._sorted(
                 [self._columns[1]],
@@ -306,8 +306,8 @@ class KeyedList:
         # row.
         every = select(func.count()).select_from(self.table).where(*self.own, *conditions)
         aside = every.where(self.order.id.in_(self.aside))
-        counted = every if index is None else by_index(every, self.table, index)
-        return counted.scalar_subquery() - aside.scalar_subquery()
+        total = every if index is None else by_index(every, self.table, index)
+        return total.scalar_subquery() - aside.scalar_subquery()
 
     def _not_aside(self) -> list[ColumnElement[bool]]:
         return [] if self.aside is None else [self.order.id.not_in(self.aside)]
@@ -325,8 +325,8 @@ class KeyedList:
         if self.order.value is self.order.id:
             return further_id
         at = position.value if self.order.stored is None else self.order.stored(position.value)
-        # An OR alone gives no range of the index: the first condition gives one, the second removes
-        # ties.
+        # An OR alone gives no range of the index. The first condition gives a range, the second
+        # removes ties.
         further = further_id
         if self._then is not None and position.then is not None:
             is_after = self._then < position.then if backwards else self._then > position.then
@@ -339,7 +339,7 @@ class KeyedList:
 def occurring_values(
     connection: Connection, column: ColumnElement[str], *conditions: ColumnElement[bool]
 ) -> tuple[str, ...]:
-    """Return at most 200 values of a column, sorted. Each needs one index seek; DISTINCT would read the whole index."""
+    """Return at most 200 values of a column, sorted. A value needs one index seek; DISTINCT would read all."""
     values: list[str] = []
     while len(values) < _MOST_VALUES:
         further = [column > values[-1]] if values else []

@@ -64,7 +64,7 @@ OF_WRITERS = {
     "items",
     "job",
     "job_id",
-    "made",
+    "lease_count",
     "mode",
     "new",
     "outcomes",
