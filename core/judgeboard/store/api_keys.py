@@ -32,15 +32,15 @@ def insert_key(connection: Connection, new: ApiKey) -> None:
 
 
 def revoke_key(connection: Connection, name: str, *, by: str, now: datetime) -> None:
-    """Revoke a key: it is no longer accepted. Revoking it again changes nothing; raise NotFound without such a key."""
+    """Revoke a key, which is then refused. A second call changes nothing. Raise NotFound without such a key."""
     if not any_row(connection, API_KEY.c.name == name):
         raise NotFound(f"no key {name!r}: `judgeboard sources keys list` shows all keys")
-    revoked = (
+    statement = (
         update(API_KEY)
         .where(API_KEY.c.name == name, API_KEY.c.revoked_at.is_(None))
         .values(revoked_at=now)
     )
-    if connection.execute(revoked).rowcount:
+    if connection.execute(statement).rowcount:
         record_event(connection, "revoke_key", by, details={"key": name}, now=now)
 
 

@@ -49,9 +49,9 @@ def back_up(url: URL, file: Path) -> str:
 
 
 def copy_before_upgrade(path: Path, revision: str) -> Path:
-    """Copy a SQLite file that no process uses to a new file beside it, named after its revision and the time.
+    """Copy a SQLite file that no process uses to a new file in the same folder, named after revision and time.
 
-    If an upgrade failed before, its copy is kept: there is no second one of the same content.
+    If an upgrade failed before, that copy is kept: there is no second copy of the same content.
     Raises BadInput if the disk has no room for the copy and the upgrade.
     """
     name = f"{path.stem}-revision-{revision}-"
@@ -60,11 +60,11 @@ def copy_before_upgrade(path: Path, revision: str) -> Path:
             return earlier
     for part in path.parent.glob(f".{escape(name)}*.part"):  # of a process that was killed
         part.unlink()
-    needed, free = 2 * path.stat().st_size, shutil.disk_usage(path.absolute().parent).free
-    if free < needed:
+    size, space = 2 * path.stat().st_size, shutil.disk_usage(path.absolute().parent).free
+    if space < size:
         raise BadInput(
-            f"cannot upgrade {path}: a copy and the upgrade need {needed / 2**20:,.0f} MiB, and the disk has only "
-            f"{free / 2**20:,.0f} MiB. Make room, or keep a copy on another disk with `judgeboard db backup FILE` and "
+            f"cannot upgrade {path}: a copy and the upgrade need {size / 2**20:,.0f} MiB, and the disk has only "
+            f"{space / 2**20:,.0f} MiB. Make room, or keep a copy on another disk with `judgeboard db backup FILE` and "
             f"upgrade without one: `judgeboard db migrate --db {path}`"
         )
     copy = path.with_name(f"{name}{utc_now():%Y%m%dT%H%M%SZ}{path.suffix}")
@@ -72,7 +72,7 @@ def copy_before_upgrade(path: Path, revision: str) -> Path:
     return copy
 
 
-_HEADER = 100  # bytes of a SQLite file, which counts its changes there
+_HEADER = 100  # bytes of a SQLite file, in which SQLite counts changes
 
 
 def _has_same_pages(file: Path, other: Path) -> bool:
@@ -114,7 +114,7 @@ def restore(url: URL, file: Path) -> Restored:
         Store(connect(URL.create("sqlite", database=str(file)), create=False))
     )
     if path.exists():
-        with suppress(DamagedDatabase):  # a backup mends it; a file of another program is refused
+        with suppress(DamagedDatabase):  # a backup mends that; a file of another program is refused
             current_revision(Store(connect(url, create=False)))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -122,10 +122,10 @@ def restore(url: URL, file: Path) -> Restored:
             write_whole(part, lambda stream: _copy_checked(original, file, stream))
         if not path.exists():
             part.replace(path)
-            kept = None
+            earlier_file = None
         else:
             part.chmod(path.stat().st_mode & 0o777)  # a database that is shared stays shared
-            kept = path.with_name(
+            earlier_file = path.with_name(
                 f"{path.stem}-before-restore-{utc_now():%Y%m%dT%H%M%SZ}{path.suffix}"
             )
             with used_by_nobody_else(path):
@@ -133,15 +133,15 @@ def restore(url: URL, file: Path) -> Restored:
                 # step.
                 for end in (
                     BESIDE
-                ):  # a log that is left, of a damaged database, must not be applied to the new one
+                ):  # a log that a damaged database left must not be applied to the new database
                     with suppress(FileNotFoundError):
                         path.with_name(f"{path.name}{end}").rename(
-                            kept.with_name(f"{kept.name}{end}")
+                            earlier_file.with_name(f"{earlier_file.name}{end}")
                         )
                 try:
-                    os.link(path, kept)
+                    os.link(path, earlier_file)
                 except OSError:  # not every file system has links
-                    path.rename(kept)
+                    path.rename(earlier_file)
                 part.replace(path)
     except OSError as error:
         raise BadInput(
@@ -156,7 +156,7 @@ def restore(url: URL, file: Path) -> Restored:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-    return Restored(revision, kept)
+    return Restored(revision, earlier_file)
 
 
 def _refuse_server(url: URL, command: str, file: Path) -> None:
@@ -170,7 +170,7 @@ def _refuse_server(url: URL, command: str, file: Path) -> None:
 
 @contextmanager
 def _read_alone(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open a backup, and neither change it nor create a file beside it."""
+    """Open a backup without changing the backup, and create no file beside the backup."""
     has_log = any(file.with_name(f"{file.name}{end}").exists() for end in BESIDE)
     way = "mode=ro" if has_log else "immutable=1"
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?{way}", uri=True)) as connection:
@@ -178,7 +178,7 @@ def _read_alone(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _supported_revision(store: Store) -> str:
-    """Return the revision of a SQLite file, which stays unchanged; raise an error unless this program supports it."""
+    """Return the revision of a SQLite file, which stays unchanged; raise an error if the revision is not supported."""
     file, revision = store.engine.url.database, current_revision(store)
     if revision is None:
         raise MissingDatabase(f"{file} has no tables of Judgeboard")
@@ -194,9 +194,9 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
     """Copy a database into an empty file in one transaction, and check the copy."""
     copy = Path(part.name)
     try:
-        with closing(sqlite3.connect(copy)) as copied:
+        with closing(sqlite3.connect(copy)) as target:
             original.backup(
-                copied
+                target
             )  # all pages in one step: writers go on, and the copy has one state
     except sqlite3.OperationalError as error:
         raise BadInput(f"{source} cannot be copied: {error}") from error
@@ -217,14 +217,14 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
 
 @contextmanager
 def used_by_nobody_else(path: Path) -> Iterator[None]:
-    """Hold a SQLite file alone; raise BadInput if another connection has it open. A damaged file cannot be held."""
+    """Hold a SQLite file alone; raise BadInput if another connection uses the file. A damaged file cannot be held."""
     with closing(sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)) as connection:
         deadline = time.monotonic() + _SECONDS
         with suppress(sqlite3.DatabaseError):
             while True:
                 try:
-                    # Ends the write-ahead log, which SQLite allows to the only connection; it does
-                    # not wait for one that only looks at the revision.
+                    # Ends the write-ahead log, which SQLite allows to the only connection. SQLite
+                    # does not wait for a connection that only looks at the revision.
                     (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
                     if mode != "delete":
                         raise sqlite3.OperationalError(mode)

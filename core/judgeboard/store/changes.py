@@ -12,13 +12,13 @@ from judgeboard.store.tables import CHANGE
 
 
 class Changes:
-    """Returns the changes since the last look, each once. Begins with those after the first look."""
+    """Returns the changes since the last look, each once, beginning with the first look."""
 
     def __init__(self) -> None:
         self._from: int | None = (
             None  # the first id (SQLite) or transaction (PostgreSQL) that is not read to the end
         )
-        self._known: set[int] = set()  # the ids that were read of these
+        self._read_ids: set[int] = set()  # the ids that were read from there on
 
     def new(self, connection: Connection) -> set[int | None] | None:
         """Return the ids of the answers that changed; None if the connection reads an older state than the last look.
@@ -42,6 +42,6 @@ class Changes:
                 place >= self._from
             )
         ).all()
-        new = {row.response_id for row in rows if row.id not in self._known}
-        self._from, self._known = upto, {row.id for row in rows if row.place >= upto}
+        new = {row.response_id for row in rows if row.id not in self._read_ids}
+        self._from, self._read_ids = upto, {row.id for row in rows if row.place >= upto}
         return new

@@ -1,7 +1,7 @@
-"""What all tables share: their metadata, their base classes, and the types of columns.
+"""What all tables share: the metadata, the base classes, and the types of columns.
 
-Each table is one class. Its docstring says what a row is and becomes the comment of the table. What
-other parts of the store must know of a column stands at the column: see `Known`.
+Each table is one class. The docstring of the class says what a row is and becomes the comment of
+the table. The properties of a column stand at the column: see `Known`.
 """
 
 import re
@@ -89,7 +89,7 @@ class JsonFilter(TypeDecorator[RowFilter]):
 
 
 class JsonRecord(TypeDecorator[Any]):
-    """The fields of a dataclass, stored as JSON and returned as an instance of it."""
+    """The fields of a dataclass, stored as JSON and returned as an instance of the dataclass."""
 
     impl = JsonValue
     cache_ok = True
@@ -166,16 +166,16 @@ _TYPES: dict[Any, Any] = {
     Role: RoleText,
     RowFilter: JsonFilter,
 }
-"""The type of a column by the type of its values, where SQLModel would choose another."""
+"""The type of a column by the type of the values, where SQLModel would choose another type."""
 
 
 class Known(TypedDict, total=False):
-    """What is known of a column.
+    """The properties of a column.
 
-    ``changes``: its values change, in a table whose rows otherwise stay as written. ``forgotten``:
-    `judgeboard db forget` blanks it. ``completed``: late spans complete it, until something has
-    read it. ``reads``: whatever the row is, it read the content of the answer to which the column
-    refers. ``exported``: exports have it (default: yes).
+    ``changes``: values change, in a table whose rows otherwise stay as written. ``forgotten``:
+    `judgeboard db forget` blanks the column. ``completed``: late spans complete the column, until
+    something has read the value. ``reads``: the maker of the row has read the content of the answer
+    to which the column refers. ``exported``: exports have the column (default: yes).
     """
 
     changes: bool
@@ -195,9 +195,9 @@ def column(
     default: object = ...,
     default_factory: Callable[[], object] | None = None,
     comment: str | None = None,
-    **known: Unpack[Known],
+    **properties: Unpack[Known],
 ) -> Any:
-    """A column of a table; without ``type_``, that of its values decides. It ``refers`` to the id of another table."""
+    """A column of a table. Without ``type_``, the values decide. ``refers`` is the table of a foreign key."""
     options: dict[str, Any] = {"primary_key": primary_key, "index": index, "unique": unique}
     if refers is not None:
         options |= {"foreign_key": f"{refers}.id", "sa_type": BigId}
@@ -207,25 +207,26 @@ def column(
         options["default_factory"] = default_factory
     elif default is not ...:
         options["default"] = default
-    return Field(**options, sa_column_kwargs={"comment": comment, "info": known})
+    return Field(**options, sa_column_kwargs={"comment": comment, "info": properties})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(column,))
 class RowClass(SQLModelMetaclass):
     """The class of the classes of rows, which tells type checkers that the columns of a row are set once.
 
-    What is known of a table stands beside ``table=True`` at the head of its class; its subclasses
-    inherit it.
+    The properties of a table stand beside ``table=True`` at the head of the class; subclasses
+    inherit the properties.
 
-    ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and
+    ``is_free``: rows change and are deleted. In all other tables, triggers refuse deletions and
     each change of a column that does not change. ``has_hidden_rows``: a row may belong to a verdict
     or a review, which blind reviewers do not see. ``is_shared``: no row tells anything of an answer,
     so readers with limited sources see all rows (`visible_sources`). ``keeps_run``: a run with such a row is not
     empty, so it stays when an import is undone. ``of_responses``: SQL for the responses that a row
-    (OLD) is about. If one of them is forgotten, columns of the row may be blanked. ``is_recorded``:
-    an import of verdicts stores such rows, in a run of its own. ``in_record``: a request to a judge
-    version counts in the record of its health. ``began_with``: the column with the answer from
-    which a run made others for a subject: its calls to generators are about this answer too.
+    (OLD) is about. If such a response is forgotten, columns of the row may be blanked.
+    ``is_recorded``: an import of verdicts stores such rows, in a run of its own. ``in_record``: a
+    request to a judge version counts in the health record of the version. ``began_with``: the
+    column with the answer from which a run made other answers for a subject. The calls to
+    generators for the subject are about this answer too.
     ``of_process``: rows tell what processes do now, so a copy of the database has none.
     """
 
@@ -244,34 +245,33 @@ class RowClass(SQLModelMetaclass):
         name: str,
         bases: tuple[type, ...],
         values: dict[str, Any],
-        **known: Any,
+        **properties: Any,
     ) -> None:
-        """Keep what is known of the table. Raises TypeError for a word that is none of the above."""
-        super().__init__(name, bases, values, **known)
-        for fact in known.keys() - {"table", "registry"}:
+        """Keep the properties of the table. Raises TypeError for an unknown property."""
+        super().__init__(name, bases, values, **properties)
+        for fact in properties.keys() - {"table", "registry"}:
             if fact not in RowClass.__annotations__:
                 raise TypeError(f"{name}: tables have no {fact}")
-            type.__setattr__(cls, fact, known[fact])
+            type.__setattr__(cls, fact, properties[fact])
 
 
 class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
-    """A row of a table, as it is made, read and passed on. Its columns are set once; statements change what is stored.
+    """A row of a table. The columns of a row are set once; statements change stored rows.
 
-    Facts in bulk are read as columns of `table_of` a class, which costs less.
+    Many rows are read as columns of `table_of` a class, which costs less.
     """
 
-    # Rows of tables are not validated by pydantic, so nothing needs their validators at every
-    # start.
+    # Pydantic does not validate rows of tables, so no start needs the validators.
     model_config = SQLModelConfig(defer_build=True)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set a column of a new row; raise AttributeError if it has a value."""
+        """Set a column of a new row; raise AttributeError if the column has a value."""
         if name in self.__dict__ and not name.startswith("_"):
             raise AttributeError(f"{type(self).__name__}.{name} has a value already")
         super().__setattr__(name, value)
 
     def changed(self, **values: object) -> Self:
-        """Return a row of its own with other values; what is stored stays as it is."""
+        """Return a new row with other values; the stored row does not change."""
         return type(self)(
             **{name: getattr(self, name) for name in type(self).model_fields} | values
         )
@@ -287,29 +287,29 @@ class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: object) -> None:
-        """Give each column the type of its Python type, before the table is made.
+        """Give each column the type for the Python type, before the table is made.
 
         The fields that a table inherits from a model of options stand behind the columns of the
-        table alone. Their help is the comment of the column.
+        table alone. The help of such a field is the comment of the column.
         """
         super().__pydantic_init_subclass__(**options)
         fields = cls.__pydantic_fields__
         for name, field in list(fields.items()):
-            stored = next(
+            field_metadata = next(
                 (each for each in field.metadata if isinstance(each, FieldInfoMetadata)), None
             )
-            if stored is None:
-                stored = FieldInfoMetadata()
-                field.metadata = [*field.metadata, stored]
+            if field_metadata is None:
+                field_metadata = FieldInfoMetadata()
+                field.metadata = [*field.metadata, field_metadata]
             if field.description is not None:
                 fields[name] = fields.pop(name)
-                stored.sa_column_kwargs = {"comment": field.description}
-            if stored.sa_type is PydanticUndefined:
+                field_metadata.sa_column_kwargs = {"comment": field.description}
+            if field_metadata.sa_type is PydanticUndefined:
                 kind = get_sa_type_from_field(field)
                 if kind in _TYPES:
-                    stored.sa_type = _TYPES[kind]
+                    field_metadata.sa_type = _TYPES[kind]
                 elif issubclass(kind, StrEnum):
-                    stored.sa_type = one_of(kind, name)
+                    field_metadata.sa_type = one_of(kind, name)
 
     @declared_attr.directive
     @classmethod
@@ -329,7 +329,7 @@ class Stored(Row):
 
 
 class Step(Stored, keeps_run=True, in_record=True):
-    """One request to a model with all its calls. Its table has these columns last."""
+    """One request to a model with all calls. These columns are the last of a table."""
 
     run_id: int | None = column(refers="run")
     status: Status
@@ -347,7 +347,7 @@ class Step(Stored, keeps_run=True, in_record=True):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: object) -> None:
-        """Move the columns of every step behind those of one kind of steps, before the table is made."""
+        """Move the columns of every step behind the columns of one kind of steps, before the table is made."""
         super().__pydantic_init_subclass__(**options)
         for name in Step.__annotations__:
             cls.__pydantic_fields__[name] = cls.__pydantic_fields__.pop(name)
@@ -370,7 +370,7 @@ def row_of(table: Table) -> type[Row]:
 def columns_that(
     fact: Literal["changes", "forgotten", "completed", "reads"], table: Table
 ) -> tuple[str, ...]:
-    """Return the names of the columns of which a fact is known."""
+    """Return the names of the columns with a property."""
     return tuple(each.name for each in table.c if each.info.get(fact))
 
 
@@ -389,7 +389,7 @@ def partial(condition: str) -> dict[str, Any]:
 
 @compiles(CreateIndex, "postgresql")
 def _create_index_on_postgresql(create: CreateIndex, compiler: Any, **options: object) -> Any:
-    # Not `postgresql_where` in `partial`: it imports PostgreSQL's dialect with all its drivers at
+    # Not `postgresql_where` in `partial`, which imports PostgreSQL's dialect with all drivers at
     # every start.
     index = create.element
     condition = index.dialect_options["sqlite"]["where"]
@@ -401,15 +401,15 @@ def _create_index_on_postgresql(create: CreateIndex, compiler: Any, **options: o
 def covering_index(
     name: str, searched: Sequence[str | TextClause], read: Sequence[str], where: str | None = None
 ) -> Index:
-    """An index to search by the columns ``searched``; queries also read the columns ``read`` from it alone.
+    """An index to search by the columns ``searched``; queries read the columns ``read`` from the index alone.
 
-    With ``where``, it is a partial index.
+    With ``where``, the index is partial.
     """
     return Index(name, *searched, *read, **({} if where is None else partial(where)))
 
 
 def step_indexes(table: str, subject: str | None = None) -> Iterator[Index]:
-    """Indexes of a table of steps; of a judge version's, the column ``subject`` refers to what a step is about."""
+    """Indexes of a table of steps. For a judge version, ``subject`` is the column of the subject of a step."""
     yield Index(f"ix_{table}_run", "run_id", "status")
     if subject is not None:
         yield Index(f"ix_{table}_version", "judge_version_id", subject)

@@ -50,30 +50,30 @@ def copy_database(
     a transaction, so a copy that was killed goes on where it stopped. Until all is copied, the
     target has a revision that no program opens. ``progress`` gets the rows so far, and all rows.
 
-    Raises BadInput if the target is neither empty nor an unfinished copy of this source, if it
-    cannot hold a value, or if the source changes meanwhile.
+    Raises BadInput if the target is neither empty nor an unfinished copy of this source, if the
+    target cannot hold a value, or if the source changes meanwhile.
     """
     mark = _mark(source)
     if mark == _mark(target):
         raise BadInput(f"{target.shown_url} is the database itself: name another one")
     tables = [_as_stored(each) for each in METADATA.sorted_tables if not row_of(each).of_process]
     if target.is_sqlite:
-        # A row may refer to a later one. At the end, all rows are as in the source.
+        # A row may refer to a later row. At the end, all rows are as in the source.
         unchecked = "PRAGMA foreign_keys = OFF"
         event.listen(target.engine, "connect", lambda dbapi, _: dbapi.execute(unchecked))
     if current_revision(target) != mark:
         _make_bare_tables(target, mark)
     if not source.is_sqlite:  # on SQLite, a transaction reads one state
-        frozen = source.engine.execution_options(isolation_level="REPEATABLE READ")
-        source = replace(source, engine=frozen)
+        snapshot = source.engine.execution_options(isolation_level="REPEATABLE READ")
+        source = replace(source, engine=snapshot)
     with source.reading() as connection:
         total = sum(count_rows(connection, table) for table in tables)
-        done = 0
+        copied_rows = 0
         for table in tables:
             for count in _copy_rows(connection, target, table):
-                done += count
-                progress(done, total)
-    with source.reading() as connection:  # the state of now
+                copied_rows += count
+                progress(copied_rows, total)
+    with source.reading() as connection:  # the current state
         counts = {table.name: _compare(connection, target, table) for table in tables}
         fields = indexed_fields(connection)
     for field in sorted(fields):
@@ -83,7 +83,7 @@ def copy_database(
 
 
 def _mark(store: Store) -> str:
-    """Return the revision of an unfinished copy of a database. Each source has another one."""
+    """Return the revision of an unfinished copy of a database. Each source has another revision."""
     url = store.engine.url
     place = (
         str(Path(str(url.database)).resolve())
@@ -94,8 +94,8 @@ def _mark(store: Store) -> str:
 
 
 def _as_stored(table: Table) -> Table:
-    """Return a table whose values are as the database has them: texts, and JSON of whatever class."""
-    stored = Table(table.name, MetaData())
+    """Return a table that reads values as the database has them: texts, and JSON of whatever class."""
+    plain_table = Table(table.name, MetaData())
     for column in table.columns:
         type_: TypeEngine[Any] = column.type
         if isinstance(type_, TypeDecorator) and not isinstance(type_, Utc):
@@ -104,8 +104,8 @@ def _as_stored(table: Table) -> Table:
             type_ = JsonValue
         elif isinstance(type_, Enum):
             type_ = String()
-        stored.append_column(Column(column.name, type_, primary_key=column.primary_key))
-    return stored
+        plain_table.append_column(Column(column.name, type_, primary_key=column.primary_key))
+    return plain_table
 
 
 def _whole_schema() -> MetaData:
@@ -129,7 +129,7 @@ def _make_bare_tables(target: Store, mark: str) -> None:
     schema = _whole_schema()
     for table in schema.sorted_tables:
         table.indexes.clear()
-        if not target.is_sqlite:  # SQLite cannot add them later
+        if not target.is_sqlite:  # SQLite cannot add foreign keys later
             table.constraints -= table.foreign_key_constraints
     with target.writing() as connection:
         if revision is not None:
@@ -146,11 +146,11 @@ def _make_bare_tables(target: Store, mark: str) -> None:
 
 
 def _copy_rows(source: Connection, target: Store, table: Table) -> Iterator[int]:
-    """Copy the rows that the target lacks. Yield the number of rows in the target, then that of each batch."""
+    """Copy the rows that the target lacks. Yield the number of rows in the target, then the number of each batch."""
     with target.reading() as connection:
-        done = count_rows(connection, table)
-    yield done
-    with source.execute(_in_order(source, table).offset(done)) as rows:
+        copied_rows = count_rows(connection, table)
+    yield copied_rows
+    with source.execute(_in_order(source, table).offset(copied_rows)) as rows:
         for batch in rows.mappings().partitions():
             try:
                 with target.writing() as connection:
@@ -161,8 +161,8 @@ def _copy_rows(source: Connection, target: Store, table: Table) -> Iterator[int]
                     "copy began. Wait for the other process, or begin again with an empty database"
                 ) from None
             except BadInput as error:  # for example NUL in a text that another program wrote
-                raise BadInput(f"{table.name}, after row {done:,}: {error}") from error
-            done += len(batch)
+                raise BadInput(f"{table.name}, after row {copied_rows:,}: {error}") from error
+            copied_rows += len(batch)
             yield len(batch)
 
 
@@ -184,8 +184,8 @@ def _compare(source: Connection, target: Store, table: Table) -> int:
         source.execute(_in_order(source, table)) as rows,
         connection.execute(_in_order(connection, table)) as copies,
     ):
-        for row, copied in zip_longest(rows, copies):
-            if row != copied:
+        for row, copy in zip_longest(rows, copies):
+            if row != copy:
                 raise BadInput(
                     f"{table.name}: row {count + 1:,} is not as in the source, which was changed while it was "
                     "copied. Stop the servers and commands on it, and begin again with an empty database"

@@ -69,26 +69,26 @@ _TOO_LARGE = "Python int too large to convert to SQLite INTEGER"
 
 
 class Turns:
-    """A lock that threads get in the order in which they requested it."""
+    """A lock that threads get in the order of the requests."""
 
     def __init__(self) -> None:
-        self._changed = Condition()
-        self._waiting: deque[object] = deque()  # the first has the lock
+        self._condition = Condition()
+        self._queue: deque[object] = deque()  # the first has the lock
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Hold the lock for the duration of the context."""
         mine = object()
-        with self._changed:
-            self._waiting.append(mine)
+        with self._condition:
+            self._queue.append(mine)
         try:
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting[0] is mine)
+            with self._condition:
+                self._condition.wait_for(lambda: self._queue[0] is mine)
             yield
         finally:  # also if the thread is interrupted while it waits
-            with self._changed:
-                self._waiting.remove(mine)
-                self._changed.notify_all()
+            with self._condition:
+                self._queue.remove(mine)
+                self._condition.notify_all()
 
 
 _TURNS: dict[str, Turns] = {}
@@ -120,7 +120,7 @@ class Readable(Protocol):
 
 @unique
 class AdvisoryLock(IntEnum):
-    """The numbers of the advisory locks on PostgreSQL. Whoever holds one keeps out those that wait for the same."""
+    """The numbers of the advisory locks on PostgreSQL. One connection at a time holds a lock; others wait."""
 
     UPGRADES = 5_872_341
     JOB_REQUESTS = 7_216_418_205
@@ -135,8 +135,8 @@ class Store:
     """An open database. Functions of the store take a ``Connection`` and return no row objects.
 
     If another process locks a SQLite database for more than 30 seconds, or the database cannot be
-    reached, a transaction raises OperationalError. With ``patience``, it first waits, and raises
-    DatabaseAway at the end.
+    reached, a transaction raises OperationalError. With ``patience``, the transaction first waits,
+    and raises DatabaseAway at the end.
     """
 
     engine: Engine
@@ -153,12 +153,12 @@ class Store:
 
     @property
     def shown_url(self) -> str:
-        """The address with its password masked."""
+        """The address with a masked password."""
         return _shown(self.engine.url)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads; on SQLite it waits for no writer.
+        """A transaction that only reads; on SQLite, readers do not wait for writers.
 
         Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be
         read.
@@ -172,9 +172,10 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes, committed at the end of the context.
 
-        On SQLite it locks the database at once (BEGIN IMMEDIATE), so a thread must not open a
-        second one inside it. Raises BadInput if the database file is read-only or the database
-        cannot store a value, and DamagedDatabase if the file of SQLite cannot be read.
+        On SQLite, the transaction locks the database at once (BEGIN IMMEDIATE), so a thread must
+        not open a second transaction inside the first. Raises BadInput if the database file is
+        read-only or the database cannot store a value, and DamagedDatabase if the file of SQLite
+        cannot be read.
         """
         turn = (
             turns_at(str(Path(self.engine.url.database or "").resolve())).turn()
@@ -196,7 +197,7 @@ class Store:
 
     @contextmanager
     def _connected(self, *, writes: bool = False) -> Iterator[Connection]:
-        """Yield a connection, with a transaction that writes; while the database is away, wait for it."""
+        """Yield a connection, with a transaction if it ``writes``; wait while the database is away."""
         while True:
             connection: Connection | None = None
             began = time.monotonic()
@@ -225,7 +226,7 @@ class Store:
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
-        """Name the errors that are the fault of a value or of the file; the others are raised as they are."""
+        """Name the errors that are the fault of a value or of the file; other errors are raised unchanged."""
         try:
             yield
         except DataError as error:
@@ -251,7 +252,7 @@ class Store:
         raise DamagedDatabase(damaged(self.engine.url)) from None
 
     def _is_full(self, error: Exception) -> bool:
-        """Return whether a full disk is the cause: SQLite calls it an I/O error if a file beside the database grows."""
+        """Return whether a full disk is the cause. SQLite reports an I/O error if a file beside the database grows."""
         code = getattr(getattr(error, "orig", None) or error, "sqlite_errorcode", 0) & 0xFF
         if code != sqlite3.SQLITE_IOERR:
             return False
@@ -261,25 +262,25 @@ class Store:
         )
 
     def _is_damage(self, error: Exception) -> bool:
-        """Return whether damage of the file is the cause of an error; where its kind does not tell, look for damage."""
+        """Return whether damage of the file caused an error; if the kind of error does not tell, check the file."""
         cause = getattr(error, "orig", None) or error
         code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
         if code in DAMAGE or str(cause).startswith(_UNDECODABLE):
             return True
         if code in _NO_DAMAGE or isinstance(error, PoolTimeout):
             return False
-        from judgeboard.store.integrity import check_integrity  # it loads all tables
+        from judgeboard.store.integrity import check_integrity  # loads all tables
 
         with suppress(SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error):
             return bool(check_integrity(self.engine, LOOK_SECONDS).faults)
         return False
 
     def checkpoint(self, seconds: float = BUSY_SECONDS) -> bool:
-        """Write what SQLite's write-ahead log holds into the database file, and empty the log.
+        """Write the content of SQLite's write-ahead log into the database file, and empty the log.
 
-        Waits at most so many ``seconds`` for other connections. Returns False if one of them reads
-        or writes for longer; then the log keeps a part. PostgreSQL has no such file: nothing is
-        done, and True is returned.
+        Waits at most ``seconds`` for other connections. Returns False if another connection reads
+        or writes for longer; then the log keeps a part. On PostgreSQL, does nothing and returns
+        True.
         """
         if not self.is_sqlite:
             return True
@@ -291,16 +292,15 @@ class Store:
         return not busy
 
     def close(self) -> None:
-        """Close every connection; on SQLite, the database file then holds all rows, so that a copy of it is whole.
+        """Close every connection; on SQLite, the database file then holds all rows, so that a copy is complete.
 
-        While other processes use the file, this waits at most 1 second for them, and is never an
-        error.
+        Waits at most 1 second for other processes that use the file, and then raises no error.
         """
         pool = self.engine.pool
         if isinstance(pool, QueuePool) and pool.checkedin() + pool.checkedout():
             with suppress(
                 SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error
-            ):  # for example, it is read-only
+            ):  # for example, a read-only file
                 self.checkpoint(CLOSING_SECONDS)
         self.engine.dispose()
 
@@ -308,26 +308,26 @@ class Store:
 def kept_while_reading(
     read: Callable[Concatenate[Connection, _Arguments], _Result],
 ) -> Callable[Concatenate[Connection, _Arguments], _Result]:
-    """Keep the result until the end of a transaction that only reads; several parts of a figure need it.
+    """Keep the result until the end of a transaction that only reads, for several parts of a figure.
 
-    A transaction that writes reads each time, because it may change the result. All arguments must
-    be hashable.
+    A transaction that writes may change the result, and reads each time. All arguments must be
+    hashable.
     """
     parameters = signature(read)
 
     @wraps(read)
     def reading(
-        connection: Connection, /, *args: _Arguments.args, **named: _Arguments.kwargs
+        connection: Connection, /, *args: _Arguments.args, **keywords: _Arguments.kwargs
     ) -> _Result:
-        kept: dict[Any, _Result] | None = connection.get_execution_options().get(_KEPT)
-        if kept is None:
-            return read(connection, *args, **named)
-        bound = parameters.bind(connection, *args, **named)
+        results: dict[Any, _Result] | None = connection.get_execution_options().get(_KEPT)
+        if results is None:
+            return read(connection, *args, **keywords)
+        bound = parameters.bind(connection, *args, **keywords)
         bound.apply_defaults()  # a default that is spelled out is the same argument
         key = read, *list(bound.arguments.values())[1:]
-        if key not in kept:
-            kept[key] = read(connection, *args, **named)
-        return kept[key]
+        if key not in results:
+            results[key] = read(connection, *args, **keywords)
+        return results[key]
 
     return reading
 
@@ -338,9 +338,9 @@ def is_reading(connection: Connection) -> bool:
 
 
 def forget_kept(connection: Connection) -> None:
-    """Forget what is kept: other rows are visible to the connection from now on."""
-    if (kept := connection.get_execution_options().get(_KEPT)) is not None:
-        kept.clear()
+    """Forget the kept results, because other rows are visible to the connection from now on."""
+    if (results := connection.get_execution_options().get(_KEPT)) is not None:
+        results.clear()
 
 
 def database_url(database: str | Path | None = None) -> URL:
@@ -358,7 +358,7 @@ def database_url(database: str | Path | None = None) -> URL:
         return URL.create("sqlite", database=str(Path(text_).expanduser()))
     try:
         url = make_url(text_)
-    except (ArgumentError, ValueError) as error:  # the text is not shown: it may contain a password
+    except (ArgumentError, ValueError) as error:  # the text may contain a password: do not show it
         raise BadInput(_NO_ADDRESS) from error
     register_secret(url.password)
     if url.drivername in {"postgres", "postgresql"}:
@@ -367,7 +367,7 @@ def database_url(database: str | Path | None = None) -> URL:
 
 
 def connect(url: URL, *, create: bool) -> Engine:
-    """Return an engine; with ``create``, a missing SQLite file is created, for its owner alone."""
+    """Return an engine; with ``create``, a missing SQLite file is created for the owner alone."""
     if url.get_backend_name() != "sqlite":
         return _served_engine(url)
     if url.query:
@@ -396,7 +396,7 @@ def connect(url: URL, *, create: bool) -> Engine:
             raise BadInput(f"cannot create the folder of {path}: {error.strerror}") from error
         with suppress(
             OSError
-        ):  # SQLite names the cause. Its -wal and -shm files get the mode of the database.
+        ):  # SQLite names the cause. The -wal and -shm files get the mode of the database.
             open(path, "ab", opener=owner_only).close()
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     event.listen(engine, "do_connect", _open_file)
@@ -441,8 +441,8 @@ def check_writable(store: Store) -> None:
     """Commit a change that changes nothing; raise an error of the driver or BadInput if an answer cannot be stored."""
     with store.writing() as connection:
         if store.is_sqlite:
-            # A long answer is rolled back first. A small cache makes SQLite write it, and the next
-            # one over it.
+            # First, a long answer is written and rolled back. A small cache makes SQLite write the
+            # answer to the disk, and the next change over the answer.
             cache = connection.exec_driver_sql("PRAGMA cache_size").scalar_one()
             version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
             long_answer = (
@@ -459,7 +459,7 @@ def check_writable(store: Store) -> None:
         elif connection.scalar(text("SHOW transaction_read_only")) == "on":
             raise BadInput("the database is read-only")
         else:
-            connection.execute(text("SELECT txid_current()"))  # its commit is written
+            connection.execute(text("SELECT txid_current()"))  # the commit is written
 
 
 def _is_sealed(path: Path) -> bool:
@@ -473,11 +473,11 @@ def _is_sealed(path: Path) -> bool:
 
 
 def _open_file(_dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
-    """Open a file that this user cannot write as one that nobody changes, and create no file.
+    """Open a file that this user cannot write as immutable, and create no file.
 
-    SQLite creates files beside a database to read it. It fails where it may not; where it may, the
-    owner of the database cannot write them later. A file that has gone, for example with its disk,
-    must not be replaced by an empty one.
+    SQLite creates files beside a database in order to read the database. SQLite fails if the user
+    may not create such files. If the user may, the owner of the database cannot write the new files
+    later. A file that has gone, for example with the disk, must not be replaced by an empty file.
     """
     path = Path(arguments[0]).absolute()
     arguments[0] = f"{path.as_uri()}?{'immutable=1' if _is_sealed(path) else 'mode=rw'}"

@@ -20,7 +20,7 @@ _BEYOND = 1 << 20  # Windows lets nobody read what is locked: the lock is on a b
 
 
 def this_process() -> str:
-    """Return what names this process to a person: its number, its machine, and the time."""
+    """Return the number of this process, the machine and the time, for a person to read."""
     return f"process {os.getpid()} on {socket.gethostname()[:20]} since {utc_now():%H:%M:%S} UTC"
 
 

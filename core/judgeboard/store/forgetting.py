@@ -1,4 +1,4 @@
-"""Removes the texts of a response or of a trace from the store, wherever they are."""
+"""Removes the texts of a response or of a trace from every place of the store."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -48,54 +48,54 @@ from judgeboard.text import iso_z
 
 
 def forget_response(
-    connection: Connection, named: str, *, source: str | None = None, actor: str
+    connection: Connection, name: str, *, source: str | None = None, actor: str
 ) -> list[int]:
-    """Blank every text of a response, of responses derived from it and of their pairs; return the response ids.
+    """Blank every text of a response, of derived responses and of the pairs of both; return the response ids.
 
-    The other answer of a pair is blanked if it was stored for the pair, because it repeats the
-    question. All attempts at a prompt are blanked together, because they repeat the prompt and
-    earlier reasoning.
+    The other answer of a pair is blanked if the answer was stored for the pair, because such an
+    answer repeats the question. All attempts at a prompt are blanked together, because attempts
+    repeat the prompt and earlier reasoning.
 
     Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow
     blanking only after the forget event is written, so this function writes the event first, in the
     same transaction.
 
-    ``source`` is required if several sources have the external id ``named``. It can also be the id
-    of a trace without an answer: its spans are deleted, and no response is returned.
+    ``source`` is required if several sources have the external id ``name``. The name can also be
+    the id of a trace without an answer: the spans are deleted, and no response is returned.
 
-    The copies of withdrawn answers with this id are blanked too, with all that was about them.
+    The copies of withdrawn answers with this id are blanked too, with all rows about these answers.
 
     Raises:
         NotFound: No response and no trace has this id.
-        BadInput: Several sources have it.
+        BadInput: Several sources have this id.
     """
     matches = [
         row
-        for row in responses_named(connection, [named]).get(named, ())
+        for row in responses_named(connection, [name]).get(name, ())
         if source in {None, row.source}
     ]
-    withdrawn = [
-        row for row in withdrawn_answers(connection, named) if source in {None, row.source}
+    withdrawn_rows = [
+        row for row in withdrawn_answers(connection, name) if source in {None, row.source}
     ]
-    sources = sorted({row.source for row in (*matches, *withdrawn)})
+    sources = sorted({row.source for row in (*matches, *withdrawn_rows)})
     if len(sources) > 1:
-        raise BadInput(f"{named!r} is in the sources {', '.join(sources)}: use --source")
-    if withdrawn:
+        raise BadInput(f"{name!r} is in the sources {', '.join(sources)}: use --source")
+    if withdrawn_rows:
         _overwrite_deleted(connection)
-        forget_copies(connection, [row.id for row in withdrawn])
+        forget_copies(connection, [row.id for row in withdrawn_rows])
         if not matches:
-            record_event(connection, "forget", actor, details={"withdrawn": len(withdrawn)})
-            return [row.id for row in withdrawn]
-    if not matches and forget_unused(connection, trace_id=named, source=source, actor=actor):
+            record_event(connection, "forget", actor, details={"withdrawn": len(withdrawn_rows)})
+            return [row.id for row in withdrawn_rows]
+    if not matches and forget_unused(connection, trace_id=name, source=source, actor=actor):
         return []
     if not matches:
-        raise NotFound(f"no response {named!r}" + (f" in source {source!r}" if source else ""))
-    return forget_answers(connection, {matches[0].id: (named, matches[0].source)}, actor)
+        raise NotFound(f"no response {name!r}" + (f" in source {source!r}" if source else ""))
+    return forget_answers(connection, {matches[0].id: (name, matches[0].source)}, actor)
 
 
 @dataclass(frozen=True, slots=True)
 class ForgottenAnswers:
-    """How many answers of a filter were forgotten, and how many that were derived from them."""
+    """How many answers of a filter were forgotten, and how many derived answers."""
 
     answers: int
     derived: int
@@ -104,8 +104,8 @@ class ForgottenAnswers:
 def forget_matching(connection: Connection, where: RowFilter, *, actor: str) -> ForgottenAnswers:
     """Forget every answer of a filter as `forget_response` does, and record an event with the counts.
 
-    The event has the fields of the filter without their values, which may be personal data or
-    texts. Answers that were forgotten before are left out. Raises NotFound if no answer is left.
+    The event has the fields of the filter without the values, which may be personal data or texts.
+    Answers that were forgotten before are left out. Raises NotFound if no answer is left.
     """
     query = (
         select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source)
@@ -136,18 +136,18 @@ def count_to_forget(connection: Connection, where: RowFilter) -> int:
     return count_rows(connection, RESPONSE, *_with_texts(connection, where))
 
 
-_AT_ONCE = 200  # answers; each statement names all of them
+_AT_ONCE = 200  # answers that one statement names
 
 
 def _with_texts(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    forgotten = exists().where(EVENT.c.kind == "forget", EVENT.c.response_id == RESPONSE.c.id)
-    return [*response_conditions(connection, where), ~forgotten]
+    is_forgotten = exists().where(EVENT.c.kind == "forget", EVENT.c.response_id == RESPONSE.c.id)
+    return [*response_conditions(connection, where), ~is_forgotten]
 
 
 def forget_answers(
     connection: Connection, roots: Mapping[int, tuple[str, str]], actor: str
 ) -> list[int]:
-    """Blank every text of these answers (by id: external id and source) and of what was derived from them."""
+    """Blank every text of these answers (by id: external id and source) and of all derived answers."""
     _overwrite_deleted(connection)
     ids = with_derived(connection, roots)
     now = utc_now()
@@ -201,8 +201,8 @@ def forget_unused(
             "source": source,
             "before": before and iso_z(before),
         }
-        chosen = {name: value for name, value in details.items() if value is not None}
-        record_event(connection, "forget_traces", actor, details=chosen)
+        event_details = {name: value for name, value in details.items() if value is not None}
+        record_event(connection, "forget_traces", actor, details=event_details)
     return traces
 
 
@@ -211,7 +211,7 @@ def forget_all_unused(
 ) -> Iterator[int]:
     """Delete the spans of all traces without an answer, of a source and before a time; yield how many, by transaction.
 
-    Transactions are small, so that others can write between two of them.
+    Transactions are small, so that other connections can write between two transactions.
     """
     traces = AT_ONCE
     while traces:
@@ -236,7 +236,7 @@ def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
         return columns.judgment_id.in_(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id.in_(ids)))
     if table is RESPONSE:
         return columns.id.in_(ids)
-    named = or_(
+    condition = or_(
         *(
             each.in_(ids)
             for each in columns
@@ -244,15 +244,15 @@ def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
         )
     )
     if table is not GENERATION:
-        return named
+        return condition
     for other, column in BEGINNINGS:
         same = other.c.run_id == columns.run_id, other.c.subject == columns.subject
-        named |= exists(select(other.c.id).where(*same, other.c[column].in_(ids)))
-    return named | exists(_attempts_at_a_prompt(ids, columns.run_id, columns.subject))
+        condition |= exists(select(other.c.id).where(*same, other.c[column].in_(ids)))
+    return condition | exists(_attempts_at_a_prompt(ids, columns.run_id, columns.subject))
 
 
 def with_derived(connection: Connection, roots: Iterable[int]) -> list[int]:
-    """Return these answers, and all that are forgotten together with them."""
+    """Return these answers, and all answers that must be forgotten at the same time."""
     ids = dict.fromkeys(roots)
     new = [*ids]
     while new:
@@ -271,8 +271,8 @@ def with_derived(connection: Connection, roots: Iterable[int]) -> list[int]:
         repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(new)
         controls = select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL, repeats)
         queries.append(controls)
-        linked = [id_ for query in queries for id_ in connection.scalars(query)]
-        new = [id_ for id_ in dict.fromkeys(linked) if id_ not in ids]
+        linked_ids = [id_ for query in queries for id_ in connection.scalars(query)]
+        new = [id_ for id_ in dict.fromkeys(linked_ids) if id_ not in ids]
         ids |= dict.fromkeys(new)
     return [*ids]
 
@@ -281,14 +281,14 @@ def _attempts_at_a_prompt(
     ids: list[int], run_id: ColumnElement[Any], subject: ColumnElement[Any]
 ) -> Select[Any]:
     """Return the query for the answers among these that this run generated for this subject from a prompt."""
-    made, answer = GENERATION.alias("made"), RESPONSE.alias("answer")
+    generation, answer = GENERATION.alias("made"), RESPONSE.alias("answer")
     return (
-        select(made.c.id)
-        .join(answer, answer.c.id == made.c.response_id)
+        select(generation.c.id)
+        .join(answer, answer.c.id == generation.c.response_id)
         .where(
-            made.c.response_id.in_(ids),
-            made.c.run_id == run_id,
-            made.c.subject == subject,
+            generation.c.response_id.in_(ids),
+            generation.c.run_id == run_id,
+            generation.c.subject == subject,
             answer.c.kind == ResponseKind.REGENERATED,
             answer.c.derived_from.is_(None),
         )

@@ -1,4 +1,4 @@
-"""Looks for damage in a database: SQLite's check of its file, values that cannot be read, hashes that differ."""
+"""Looks for damage in a database: SQLite's check of the file, values that cannot be read, hashes that differ."""
 
 import json
 import operator
@@ -32,7 +32,7 @@ from judgeboard.store.tables import METADATA, RESPONSE, VERSION
 
 CHECK_SECONDS = 600.0  # for the check of a file
 MOST_FAULTS = 5  # that are named
-MOST_HASHED = 100_000  # answers whose content is compared with its hash
+MOST_HASHED = 100_000  # answers whose content is compared with the hash
 _STEPS = 100_000  # of SQLite's virtual machine between two looks at the clock
 _PART = 1_000
 
@@ -41,8 +41,7 @@ _PART = 1_000
 class Integrity:
     """What a check found: ``faults`` name tables, columns and row numbers, never a stored text.
 
-    ``complete`` is False if the check ended before it had read everything; ``reason`` then says
-    why.
+    ``complete`` is False if the check ended before everything was read; ``reason`` then says why.
     """
 
     faults: tuple[str, ...] = ()
@@ -51,16 +50,16 @@ class Integrity:
 
 
 def check_integrity(engine: Engine, seconds: float = CHECK_SECONDS) -> Integrity:
-    """Let SQLite check its file, and read every value, for at most so many seconds.
+    """Let SQLite check the file, and read every value, for at most this number of seconds.
 
-    The files of PostgreSQL are on its server, which has a tool of its own for them.
+    The files of PostgreSQL are on a server, with a tool for checks.
     """
     if engine.dialect.name != "sqlite":
         return Integrity(complete=False, reason="PostgreSQL has a tool for it, pg_amcheck")
     deadline = time.monotonic() + seconds
     with closing(engine.raw_connection()) as pooled:
         connection: Any = pooled.driver_connection
-        pooled.detach()  # its settings are for this check
+        pooled.detach()  # the settings are for this check
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
         connection.text_factory = bytes
         faults: list[str] = []
@@ -89,10 +88,12 @@ def _faults_of_file(connection: Any) -> Iterator[str]:
         yield f"{child.decode()} row {row}: {parent.decode()} missing"
     for table in METADATA.sorted_tables:
         # A database of an earlier release lacks tables and columns.
-        stored = {
+        column_names = {
             row[1].decode() for row in connection.execute(f'PRAGMA table_info("{table.name}")')
         }
-        readers = [(each.name, _reader(each)) for each in table.columns if each.name in stored]
+        readers = [
+            (each.name, _reader(each)) for each in table.columns if each.name in column_names
+        ]
         if not readers:
             continue
         names = ", ".join(f'"{name}"' for name, _ in readers)
@@ -106,7 +107,7 @@ def _faults_of_file(connection: Any) -> Iterator[str]:
 
 
 def _reader(column: Column[Any]) -> Callable[[Any], object]:
-    """Return a function that raises an error for a value that this column cannot have; it gets texts as bytes."""
+    """Return a function that raises an error for a value that this column cannot have. Texts are passed as bytes."""
     type_ = column.type.impl_instance if isinstance(column.type, TypeDecorator) else column.type
     if isinstance(type_, JSON):
         # SQLite keeps a JSON number as a number.
@@ -122,9 +123,9 @@ def _reader(column: Column[Any]) -> Callable[[Any], object]:
 
 @dataclass(frozen=True, slots=True)
 class HashedContent:
-    """Of ``answers`` so many were ``compared``; ``differing`` are the numbers of the rows that differ from their hash.
+    """How many of the ``answers`` were ``compared``; ``differing`` are the ids of answers with another hash.
 
-    ``versions`` are the titles of judge versions that differ from their fingerprint.
+    ``versions`` are the titles of judge versions with another fingerprint.
     """
 
     answers: int
@@ -134,27 +135,29 @@ class HashedContent:
 
 
 def compare_hashes(connection: Connection) -> HashedContent:
-    """Compare answers with their content hashes, and judge versions with their fingerprints.
+    """Compare the content of answers with the hashes, and judge versions with the fingerprints.
 
-    In a log of more than 100,000 answers, 100,000 to 200,000 of them are compared, spread evenly.
+    In a log of more than 100,000 answers, 100,000 to 200,000 answers are compared, spread evenly.
     Forgotten answers are left out.
     """
-    kept = RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None)
+    has_texts = RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None)
     answers, last = connection.execute(
-        select(func.count(), func.max(RESPONSE.c.id)).where(*kept)
+        select(func.count(), func.max(RESPONSE.c.id)).where(*has_texts)
     ).one()
     step = max(1, answers // MOST_HASHED)
-    compared, differing, after = 0, [], 0
+    compared_answers, differing_ids, after = 0, [], 0
     query = (
         select(RESPONSE)
-        .where(*kept, RESPONSE.c.id % step == 0)
+        .where(*has_texts, RESPONSE.c.id % step == 0)
         .order_by(RESPONSE.c.id)
         .limit(_PART)
     )
     while after < (last or 0):
         rows = connection.execute(query.where(RESPONSE.c.id > after)).all()
-        compared += len(rows)
-        differing += [row.id for row in rows if content_hash(response_of(row)) != row.content_hash]
+        compared_answers += len(rows)
+        differing_ids += [
+            row.id for row in rows if content_hash(response_of(row)) != row.content_hash
+        ]
         after = rows[-1].id if rows else last
     names = [field.name for field in fields(JudgeVersion)]
     versions = [
@@ -163,4 +166,4 @@ def compare_hashes(connection: Connection) -> HashedContent:
         if fingerprint(JudgeVersion(**{name: getattr(row, name) for name in names}))
         != row.fingerprint
     ]
-    return HashedContent(answers, compared, tuple(differing), tuple(versions))
+    return HashedContent(answers, compared_answers, tuple(differing_ids), tuple(versions))
