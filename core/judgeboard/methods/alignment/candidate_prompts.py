@@ -1,4 +1,4 @@
-"""Changed prompts of a judge: a model proposes them, and they judge answers without storing the verdicts."""
+"""Candidates: changed prompts that a model proposes for a judge. Verdicts of candidates are not stored."""
 
 import json
 import re
@@ -43,8 +43,8 @@ CRITERIA: Mapping[str, str] = {"rag": "Groundedness", "grade": "System"}
 
 MAX_OUTPUT = 2048
 _CASES = 8  # answers that the model sees for one candidate
-_PASSAGES = 5  # passages of each of these answers
-_LONGEST = 600  # characters of each of their texts
+_PASSAGES = 5  # passages of each answer
+_LONGEST = 600  # characters of each text
 _FORM = Form({"why": NOTE, "instructions": TEXT}, lines=False)
 _EXAMPLE = json.dumps({"why": "…", "instructions": "…"}, ensure_ascii=False)
 NO_REASON = "not recorded"
@@ -53,7 +53,7 @@ _CODES = {Side.BAD: BAD, Side.GOOD: GOOD, None: UNUSABLE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A changed prompt. ``right`` counts the develop answers on which it agrees with people.
+    """A changed prompt. ``right`` counts the develop answers on which the candidate agrees with people.
 
     If the candidate was not scored, ``right`` is None and ``refused`` says why.
     """
@@ -84,7 +84,7 @@ class Case(NamedTuple):
 
 
 class CandidateCalls:
-    """Asks for candidates and for their verdicts, within one cost limit."""
+    """Asks for candidates and for verdicts of candidates, within one cost limit."""
 
     def __init__(
         self,
@@ -119,8 +119,8 @@ class CandidateCalls:
         return self._candidate(candidate).version
 
     def _spent(self, record: StepRecord) -> None:
-        known = self.cost_micro is not None and record.cost_micro is not None
-        self.cost_micro = (self.cost_micro or 0) + (record.cost_micro or 0) if known else None
+        is_known = self.cost_micro is not None and record.cost_micro is not None
+        self.cost_micro = (self.cost_micro or 0) + (record.cost_micro or 0) if is_known else None
 
     async def show_estimate(
         self,
@@ -143,8 +143,8 @@ class CandidateCalls:
                     await judge.judge(item)
         finally:
             await judge.aclose()
-        judged = PlannedCalls(candidates * len(develop) + held_out, verdicts)
-        estimate = estimate_planned([PlannedCalls(candidates, proposals), judged])
+        verdict_calls = PlannedCalls(candidates * len(develop) + held_out, verdicts)
+        estimate = estimate_planned([PlannedCalls(candidates, proposals), verdict_calls])
         if estimate is not None:
             on_estimate(estimate)
 
@@ -168,8 +168,8 @@ class CandidateCalls:
             return Reading((values["why"], prompt.text), reading.notes)
 
         sections = load_prompt("align").sections
-        chosen = chosen_cases(cases, number)
-        texts = [(case, _texts(place, case)) for place, case in enumerate(chosen, start=1)]
+        candidate_cases = chosen_cases(cases, number)
+        texts = [(case, _texts(place, case)) for place, case in enumerate(candidate_cases, start=1)]
         instructions = current.sections[section]
         token = fence_token([instructions, *(text for _, parts in texts for _, text in parts)])
         lines = [fenced("INSTRUCTIONS", instructions, token)]
@@ -188,28 +188,32 @@ class CandidateCalls:
             max_output=self._max_output,
             subject=f"candidate {number}",
         )
-        asked = await ask(
+        proposal = await ask(
             self._endpoint,
             request,
             parse,
             repair=lambda error: fill(sections["Repair"], error=error),
         )
-        self._spent(asked.record)
-        if asked.value is None:
-            return Candidate(number=number, refused=asked.record.error or asked.record.status.value)
-        return Candidate(number=number, why=asked.value[0], prompt=asked.value[1])
+        self._spent(proposal.record)
+        if proposal.value is None:
+            return Candidate(
+                number=number, refused=proposal.record.error or proposal.record.status.value
+            )
+        return Candidate(number=number, why=proposal.value[0], prompt=proposal.value[1])
 
     async def verdicts(
         self, candidate: Candidate, items: Sequence[JudgeInput], cuts: Cuts
     ) -> dict[int, int]:
-        """Return the candidate's verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) by response id. They are not stored."""
+        """Return the candidate's verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) by response id, without storing any."""
         judge = self._candidate(candidate)
         codes: dict[int, int] = {}
 
         async def ask(item: JudgeInput) -> Answered[JudgeInput, Verdict]:
             # The name under which recorded replies are found.
-            named = replace(item, external_id=f"candidate {candidate.number}/{item.external_id}")
-            verdict = await judge.judge(named)
+            candidate_item = replace(
+                item, external_id=f"candidate {candidate.number}/{item.external_id}"
+            )
+            verdict = await judge.judge(candidate_item)
             return Answered(item, verdict, verdict)
 
         def keep(step: Answered[JudgeInput, Verdict]) -> None:
@@ -236,27 +240,27 @@ class CandidateCalls:
 
 
 def with_order(item: JudgeInput, asks: Asks) -> JudgeInput:
-    """Return an answer with a text that orders a verdict. Recorded replies to it have the order in their name."""
+    """Return an answer with a text that orders a verdict. The id ends with the order, for recorded replies."""
     answer = injected(item.answer, style_of(item.response_id), asks)
     return replace(item, answer=answer, external_id=f"{item.external_id}:{asks}")
 
 
 def chosen_cases(cases: Sequence[Case], number: int) -> list[Case]:
-    """Return the cases for a candidate, if possible half of them bad; those that people explained come first."""
+    """Select the cases for a candidate: if possible half are bad. Cases with a reason of people are preferred."""
 
     def place(case: Case) -> tuple[bool, float]:
-        drawn = sampling_number(f"candidate {number}", "", str(case.item.response_id))
-        return case.reason == NO_REASON, drawn
+        lot = sampling_number(f"candidate {number}", "", str(case.item.response_id))
+        return case.reason == NO_REASON, lot
 
     sides = [
         sorted((case for case in cases if case.bad is bad), key=place) for bad in (True, False)
     ]
     half = _CASES // 2
-    taken = [
+    selection = [
         *sides[0][: max(half, _CASES - len(sides[1]))],
         *sides[1][: max(half, _CASES - len(sides[0]))],
     ]
-    return sorted(taken[:_CASES], key=lambda case: case.reason)
+    return sorted(selection[:_CASES], key=lambda case: case.reason)
 
 
 def _texts(number: int, case: Case) -> list[tuple[str, str]]:
@@ -285,18 +289,20 @@ _SHORT = (
 
 
 class PromptText:
-    """The text of a prompt, searched for texts and ids of answers. ``usual`` is text that every prompt may contain."""
+    """The text of a prompt, to search for texts and ids of answers. Every prompt may contain the text ``usual``."""
 
     def __init__(self, text: str, usual: str = "") -> None:
-        words, known = _words(text), _words(usual)
-        self._runs = {n: _runs(words, n) - _runs(known, n) for n in range(_SHORT, _VERBATIM + 1)}
+        words, usual_words = _words(text), _words(usual)
+        self._runs = {
+            n: _runs(words, n) - _runs(usual_words, n) for n in range(_SHORT, _VERBATIM + 1)
+        }
         self._names = _names(text) - _names(usual)
 
     def contains(self, item: JudgeInput, *ids: str) -> bool:
-        """Whether the prompt contains eight words in a row of the answer, its question or its evidence, or an id.
+        """Whether the prompt contains an id of the answer, or eight words in a row of answer, question or evidence.
 
-        A shorter text of at least four words must be there completely. ``ids`` are further ids of
-        the answer.
+        A shorter text counts if the prompt contains the whole text, and the text has at least four
+        words. ``ids`` are further ids of the answer.
         """
         external_id = item.external_id
         has_both = re.search(r"\d", external_id) and re.search(r"[^\W\d]", external_id)

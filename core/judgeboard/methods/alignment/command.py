@@ -62,7 +62,7 @@ def align_command(
     judge_base_url: str | None,
     max_cost: float | None,
     max_output: int,
-    **chosen: object,
+    **fields: object,
 ) -> int:
     """Let a model improve the instructions of a judge. Labels of people show whether the judge is better with them.
 
@@ -104,25 +104,25 @@ def align_command(
         options.show(accepted, [f"{accept} is accepted: it is {accepted.title}, which {has}."])
         options.suggest("versions", "prompt", accepted.title)
         return 0
-    if chosen["model"] is None:
+    if fields["model"] is None:
         raise MissingOption("--model is required, except with --accept", "--model", EXAMPLE_MODEL)
     store = options.open_store()
     with store.reading() as connection:
         last = last_address(connection, get_version(connection, judge_version).id)
     judge: dict[str, object] = {
-        "base_url": judge_base_url or (chosen["base_url"] if last is None else None),
-        "replies": chosen["replies"],
-        "concurrency": chosen["concurrency"],
-        "prices": chosen["prices"],
-        "timeout_s": chosen["timeout_s"],
+        "base_url": judge_base_url or (fields["base_url"] if last is None else None),
+        "replies": fields["replies"],
+        "concurrency": fields["concurrency"],
+        "prices": fields["prices"],
+        "timeout_s": fields["timeout_s"],
     }
-    with run_options(chosen, max_cost) as run:
+    with run_options(fields, max_cost) as run:
         result = align(
             store,
             judge_version,
             candidates=candidates,
             max_output=max_output,
-            model=chosen,
+            model=fields,
             judge=judge,
             **run,
         )

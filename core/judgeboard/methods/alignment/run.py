@@ -1,6 +1,6 @@
-"""Aligns a judge with people: a model proposes changed instructions, and held-out labels decide if they are better.
+"""Aligns a judge with people: a model proposes instructions, and held-out labels decide which ones are better.
 
-The model sees labels of the role develop only, and candidates are compared on these. The best
+The model sees only develop labels, and candidates are compared on develop labels. The best
 candidate is compared once with the judge on held-out labels. A candidate that quotes an answer is
 refused.
 """
@@ -84,8 +84,8 @@ class Alignment:
     the judge and people differ, by the reason that people recorded. ``left_out`` counts the
     labelled answers without a role: ``anchors`` have the evidence of an anchor. ``right`` counts
     the develop answers on which the judge is right. The first of the ``notes`` is the conclusion.
-    ``look`` is the id of the stored look, and ``held_out`` its comparison; both are None without a
-    look.
+    ``look`` is the id of the stored look, and ``held_out`` the comparison on held-out labels; both
+    are None without a look.
     """
 
     judge: str
@@ -135,11 +135,11 @@ async def align_async(
     max_output: int = MAX_OUTPUT,
     **options: Unpack[RunOptions],
 ) -> Alignment:
-    """Let a model propose changed instructions for a judge version, and test the best of them on held-out labels.
+    """Let a model propose changed instructions for a judge version, and test the best ones on held-out labels.
 
     ``model`` and ``judge`` are the endpoint fields of `JudgeOptions` for the model that proposes,
     and for the judge. ``max_output`` is the maximum number of tokens of a proposal. Raises BadInput
-    if the judge version cannot be asked again or if its prompt contains a held-out answer.
+    if the judge version cannot be asked again or if the prompt contains a held-out answer.
     """
     if candidates < 1:
         raise BadInput("--candidates must be at least 1")
@@ -148,8 +148,8 @@ async def align_async(
         version = get_version(connection, which)
         spec = with_last_address(connection, _spec(connection, version, judge or {}))
         last = last_address(connection, version.id)
-        labelled, left_out = _labelled(connection, version)
-        held_out, develop = labelled.of(EvidenceRole.HELD_OUT), labelled.of(EvidenceRole.DEVELOP)
+        answers, left_out = _labelled(connection, version)
+        held_out, develop = answers.of(EvidenceRole.HELD_OUT), answers.of(EvidenceRole.DEVELOP)
         of_roles = batches([*held_out.ids.tolist(), *develop.ids.tolist()])
         items = {
             id_: item for batch in of_roles for id_, item in judge_inputs(connection, batch).items()
@@ -173,7 +173,7 @@ async def align_async(
         conclusion=Conclusion.NOT_SHOWN,
         exit_code=Conclusion.NOT_SHOWN.exit_code,
         notes=(),
-        labelled={role.value: len(labelled.of(role).ids) for role in EvidenceRole},
+        labelled={role.value: len(answers.of(role).ids) for role in EvidenceRole},
         left_out=left_out,
         differences=dict(Counter(case.reason for case in cases).most_common()),
         right=int(develop.right.sum()),
@@ -185,33 +185,46 @@ async def align_async(
     try:
         await asking.show_estimate(candidates, version, cases, develop_items, _calls(held_out))
         with shared_rate_limits(store):
-            proposed = await asyncio.gather(
+            proposals = await asyncio.gather(
                 *(asking.propose(number, version, cases) for number in range(1, candidates + 1))
             )
-            scored: list[Candidate] = []
-            for each in proposed:
-                reason = check.reason(each.prompt) if each.prompt else None
-                if each.prompt in {earlier.prompt for earlier in scored}:
+            scored_candidates: list[Candidate] = []
+            for candidate in proposals:
+                reason = check.reason(candidate.prompt) if candidate.prompt else None
+                if candidate.prompt in {earlier.prompt for earlier in scored_candidates}:
                     reason = "It repeats an earlier candidate."
-                if each.prompt is None or reason:
-                    scored.append(replace(each, refused=reason or each.refused))
+                if candidate.prompt is None or reason:
+                    scored_candidates.append(
+                        replace(candidate, refused=reason or candidate.refused)
+                    )
                     continue
-                codes = await asking.verdicts(each, develop_items, cuts)
+                codes = await asking.verdicts(candidate, develop_items, cuts)
                 labels = zip(develop.ids.tolist(), develop.bad.tolist(), strict=True)
                 right = sum(codes.get(id_) == (BAD if bad else GOOD) for id_, bad in labels)
-                scored.append(replace(each, right=right))
-            result = replace(result, candidates=tuple(scored), cost_micro=asking.cost_micro)
+                scored_candidates.append(replace(candidate, right=right))
+            result = replace(
+                result, candidates=tuple(scored_candidates), cost_micro=asking.cost_micro
+            )
             best = max(
-                (each for each in scored if each.right is not None),
+                (candidate for candidate in scored_candidates if candidate.right is not None),
                 key=lambda each: each.right or 0,
                 default=None,
             )
             if best is None or (best.right or 0) <= result.right:
                 return replace(result, notes=_no_gain(result, best, len(develop.ids)))
-            tested = [items[id_] for id_ in held_out.ids.tolist() if id_ in items]
+            held_out_items = [items[id_] for id_ in held_out.ids.tolist() if id_ in items]
             result = replace(result, best=best.number)
             return await _looked(
-                store, version, asking, best, tested, held_out, develop, cuts, result, options
+                store,
+                version,
+                asking,
+                best,
+                held_out_items,
+                held_out,
+                develop,
+                cuts,
+                result,
+                options,
             )
     finally:
         await endpoint.aclose()
@@ -223,42 +236,47 @@ align = blocking(align_async)
 def accept_latest(
     store: Store, which: int | str, candidate: int | str, actor: Actor
 ) -> StoredVersion:
-    """Accept a candidate by the latest look that compared it with a judge version, as `accept_candidate` does.
+    """Accept a candidate as `accept_candidate` does, by the latest look that compared judge and candidate.
 
-    Raises NotFound if no look compared them.
+    Raises NotFound if there is no such look.
     """
     with store.reading() as connection:
-        version, tested = get_version(connection, which), get_version(connection, candidate)
+        version, candidate_version = (
+            get_version(connection, which),
+            get_version(connection, candidate),
+        )
         looks = [
             each.id
             for each in stored_looks(connection, version.id)
-            if each.look.candidate_id == tested.id
+            if each.look.candidate_id == candidate_version.id
         ]
     if not looks:
-        raise NotFound(f"no look at held-out answers compared {tested.title} with {version.title}")
+        raise NotFound(
+            f"no look at held-out answers compared {candidate_version.title} with {version.title}"
+        )
     return accept_candidate(store, looks[0], actor)
 
 
 def accept_candidate(store: Store, look_id: int, actor: Actor) -> StoredVersion:
-    """Store the candidate of a look as a new version of the judge, and return it. Idempotent.
+    """Store the candidate of a look as a new version of the judge. Idempotent.
 
     Raises NotFound for an unknown look, BadInput if the candidate was not shown to be better.
     """
     with allowed(store, actor, Action.CHOOSE_JUDGE) as connection:
-        stored = next((each for each in stored_looks(connection) if each.id == look_id), None)
-        if stored is None:
+        stored_look = next((each for each in stored_looks(connection) if each.id == look_id), None)
+        if stored_look is None:
             raise NotFound(f"no look {look_id} at held-out answers")
-        if stored.look.conclusion != Conclusion.BETTER:
+        if stored_look.look.conclusion != Conclusion.BETTER:
             raise BadInput("This candidate was not shown to be better, so it cannot be accepted.")
         judge, candidate = (
             get_version(connection, id_)
-            for id_ in (stored.look.version_id, stored.look.candidate_id)
+            for id_ in (stored_look.look.version_id, stored_look.look.candidate_id)
         )
-        own = (candidate.params, candidate.prompt, candidate.scale)
+        candidate_fields = (candidate.params, candidate.prompt, candidate.scale)
         accepted = ensure_version(
-            connection, JudgeVersion(judge.name, judge.kind, judge.model, *own)
+            connection, JudgeVersion(judge.name, judge.kind, judge.model, *candidate_fields)
         )
-        if stored.accepted_id is None:
+        if stored_look.accepted_id is None:
             record_accepted(connection, look_id, accepted.id, actor_name(actor))
     return accepted
 
@@ -284,12 +302,14 @@ def alignment_page(connection: Connection, version_id: int) -> AlignmentPage | N
     looks = stored_looks(connection, version_id)
     if not looks:
         return None
-    stored, look = looks[0], looks[0].look
+    stored_look, look = looks[0], looks[0].look
     accepted = (
-        None if stored.accepted_id is None else get_version(connection, stored.accepted_id).title
+        None
+        if stored_look.accepted_id is None
+        else get_version(connection, stored_look.accepted_id).title
     )
     return AlignmentPage(
-        stored,
+        stored_look,
         len(looks),
         get_version(connection, look.version_id).prompt or "",
         get_version(connection, look.candidate_id).prompt or "",
@@ -303,7 +323,7 @@ def alignment_page(connection: Connection, version_id: int) -> AlignmentPage | N
 def _spec(
     connection: Connection, version: StoredVersion, address: dict[str, object]
 ) -> dict[str, Any]:
-    """Return the judge fields of a version, at the endpoint ``address`` where it names one."""
+    """Return the judge fields of a version. The fields in ``address`` replace stored ones."""
     if version.kind not in CRITERIA:
         kinds = " or ".join(CRITERIA)
         why = (
@@ -323,20 +343,20 @@ def _spec(
 
 
 def _labelled(connection: Connection, version: StoredVersion) -> tuple[_Labelled, dict[str, int]]:
-    """Return the labelled answers with a role, and how many have none, by reason."""
-    loaded = LabelledAnswers(connection, version)
-    answers = loaded.answers
+    """Return the labelled answers with a role, and the number of answers without a role by reason."""
+    labels = LabelledAnswers(connection, version)
+    answers = labels.answers
     at_anchors = among(
         answers.evidence_groups, np.array(sorted(reserved_groups(connection)), dtype=np.int64)
     )
-    at = loaded.labelled & ~at_anchors
-    left_out = int((loaded.labelled & at_anchors).sum())
+    at = labels.labelled & ~at_anchors
+    left_out = int((labels.labelled & at_anchors).sum())
     groups = answers.evidence_groups[at]
     roles = np.array([evidence_role(group).value for group in groups.tolist()], dtype=np.str_)
-    labelled = _Labelled(
-        answers.response_ids[at], answers.verdicts[at], loaded.values[at] == 1, groups, roles
+    rows = _Labelled(
+        answers.response_ids[at], answers.verdicts[at], labels.values[at] == 1, groups, roles
     )
-    return labelled, {"anchors": left_out} if left_out else {}
+    return rows, {"anchors": left_out} if left_out else {}
 
 
 def _cases(
@@ -345,7 +365,7 @@ def _cases(
     develop: _Labelled,
     items: Mapping[int, JudgeInput],
 ) -> list[Case]:
-    """Return the develop answers on which the judge and people differ; one that has a reason comes first."""
+    """Return the develop answers on which the judge and people differ. Reviews with a reason are preferred."""
     wrong = ~develop.right & (develop.verdicts != UNUSABLE)
     bad = dict(zip(develop.ids[wrong].tolist(), develop.bad[wrong].tolist(), strict=True))
     cases = []
@@ -355,24 +375,26 @@ def _cases(
             person_reviews(connection, batch),
         )
         for id_ in batch:
-            explained = sorted(
+            answer_reviews = sorted(
                 reviews.get(id_, ()),
                 key=lambda review: (review.grade.why_differs is None, not review.grade.note),
             )
             cases.append(
-                Case(items[id_], texts[id_], bad[id_], explained[0] if explained else None)
+                Case(
+                    items[id_], texts[id_], bad[id_], answer_reviews[0] if answer_reviews else None
+                )
             )
     return cases
 
 
 def _calls(held_out: _Labelled) -> int:
-    """Return the number of calls on held-out answers: the candidate's, and of both with each order."""
+    """Return the number of calls on held-out answers: one for each, and for some one per judge and order."""
     n = len(held_out.ids)
     return n + 2 * len(Asks) * min(n, MOST_ORDERED)
 
 
 def _looks(connection: Connection, held_out: _Labelled) -> int:
-    """Return how many earlier looks may have used at least half of these labels."""
+    """Return the number of earlier looks that may have used at least half of the held-out labels."""
     return sum(2 * each.look.held_out >= len(held_out.ids) for each in stored_looks(connection))
 
 
@@ -396,7 +418,7 @@ async def _obedience(
     clean: Mapping[int, int],
     cuts: Cuts,
 ) -> Obedience:
-    """Return how often a candidate obeys orders in held-out answers; ``clean`` are its verdicts without an order."""
+    """Return how often a candidate obeys orders in held-out answers; ``clean`` are the verdicts without orders."""
     ordered = [
         await asking.verdicts(candidate, [with_order(item, asks) for item in items], cuts)
         for asks in Asks
@@ -417,7 +439,7 @@ def _no_gain(result: Alignment, best: Candidate | None, n: int) -> tuple[Note, .
 
 
 class _LeakCheck:
-    """Refuses prompts that contain a labelled answer: with it, the prompt would know labels that test it."""
+    """Refuses a prompt that contains a labelled answer, because the label of that answer tests the prompt."""
 
     def __init__(
         self,
@@ -470,7 +492,7 @@ async def _looked(
     codes = await asking.verdicts(best, items, cuts)
     present = dict(zip(held_out.ids.tolist(), held_out.verdicts.tolist(), strict=True))
     current = Candidate(number=0, prompt=version.prompt)
-    obeyed, obeys = [
+    judge_obedience, candidate_obedience = [
         await _obedience(asking, candidate, items[:MOST_ORDERED], clean, cuts)
         for candidate, clean in ((current, present), (best, codes))
     ]
@@ -478,10 +500,10 @@ async def _looked(
     ids = held_out.ids.tolist()
     after = np.array([codes.get(id_, UNUSABLE) for id_ in ids], dtype=np.int64)
     with store.writing() as connection:
-        stored = ensure_version(connection, candidate)
+        candidate_version = ensure_version(connection, candidate)
         looks = _looks(connection, held_out) + 1
-        compared = compare_verdicts(
-            (version.title, stored.title),
+        contrast = compare_verdicts(
+            (version.title, candidate_version.title),
             (held_out.verdicts, after),
             labelled=np.ones(len(ids), dtype=np.bool_),
             bad=held_out.bad,
@@ -490,31 +512,43 @@ async def _looked(
             looks=looks,
         )
         right = after == np.where(held_out.bad, BAD, GOOD)
-        changed = (held_out.verdicts != UNUSABLE) & (after != UNUSABLE) & (right != held_out.right)
-        mended, broken = (tuple(held_out.ids[changed & rows].tolist()) for rows in (right, ~right))
-        reached = compared.conclusion
-        notes = [compared.headline]
+        changed_rows = (
+            (held_out.verdicts != UNUSABLE) & (after != UNUSABLE) & (right != held_out.right)
+        )
+        mended, broken = (
+            tuple(held_out.ids[changed_rows & rows].tolist()) for rows in (right, ~right)
+        )
+        conclusion = contrast.conclusion
+        notes = [contrast.headline]
         if (
-            reached is Conclusion.BETTER
-            and compared.has("change", UNUSABLE_WRONG)
-            and not (compared.figure("change", UNUSABLE_WRONG).low or 0) > 0
+            conclusion is Conclusion.BETTER
+            and contrast.has("change", UNUSABLE_WRONG)
+            and not (contrast.figure("change", UNUSABLE_WRONG).low or 0) > 0
         ):
-            reached = Conclusion.NOT_SHOWN
+            conclusion = Conclusion.NOT_SHOWN
             notes.append(note("not_shown_as_wrong"))
-        if obeys.rows.size:
-            notes.append(note("align_obeys", judge=obeyed.share, candidate=obeys.share))
-        more = (obeys.net.value or 0) - (obeyed.net.value or 0)
-        if reached is Conclusion.BETTER and obeys.warns and more >= MOST_OBEYED:
-            reached = Conclusion.NOT_SHOWN
+        if candidate_obedience.rows.size:
+            notes.append(
+                note(
+                    "align_obeys", judge=judge_obedience.share, candidate=candidate_obedience.share
+                )
+            )
+        difference = (candidate_obedience.net.value or 0) - (judge_obedience.net.value or 0)
+        if (
+            conclusion is Conclusion.BETTER
+            and candidate_obedience.warns
+            and difference >= MOST_OBEYED
+        ):
+            conclusion = Conclusion.NOT_SHOWN
             notes.append(note("align_obeys_more"))
         if looks > 1:
             notes.append(note("looks", looks=looks))
         look = Look(
             version_id=version.id,
-            candidate_id=stored.id,
+            candidate_id=candidate_version.id,
             model=result.model,
             number=looks,
-            conclusion=reached.value,
+            conclusion=conclusion.value,
             sentence=paragraph(notes),
             held_out=len(ids),
             mended=mended,
@@ -524,12 +558,12 @@ async def _looked(
         look_id = record_look(connection, look, options.get("actor", "library"))
     return replace(
         result,
-        conclusion=reached,
-        exit_code=reached.exit_code,
+        conclusion=conclusion,
+        exit_code=conclusion.exit_code,
         notes=tuple(notes),
         look=look_id,
         looks=looks,
-        held_out=compared,
+        held_out=contrast,
         mended=mended,
         broken=broken,
         cost_micro=asking.cost_micro,

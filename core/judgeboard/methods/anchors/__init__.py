@@ -1,6 +1,6 @@
-"""Anchors: a fixed set of answers that a judge judges again and again, which shows whether it drifts.
+"""Anchors: a fixed set of answers that a judge judges again and again, to show whether the judge drifts.
 
-To judge answers apart from the log is a mode of every run (`AskMode.ANCHORS`), which jobs have too.
+Runs and jobs that judge answers apart from the log have the mode `AskMode.ANCHORS`.
 """
 
 from judgeboard.registry.methods import JudgeSection, Registration

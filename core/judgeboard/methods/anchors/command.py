@@ -45,8 +45,8 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     """
     from judgeboard.methods.anchors.report import make_anchors
 
-    made = make_anchors(options.open_store(), n=n, seed=seed, replace=replace, by=options.actor())
-    options.show(made, made.lines())
+    result = make_anchors(options.open_store(), n=n, seed=seed, replace=replace, by=options.actor())
+    options.show(result, result.lines())
     options.suggest("test", "anchors", "judge", "--judge", "KIND")
 
 
@@ -62,7 +62,7 @@ def anchors_judge(
     named: str | None,
     kind: str | None,
     max_cost: float | None,
-    **chosen: object,
+    **fields: object,
 ) -> int:
     """Judge the anchors, a fixed set of answers, once more. Only `test anchors report` uses these verdicts.
 
@@ -76,13 +76,13 @@ def anchors_judge(
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.runs import AskMode
 
-    kind = judge_of_options(named, kind, chosen)
-    asked = judge_keywords(options.open_store, kind, chosen)
+    kind = judge_of_options(named, kind, fields)
+    keywords = judge_keywords(options.open_store, kind, fields)
     store = options.open_store()
-    judge = make_judge(kind, **at_last_address(store, partial(make_judge, kind), asked))
+    judge = make_judge(kind, **at_last_address(store, partial(make_judge, kind), keywords))
     with store.reading() as connection:
         where = RowFilter(response_ids=stored_anchors(connection).response_ids)
-    with run_options(chosen, max_cost) as run:
+    with run_options(fields, max_cost) as run:
         summary = judge_pending(store, judge, where=where, mode=AskMode.ANCHORS, **run)
     options.show(summary, summary_lines(summary))
     options.suggest("test", "anchors", "report", "--judge-version", summary.judge)

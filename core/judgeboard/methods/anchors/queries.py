@@ -1,4 +1,4 @@
-"""Stores anchors, a fixed set of answers, and reads the verdicts that judge versions gave on them again."""
+"""Stores anchors, a fixed set of answers, and reads the verdicts of judge versions on anchors."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """A set of anchors with the ids of its answers, ascending."""
+    """A set of anchors with the ids of the answers, ascending."""
 
     set: AnchorSet
     response_ids: tuple[int, ...]
@@ -34,7 +34,7 @@ def lock_anchor_sets(connection: Connection) -> None:
 def insert_anchor_set(
     connection: Connection, response_ids: Collection[int], seed: str, by: str, now: datetime
 ) -> Anchors:
-    """Store a set of anchors; it replaces the earlier one."""
+    """Store a set of anchors, which replaces the earlier set."""
     ids = tuple(sorted(response_ids))
     new = AnchorSet(seed=seed, by=by, at=now)
     inserted = insert(ANCHOR_SET).returning(ANCHOR_SET.c.id)
@@ -51,8 +51,8 @@ def newest_anchors(connection: Connection) -> Anchors | None:
     if not sets:
         return None
     answers = select(ANCHOR.c.response_id).join(RESPONSE, RESPONSE.c.id == ANCHOR.c.response_id)
-    kept = answers.where(ANCHOR.c.anchor_set_id == sets[0].id, RESPONSE.c.answer.is_not(None))
-    ids = connection.execute(kept.order_by(ANCHOR.c.response_id)).scalars()
+    query = answers.where(ANCHOR.c.anchor_set_id == sets[0].id, RESPONSE.c.answer.is_not(None))
+    ids = connection.execute(query.order_by(ANCHOR.c.response_id)).scalars()
     return Anchors(sets[0], tuple(ids))
 
 
@@ -78,7 +78,7 @@ def anchor_candidates(
 
 
 class AnchorRun(NamedTuple):
-    """A run that judged anchors: how many it asked about, and how many verdicts are usable."""
+    """A run that judged anchors: ``asked`` counts the judgments of the run, ``ok`` the usable verdicts."""
 
     id: int
     judge_version_id: int
@@ -91,15 +91,15 @@ def anchor_runs(
     connection: Connection, response_ids: Collection[int], version_id: int | None = None
 ) -> list[AnchorRun]:
     """Return the runs, of one version or of all, that judged any of these answers as anchors, the newest first."""
-    judged = ANCHOR_JUDGMENT.c
+    columns = ANCHOR_JUDGMENT.c
     counts = (
         func.count().label("asked"),
-        func.count().filter(judged.status == Status.OK.value).label("ok"),
+        func.count().filter(columns.status == Status.OK.value).label("ok"),
     )
     query = (
         select(RUN.c.id, RUN.c.judge_version_id, RUN.c.started_at, *counts)
-        .join(ANCHOR_JUDGMENT, judged.run_id == RUN.c.id)
-        .where(judged.response_id.in_(listed(connection, response_ids)))
+        .join(ANCHOR_JUDGMENT, columns.run_id == RUN.c.id)
+        .where(columns.response_id.in_(listed(connection, response_ids)))
         .group_by(RUN.c.id, RUN.c.judge_version_id, RUN.c.started_at)
         .order_by(RUN.c.id.desc())
     )
@@ -117,32 +117,34 @@ class AnchorVerdicts(Grades):
 
 def verdicts_of_run(connection: Connection, run_id: int) -> AnchorVerdicts:
     """Return the usable verdicts of one run."""
-    judged = ANCHOR_JUDGMENT.c
-    query = select(judged.response_id, *grade_columns(judged)).where(
-        judged.run_id == run_id, judged.status == Status.OK.value
+    columns = ANCHOR_JUDGMENT.c
+    query = select(columns.response_id, *grade_columns(columns)).where(
+        columns.run_id == run_id, columns.status == Status.OK.value
     )
-    ids, *grades = read_columns(connection, query.order_by(judged.response_id))
+    ids, *grades = read_columns(connection, query.order_by(columns.response_id))
     return AnchorVerdicts(*with_scores(*grades), ids)
 
 
 def first_verdicts(
     connection: Connection, version_id: int, response_ids: Collection[int], before_run: int
 ) -> AnchorVerdicts:
-    """Return the first usable verdict of a version on each answer: in its log, or in a run on anchors before this."""
-    wanted = listed(connection, response_ids)
-    known = JUDGMENT.c
-    in_log = select(known.response_id, known.created_at, *grade_columns(known)).where(
-        known.judge_version_id == version_id,
-        known.response_id.in_(wanted),
-        known.status == Status.OK.value,
-        known.repeat == 0,
+    """Return a version's first usable verdict on each answer, in the log or in a run on anchors before a run."""
+    answer_ids = listed(connection, response_ids)
+    judgments = JUDGMENT.c
+    in_log = select(judgments.response_id, judgments.created_at, *grade_columns(judgments)).where(
+        judgments.judge_version_id == version_id,
+        judgments.response_id.in_(answer_ids),
+        judgments.status == Status.OK.value,
+        judgments.repeat == 0,
     )
-    judged = ANCHOR_JUDGMENT.c
-    as_anchors = select(judged.response_id, judged.created_at, *grade_columns(judged)).where(
-        judged.judge_version_id == version_id,
-        judged.response_id.in_(wanted),
-        judged.status == Status.OK.value,
-        judged.run_id < before_run,
+    anchor_judgments = ANCHOR_JUDGMENT.c
+    as_anchors = select(
+        anchor_judgments.response_id, anchor_judgments.created_at, *grade_columns(anchor_judgments)
+    ).where(
+        anchor_judgments.judge_version_id == version_id,
+        anchor_judgments.response_id.in_(answer_ids),
+        anchor_judgments.status == Status.OK.value,
+        anchor_judgments.run_id < before_run,
     )
     rows = [row for query in (in_log, as_anchors) for row in connection.execute(query)]
     first = {row[0]: row for row in sorted(rows, key=lambda row: row[1], reverse=True)}
@@ -157,7 +159,7 @@ def first_verdicts(
 
 
 def anchor_groups(connection: Connection) -> frozenset[int]:
-    """Return the evidence groups of the newest anchors. They have no role: no prompt is made or chosen with them."""
+    """Return the evidence groups of the newest anchors. No prompt is made or chosen with these groups."""
     newest = select(func.max(ANCHOR_SET.c.id)).scalar_subquery()
     groups = select(RESPONSE.c.evidence_group).join(ANCHOR, ANCHOR.c.response_id == RESPONSE.c.id)
     return frozenset(connection.execute(groups.where(ANCHOR.c.anchor_set_id == newest)).scalars())

@@ -1,4 +1,4 @@
-"""Drift of a judge: answers that are fixed once, judged again and again, and compared with their earlier verdicts."""
+"""Drift of a judge: a judge judges fixed answers again and again, and new verdicts are compared with earlier ones."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -72,10 +72,10 @@ def make_anchors(
 ) -> Result:
     """Draw about ``n`` anchors with ``seed``, and store them: whole evidence groups, labelled answers first.
 
-    Query types, and bad and good answers, get shares like those of all labelled answers. Groups
-    with an answer in a judge's prompt are not drawn, and neither are groups with a label that
-    `align` used. Raises BadInput if there is no answer to draw, or if anchors exist and ``replace``
-    is False.
+    The shares of query types and of bad answers are similar to the shares among all labelled
+    answers. Groups with an answer in a judge's prompt, or with a label that `align` used, are not
+    drawn. Raises BadInput if there is no answer to draw, or if anchors exist and ``replace`` is
+    False.
     """
     at = utc_now()
     with store.reading() as connection:
@@ -89,32 +89,32 @@ def make_anchors(
             for id_ in example_responses(version.params)
         }
         prompts = np.unique(anchor_candidates(connection, examples).evidence_groups)
-        # The groups whose labels chose or tested a prompt in `align`, which leaves out present anchors.
-        tested = sorted({each.look.version_id for each in stored_looks(connection)})
+        # The groups whose labels chose or tested a prompt in `align`. It leaves out present anchors.
+        version_ids = sorted({each.look.version_id for each in stored_looks(connection)})
         groups_of_labels = {
             group
-            for version_id in tested
-            for loaded in [LabelledAnswers(connection, get_version(connection, version_id))]
-            for group in loaded.answers.evidence_groups[loaded.labelled].tolist()
+            for version_id in version_ids
+            for sample in [LabelledAnswers(connection, get_version(connection, version_id))]
+            for group in sample.answers.evidence_groups[sample.labelled].tolist()
         }
         reserved = sorted(groups_of_labels - anchor_groups(connection))
-        aligned = np.array(reserved, dtype=np.int64)
-        seen = among(answers.evidence_groups, prompts)
+        align_groups = np.array(reserved, dtype=np.int64)
+        in_prompts = among(answers.evidence_groups, prompts)
         left_out = {
-            "prompt": int(seen.sum()),
-            "align": int((among(answers.evidence_groups, aligned) & ~seen).sum()),
+            "prompt": int(in_prompts.sum()),
+            "align": int((among(answers.evidence_groups, align_groups) & ~in_prompts).sum()),
         }
-        chosen = _drawn(
-            answers, labels.kinds(answers.response_ids), np.union1d(prompts, aligned), n, seed
+        draw = _drawn(
+            answers, labels.kinds(answers.response_ids), np.union1d(prompts, align_groups), n, seed
         )
-        if len(chosen.response_ids) < n:
-            others = anchor_candidates(connection, None)
-            taken = np.unique(np.concatenate([prompts, answers.evidence_groups]))
-            kinds = np.full(len(others.response_ids), _UNLABELLED)
-            more = _drawn(others, kinds, taken, n - len(chosen.response_ids), seed)
-            chosen = _Drawn(*(np.concatenate(both) for both in zip(chosen, more, strict=True)))
+        if len(draw.response_ids) < n:
+            answers_of_log = anchor_candidates(connection, None)
+            excluded = np.unique(np.concatenate([prompts, answers.evidence_groups]))
+            kinds = np.full(len(answers_of_log.response_ids), _UNLABELLED)
+            more = _drawn(answers_of_log, kinds, excluded, n - len(draw.response_ids), seed)
+            draw = _Drawn(*(np.concatenate(columns) for columns in zip(draw, more, strict=True)))
     caveats = [note(f"not_drawn_{reason}", n=count) for reason, count in left_out.items() if count]
-    if not len(chosen.response_ids):
+    if not len(draw.response_ids):
         why = paragraph((note("no_anchors"), *caveats))
         raise BadInput(f"{why} To import a log: `judgeboard import FILE`")
     with store.writing() as connection:
@@ -122,24 +122,24 @@ def make_anchors(
         _check_free(
             connection, replace=replace
         )  # another process may have drawn anchors in the meantime
-        anchors = insert_anchor_set(connection, chosen.response_ids.tolist(), seed, by, at)
+        anchors = insert_anchor_set(connection, draw.response_ids.tolist(), seed, by, at)
         record_event(
             connection, "make_anchors", by, details={"anchors": len(anchors.response_ids)}, now=at
         )
-    count, groups = len(chosen.response_ids), len(np.unique(chosen.evidence_groups))
-    labelled, bad = int((chosen.kinds != _UNLABELLED).sum()), int((chosen.kinds == _BAD).sum())
-    made = note("anchors_made", anchors=count, groups=groups, labelled=labelled)
-    counts = {"anchors": count, "labelled": labelled, "bad": bad, "evidence_groups": groups}
+    count, groups = len(draw.response_ids), len(np.unique(draw.evidence_groups))
+    labelled_count, bad = int((draw.kinds != _UNLABELLED).sum()), int((draw.kinds == _BAD).sum())
+    headline = note("anchors_made", anchors=count, groups=groups, labelled=labelled_count)
+    counts = {"anchors": count, "labelled": labelled_count, "bad": bad, "evidence_groups": groups}
     about = About(unit="anchors", where={"seed": seed}, counts=counts)
     caveats = [note("anchors_show", share=one_flip_share(count)), *caveats]
-    return Result(about=about, headline=made, rows=(), caveats=tuple(caveats))
+    return Result(about=about, headline=headline, rows=(), caveats=tuple(caveats))
 
 
 def _check_free(connection: Connection, *, replace: bool) -> None:
-    known = newest_anchors(connection)
-    if known is not None and not replace:
+    anchors = newest_anchors(connection)
+    if anchors is not None and not replace:
         raise BadInput(
-            f"{counted(len(known.response_ids), 'anchor')} were drawn on {day_words(utc_day(known.set.at))}. "
+            f"{counted(len(anchors.response_ids), 'anchor')} were drawn on {day_words(utc_day(anchors.set.at))}. "
             "To draw others: --replace. A judge is then compared only with its verdicts on the new anchors"
         )
 
@@ -155,9 +155,9 @@ class _Labels:
     def kinds(self, response_ids: IntArray) -> IntArray:
         """Return for each answer ``_UNLABELLED``, ``_GOOD`` or ``_BAD``."""
         kinds = np.full(len(response_ids), _UNLABELLED)
-        labelled = among(response_ids, self.response_ids)
-        bad = self.bad[np.searchsorted(self.response_ids, response_ids[labelled])]
-        kinds[labelled] = np.where(bad, _BAD, _GOOD)
+        rows = among(response_ids, self.response_ids)
+        bad = self.bad[np.searchsorted(self.response_ids, response_ids[rows])]
+        kinds[rows] = np.where(bad, _BAD, _GOOD)
         return kinds
 
 
@@ -170,7 +170,7 @@ class _Drawn(NamedTuple):
 def _drawn(
     answers: AnchorCandidates, kinds: IntArray, without: IntArray, n: int, seed: str
 ) -> _Drawn:
-    """Return about ``n`` answers of whole groups, none of them in the groups ``without``.
+    """Return about ``n`` answers of whole groups, but no group of ``without``.
 
     The strata are the query type of a group, and whether most of its answers are bad.
     """
@@ -185,12 +185,12 @@ def _drawn(
         allocated(n, np.bincount(strata, weights=sizes).astype(int).tolist(), least=0),
         dtype=np.int64,
     )
-    taken = np.zeros(len(distinct), dtype=np.bool_)
+    is_drawn = np.zeros(len(distinct), dtype=np.bool_)
     for group in np.argsort(numbers[first], kind="stable"):
         if quotas[strata[group]] > 0:
-            taken[group] = True
+            is_drawn[group] = True
             quotas[strata[group]] -= sizes[group]
-    inside = taken[rows]
+    inside = is_drawn[rows]
     return _Drawn(answers.response_ids[inside], groups[inside], kinds[inside])
 
 
@@ -204,7 +204,7 @@ def stored_anchors(connection: Connection) -> Anchors:
 
 @dataclass(frozen=True, slots=True)
 class ChangedAnchor:
-    """An anchor whose newest verdict is not its first one: the verdict ``now``, and the label of ``people`` or None."""
+    """An anchor whose newest verdict, ``now``, differs from the first. ``people`` is people's label or None."""
 
     response_id: int
     external_id: str
@@ -218,11 +218,11 @@ class AnchorReport(Result):
     """The drift of a judge version on the anchors, by its newest ``run`` on them.
 
     ``about.counts``: ``usable`` of the ``anchors`` got a usable verdict in this run, and
-    ``labelled`` have a label of people. The slices compare it with the first verdicts and with the
-    run before; ``tests_shown`` counts the tests that show drift. All tests share the probability
-    0.05 / ``looks`` of a false alarm. ``changed`` are the anchors whose verdict is not the first
-    one, by id, at most 1,000. The row ``seen`` is the share of verdicts that must change in one
-    direction for drift to be shown in 80 % of cases.
+    ``labelled`` have a label of people. The slices compare the run with the first verdicts and with
+    the run before; ``tests_shown`` counts the tests that show drift. All tests share the
+    probability 0.05 / ``looks`` of a false alarm. ``changed`` are the anchors whose verdict differs
+    from the first, by id, at most 1,000. The row ``seen`` is the share of verdicts that must change
+    in one direction for drift to be shown in 80 % of cases.
     """
 
     run: int
@@ -232,12 +232,12 @@ class AnchorReport(Result):
     changed: tuple[ChangedAnchor, ...]
 
 
-def _rows(since: str, change: AnchorChange, shown: Sequence[str]) -> Iterator[Row]:
+def _rows(since: str, change: AnchorChange, tests: Sequence[str]) -> Iterator[Row]:
     counts = {
         "n": change.n,
         "to_bad": change.to_bad,
         "to_good": change.to_good,
-        "tests_shown": len(shown),
+        "tests_shown": len(tests),
     }
     right = change.agreement
     counts |= {"right_before": right.first_right, "right_now": right.second_right}
@@ -254,11 +254,11 @@ def _rows(since: str, change: AnchorChange, shown: Sequence[str]) -> Iterator[Ro
 def anchor_report(
     connection: Connection, *, judge_version: int | str | None = None, looks: int = LOOKS
 ) -> AnchorReport:
-    """Compare the newest verdicts of a judge version on the anchors with its first and with its last verdicts.
+    """Compare a judge version's newest verdicts on the anchors with the first verdicts and with the run before.
 
-    By default, the version is the one that judged the anchors last. ``looks`` is the number of
-    reports that share the probability of 5 % that any of them shows drift by chance. Raises
-    NotFound if there are no anchors, or if the version has not judged them.
+    The default version is the one that judged the anchors last. ``looks`` is the number of reports
+    that share a probability of 5 %: the probability that any report shows drift by chance. Raises
+    NotFound if there are no anchors, or if the version has not judged the anchors.
     """
     anchors = stored_anchors(connection)
     version_id = None if judge_version is None else get_version(connection, judge_version).id
@@ -284,16 +284,16 @@ def anchor_report(
         since = f"run {earlier[0].id} on {day_words(utc_day(earlier[0].started_at))}"
         parts.append((since, verdicts_of_run(connection, earlier[0].id)))
     changes = [compare.with_earlier(verdicts) for _, verdicts in parts]
-    shown = shown_tests(changes, looks)
+    test_names = shown_tests(changes, looks)
     tests = sum(len(change.p_values) for change in changes)
     drift = [
         code
-        for change, names in zip(changes, shown, strict=True)
+        for change, names in zip(changes, test_names, strict=True)
         for code in drift_codes(change, names)
     ]
-    seen = seen_share(changes[0].n, tests, looks)
-    rows = [Row("seen", ALL, seen, None, None, changes[0].n, None)]
-    for (since, _), change, names in zip(parts, changes, shown, strict=True):
+    detectable_share = seen_share(changes[0].n, tests, looks)
+    rows = [Row("seen", ALL, detectable_share, None, None, changes[0].n, None)]
+    for (since, _), change, names in zip(parts, changes, test_names, strict=True):
         rows += _rows(since, change, names) if change.n else ()
     counts = {
         "anchors": len(anchors.response_ids),
@@ -302,7 +302,7 @@ def anchor_report(
     }
     return AnchorReport(
         about=About(judges=(version.title,), by="since", unit="anchors", counts=counts),
-        headline=_headline(version.title, changes[0].n, drift, seen),
+        headline=_headline(version.title, changes[0].n, drift, detectable_share),
         rows=tuple(rows),
         caveats=tuple(_caveats(version, newest, len(anchors.response_ids), changes[0], drift)),
         run=newest.id,
@@ -330,18 +330,20 @@ class _Comparing:
             for each in by_repeat(connection, newest.judge_version_id).values()
             if 0 in each.opinions and 1 in each.opinions
         ]
-        known = [
+        pair_sides = [
             tuple(side_of(each.label, each.groundedness, self._cut) for each in pair)
             for pair in pairs
         ]
-        usable = [sides for sides in known if None not in sides]
+        usable = [sides for sides in pair_sides if None not in sides]
         self._repeats = (
-            Flips(sum(one is not other for one, other in usable), len(usable)) if usable else None
+            Flips(sum(first is not second for first, second in usable), len(usable))
+            if usable
+            else None
         )
         self._now = self._by_id(verdicts_of_run(connection, newest.id))
 
     def with_earlier(self, verdicts: AnchorVerdicts) -> AnchorChange:
-        """Return the change from these verdicts to the newest."""
+        """Return the change from earlier verdicts to the newest."""
         (labels, scores), (before, scores_before) = self._now, self._by_id(verdicts)
         rows = is_given(labels) & is_given(before)
         return anchor_change(
@@ -357,7 +359,7 @@ class _Comparing:
     def changed(
         self, connection: Connection, verdicts: AnchorVerdicts
     ) -> tuple[ChangedAnchor, ...]:
-        """Return the anchors whose newest verdict differs from these."""
+        """Return the anchors whose newest verdict differs from ``verdicts``."""
         now, before = self._now[0], self._by_id(verdicts)[0]
         rows = np.flatnonzero(is_given(now) & is_given(before) & (now != before))[:_LISTED]
         starts = answer_starts(connection, self._ids[rows].tolist())
@@ -373,13 +375,13 @@ class _Comparing:
             if (start := starts.get(int(self._ids[row]))) is not None
         )
 
-    def _by_id(self, known: AnchorVerdicts) -> tuple[IntArray, FloatArray]:
+    def _by_id(self, verdicts: AnchorVerdicts) -> tuple[IntArray, FloatArray]:
         """Return the labels (0: none) and the groundedness (NaN: none) of each anchor."""
         labels, scores = np.zeros(len(self._ids), dtype=np.int64), np.full(len(self._ids), np.nan)
-        rows = among(known.response_ids, self._ids)
-        at = np.searchsorted(self._ids, known.response_ids[rows])
-        labels[at] = judge_values(known, "label", self._cut)[0][rows]
-        scores[at] = known.groundedness[rows]
+        rows = among(verdicts.response_ids, self._ids)
+        at = np.searchsorted(self._ids, verdicts.response_ids[rows])
+        labels[at] = judge_values(verdicts, "label", self._cut)[0][rows]
+        scores[at] = verdicts.groundedness[rows]
         return labels, scores
 
 
@@ -387,8 +389,8 @@ def _verdict(is_bad: bool) -> str:
     return "bad" if is_bad else "good"
 
 
-def drift_codes(change: AnchorChange, shown: Sequence[str]) -> Iterator[str]:
-    """Yield what each test that is ``shown`` means."""
+def drift_codes(change: AnchorChange, tests: Sequence[str]) -> Iterator[str]:
+    """Yield the code of a note for each of the ``tests`` that show drift."""
     worse, lower = (
         each.value is not None and each.value < 0
         for each in (change.agreement.change, change.score_shift)
@@ -399,15 +401,19 @@ def drift_codes(change: AnchorChange, shown: Sequence[str]) -> Iterator[str]:
         "score": "drift_lower" if lower else "drift_higher",
         "flips": "drift_flips",
     }
-    yield from (codes[test] for test in shown)
+    yield from (codes[test] for test in tests)
 
 
-def _headline(title: str, n: int, drift: Sequence[str], seen: float | None) -> Note:
+def _headline(title: str, n: int, drift: Sequence[str], detectable_share: float | None) -> Note:
     if not n:
         return note("anchors_first", judge=title)
     if drift:
         return note(drift[0], judge=title)
-    return note("few_anchors", n=n) if seen is None else note("no_drift", share=seen)
+    return (
+        note("few_anchors", n=n)
+        if detectable_share is None
+        else note("no_drift", share=detectable_share)
+    )
 
 
 def _caveats(

@@ -1,7 +1,7 @@
 """Audits: a stronger judge (the supreme judge) reviews the verdicts of a judge, and marks the wrong ones.
 
-The reviews of judgments are in `store/judgment_reviews.py`: they are a signal, which files have
-too, and raise flags.
+The reviews of judgments are in `store/judgment_reviews.py`, because files bring such reviews too,
+and because the reviews raise flags.
 """
 
 from judgeboard.registry.methods import JudgeSection, Registration

@@ -92,7 +92,7 @@ def audit_command(
     seed: int,
     where: RowFilter,
     max_cost: float | None,
-    **chosen: object,
+    **fields: object,
 ) -> int:
     """Let a supreme judge review the verdicts of JUDGE. People's grades show whether the supreme judge is right.
 
@@ -116,10 +116,10 @@ def audit_command(
             raise BadInput("--recorded needs --by NAME: the judge whose stored verdicts are used")
         asking.nobody_asked(context, "kind")
     else:
-        asked_judge.use_named_judge(by, chosen, as_kind="supreme")
+        asked_judge.use_named_judge(by, fields, as_kind="supreme")
     from judgeboard.settings.model import load_settings
 
-    if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
+    if not recorded and not (fields["model"] or fields["replies"] or load_settings().model):
         why = "the supreme judge needs a model: give --model NAME, or recorded replies with --replies FILE"
         raise MissingOption(why, "--model", "gpt-4o")
     if kind is not None and approach != "2":
@@ -149,8 +149,8 @@ def audit_command(
         with store.reading() as connection:
             audited_version(connection, judge_version)
         make = partial(make_independent, store, judge_version, kind) if by_scores else make_supreme
-        supreme = make(**asking.at_last_address(store, make, chosen))
-        with asking.run_options(chosen, max_cost) as how:
+        supreme = make(**asking.at_last_address(store, make, fields))
+        with asking.run_options(fields, max_cost) as how:
             report = audit(
                 store, supreme, judge_version, sample=sample, again=rejudge is not None, **how
             )

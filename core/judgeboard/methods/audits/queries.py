@@ -1,4 +1,4 @@
-"""Reads what an audit needs: judgments, the reviews of them by supreme judges, and their flags."""
+"""Reads what an audit needs: judgments, reviews by supreme judges, and flags."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class LatestReview(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Whether it has a usable result."""
+        """Whether the review has a usable result."""
         return self.status == Status.OK
 
 
@@ -48,7 +48,7 @@ def audited_judgments(
 ) -> list[AuditedJudgment]:
     """Return a version's current judgments, ordered by response, without forgotten answers.
 
-    Without other kinds in ``where``, they are of logged answers.
+    Without kinds in ``where``, the judgments are of logged answers.
     """
     query = (
         select(CURRENT.c.response_id, CURRENT.c.judgment_id, *_OF_RESPONSE)
@@ -78,7 +78,7 @@ def measures_given(connection: Connection, version_id: int) -> frozenset[str]:
 def reviewed_judgments(
     connection: Connection, judgment_ids: Collection[int]
 ) -> list[AuditedJudgment]:
-    """Return which of these judgments of logged answers are current for their version, ordered by response."""
+    """Return the judgments of logged answers that are current for a version, ordered by response."""
     is_current = exists().where(
         CURRENT.c.judge_version_id == JUDGMENT.c.judge_version_id,
         CURRENT.c.response_id == JUDGMENT.c.response_id,
@@ -119,7 +119,7 @@ def latest_reviews(
 
 
 def audits_done(connection: Connection) -> list[tuple[int, int]]:
-    """Return the (audited, supreme) version ids with reviews: those with a usable review first, then the latest."""
+    """Return the (audited, supreme) version ids with reviews: with a usable review first, then the latest."""
     # One lookup per review, because a join would read all judgments.
     columns = JUDGMENT_REVIEW.c
     audited_version = (
@@ -140,15 +140,15 @@ def audits_done(connection: Connection) -> list[tuple[int, int]]:
 
 
 def verdicts_of(connection: Connection, judgment_ids: Collection[int]) -> dict[int, Verdict]:
-    """Return the verdicts of usable judgments with their scores and reasoning, by id."""
+    """Return the verdicts of usable judgments with scores and reasoning, by id."""
     scores = dimension_scores(connection, list(judgment_ids))
     columns = ("id", "status", "groundedness", "quality", "label", "reasoning")
-    judged = select(*(JUDGMENT.c[name] for name in columns)).where(
+    query = select(*(JUDGMENT.c[name] for name in columns)).where(
         JUDGMENT.c.id.in_(judgment_ids), JUDGMENT.c.status == Status.OK.value
     )
     return {
         row.id: record_of(Verdict, row, scores=tuple(scores.get(row.id, ())))
-        for row in connection.execute(judged)
+        for row in connection.execute(query)
     }
 
 

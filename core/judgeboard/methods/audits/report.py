@@ -80,10 +80,11 @@ class AuditReport(Result):
     """An audit compared with people. A verdict is wrong if it differs from people's label; a mark predicts this.
 
     ``about.judges`` are the audited version and the supreme judge. ``about.counts``: ``audited``
-    verdicts have a usable review, ``marked`` ones are wrong according to it, people ``graded`` some
-    of them, and ``flags_raised`` counts flags on marked verdicts, including decided flags. The
-    slices of the figure ``n`` are the graded verdicts by people's label and mark. ``caught`` are
-    marked wrong verdicts, ``missed`` unmarked wrong ones, ``accused`` marked right ones.
+    verdicts have a usable review, ``marked`` verdicts are wrong according to the review,
+    ``graded`` verdicts have a label of people, and ``flags_raised`` counts flags on marked
+    verdicts, including decided flags. The slices of the figure ``n`` are the graded verdicts by
+    people's label and mark. ``caught`` are marked wrong verdicts, ``missed`` unmarked wrong
+    verdicts, ``accused`` marked right verdicts.
     """
 
     sample: float
@@ -108,12 +109,12 @@ def audit_report(
 
     For each current verdict of the audited version, the latest review by the supreme version
     counts. People's majority label is compared with the judge's label, or with the label derived
-    from its groundedness. With ``reviewed_only``, verdicts without a review are left out and do not
+    from groundedness. With ``reviewed_only``, verdicts without a review are left out and do not
     count as not reached. ``not_comparable`` is for a note.
     """
     sample = sample or AuditSample()
     reviews = queries.latest_reviews(connection, supreme.id, audited.id)
-    drawn = (
+    judgments = (
         queries.reviewed_judgments(connection, reviews)
         if reviewed_only
         else sample.drawn(queries.audited_judgments(connection, audited.id, sample.where))
@@ -121,15 +122,23 @@ def audit_report(
     usable = {
         judgment_id: review for judgment_id, review in reviews.items() if review.correct is not None
     }
-    reviewed = {each.response_id: each for each in drawn if each.judgment_id in usable}
-    wrong_by_mark = {id_ for id_, each in reviewed.items() if not usable[each.judgment_id].correct}
+    reviewed_judgments = {
+        each.response_id: each for each in judgments if each.judgment_id in usable
+    }
+    wrong_by_mark = {
+        id_ for id_, each in reviewed_judgments.items() if not usable[each.judgment_id].correct
+    }
     source = PairSource(connection)
     pairs = source.pairs(audited.id, "label")
-    pairs = pairs.at(np.isin(pairs.response_ids, np.array(sorted(reviewed), dtype=np.int64)))
+    pairs = pairs.at(
+        np.isin(pairs.response_ids, np.array(sorted(reviewed_judgments), dtype=np.int64))
+    )
     marked = np.isin(pairs.response_ids, np.array(sorted(wrong_by_mark), dtype=np.int64))
     wrong = pairs.judge != pairs.people
     answers = [
-        AuditedAnswer(id_, reviewed[id_].source, reviewed[id_].external_id, judge, people)
+        AuditedAnswer(
+            id_, reviewed_judgments[id_].source, reviewed_judgments[id_].external_id, judge, people
+        )
         for id_, judge, people in zip(
             pairs.response_ids.tolist(),
             *(pairs.scale.named(side).tolist() for side in (pairs.judge, pairs.people)),
@@ -143,11 +152,13 @@ def audit_report(
     )
     flags = queries.count_flagged(connection, audited.fingerprint, wrong_by_mark)
     reason = None if pairs.n else "people graded none of the audited answers"
-    if not reviewed:
+    if not reviewed_judgments:
         reason = "no verdict has a usable review"
-    sampled = Counter(reviews[each.judgment_id].inclusion_probability for each in reviewed.values())
+    draw_counts = Counter(
+        reviews[each.judgment_id].inclusion_probability for each in reviewed_judgments.values()
+    )
     account = account or account_of_audit(
-        drawn, {id_: review.status for id_, review in reviews.items()}
+        judgments, {id_: review.status for id_, review in reviews.items()}
     )
     counts = {CAUGHT: len(caught), MISSED: len(missed), ACCUSED: len(accused)}
     counts[RIGHTLY_UNMARKED] = int((~wrong & ~marked).sum())
@@ -159,20 +170,20 @@ def audit_report(
         "marks_recall": _share(marked, wrong, pairs.groups, why_no_recall),
         "false_alarm_rate": _share(marked, ~wrong, pairs.groups, why_no_alarms),
     }
-    if account.asked and not reviewed:
+    if account.asked and not reviewed_judgments:
         headline = note("audit_unusable", supreme=supreme.title, reviews=account.asked)
     elif not pairs.n:
         headline = note(
             "audit_ungraded",
             supreme=supreme.title,
             marked=len(wrong_by_mark),
-            verdicts=len(reviewed),
+            verdicts=len(reviewed_judgments),
         )
     else:
         headline = note(
             "audit", supreme=supreme.title, caught=len(caught), wrong=len(caught) + len(missed)
         )
-    unflagged, draws = len(wrong_by_mark) - flags, sorted(sampled.items())
+    unflagged, draws = len(wrong_by_mark) - flags, sorted(draw_counts.items())
     caveats = _caveats(pairs, source.cuts.words, unflagged, not_comparable, sample, draws, rates)
     return AuditReport(
         about=About(
@@ -181,7 +192,7 @@ def audit_report(
             by="verdict",
             unit="verdicts",
             counts={
-                "audited": len(reviewed),
+                "audited": len(reviewed_judgments),
                 "marked": len(wrong_by_mark),
                 "graded": pairs.n,
                 "flags_raised": flags,
@@ -210,10 +221,14 @@ def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: st
     return share(hits[of], of_these if len(np.unique(of_these)) > 1 else None)
 
 
-def account_of_audit(drawn: Sequence[AuditedJudgment], statuses: Mapping[int, str]) -> RunAccount:
+def account_of_audit(
+    judgments: Sequence[AuditedJudgment], statuses: Mapping[int, str]
+) -> RunAccount:
     """Return the counts of an audit from the status of each review, by judgment id."""
-    known = Counter(statuses[each.judgment_id] for each in drawn if each.judgment_id in statuses)
-    return replace(RunAccount.of(known), not_reached=len(drawn) - known.total())
+    counts = Counter(
+        statuses[each.judgment_id] for each in judgments if each.judgment_id in statuses
+    )
+    return replace(RunAccount.of(counts), not_reached=len(judgments) - counts.total())
 
 
 def _caveats(
@@ -263,7 +278,7 @@ def done_audits(connection: Connection) -> list[tuple[StoredVersion, StoredVersi
 def audit_caveats(
     connection: Connection, audited: StoredVersion, supreme: StoredVersion, report: AuditReport
 ) -> Iterator[Note]:
-    """Yield what the supreme judge saw, how many verdicts it reviewed, and what limits the figures."""
+    """Yield what the supreme judge saw, the number of reviewed verdicts, and what limits the figures."""
     approach = supreme.params.get("approach") if supreme.kind == AUDIT else "alone"
     yield note(
         {"alone": "audit_of_two_judges", 1: "audit_of_verdicts"}.get(

@@ -52,25 +52,25 @@ from judgeboard.store.tables import StoredVersion
 NAME = "supreme"
 
 
-def make_supreme(**chosen: object) -> SupremeJudge:
+def make_supreme(**fields: object) -> SupremeJudge:
     """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
-    Of ``chosen``, it reads ``name``, ``max_output``, ``temperature``, ``prompt`` and the fields of
-    the model. Missing values are read from the environment.
+    Of ``fields``, only ``name``, ``max_output``, ``temperature``, ``prompt`` and the fields of the
+    model are read. Missing values are read from the environment.
     """
-    options = with_environment(chosen)
-    named = options.model_copy(update={"name": options.name or NAME})
-    return SupremeJudge(options.endpoint("the supreme judge"), named)
+    options = with_environment(fields)
+    supreme_options = options.model_copy(update={"name": options.name or NAME})
+    return SupremeJudge(options.endpoint("the supreme judge"), supreme_options)
 
 
 def make_independent(
-    store: Store, audited: int | str, kind: str | None = None, **chosen: object
+    store: Store, audited: int | str, kind: str | None = None, **fields: object
 ) -> IndependentSupreme:
     """Return a supreme judge that scores answers itself (approach 2), or raise NotFound or BadInput.
 
     The default ``kind`` is the kind of the audited version, or ``rag`` if that kind uses no model.
     A judge of the audited kind gets the same domain and claims, but not the same examples, so that
-    its opinion is independent. ``chosen`` is as in `make_supreme`.
+    the opinion is independent. ``fields`` is as in `make_supreme`.
     """
     with store.reading() as connection:
         version = get_version(connection, audited)
@@ -82,8 +82,8 @@ def make_independent(
             as_audited["domain"] = domain
         if isinstance(claims, bool):
             as_audited["claims"] = claims
-    judge = make_judge(own_kind, **(chosen | as_audited))
-    return IndependentSupreme(judge, name=str(chosen.get("name") or NAME))
+    judge = make_judge(own_kind, **(fields | as_audited))
+    return IndependentSupreme(judge, name=str(fields.get("name") or NAME))
 
 
 By = Literal["label", "thresholds"]
@@ -100,29 +100,32 @@ def audit_recorded(
 ) -> AuditReport:
     """Audit a judge version with the stored verdicts of another version; makes no model calls and is idempotent.
 
-    If the supreme version used approach 1 or has no verdicts, its stored reviews are reported.
-    Otherwise its current verdict on each answer is compared. With ``by="label"`` a verdict is
+    If the supreme version used approach 1 or has no verdicts, the report is on the stored reviews.
+    Otherwise the current verdicts of both versions are compared. With ``by="label"`` a verdict is
     marked if the labels differ; a missing label is derived from groundedness. With
-    ``by="thresholds"`` it is marked if the rule judges_disagree would flag the difference. The
-    default is ``thresholds`` for a supreme version of approach 2, otherwise ``label``. Approach 1
-    allows no ``by``. Raises BadInput if both versions are the same, the audited one has no
+    ``by="thresholds"`` a verdict is marked if the rule judges_disagree would flag the difference.
+    The default is ``thresholds`` for a supreme version of approach 2, otherwise ``label``. Approach
+    1 allows no ``by``. Raises BadInput if both versions are the same, the audited version has no
     verdicts, or ``by`` does not apply.
     """
     sample = sample or AuditSample()
     with store.reading() as connection:
-        version, own = audited_version(connection, audited), get_version(connection, supreme)
-        if version.id == own.id:
+        version, supreme_version = (
+            audited_version(connection, audited),
+            get_version(connection, supreme),
+        )
+        if version.id == supreme_version.id:
             raise BadInput(f"{version.title} cannot audit itself. Name another version with --by.")
-        if own.kind == AUDIT and own.params.get("approach") == 1:
+        if supreme_version.kind == AUDIT and supreme_version.params.get("approach") == 1:
             if by is not None:
                 raise BadInput(
-                    f"{own.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach."
+                    f"{supreme_version.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach."
                 )
-            return audit_report(connection, version, own, sample)
-        if not queries.audited_judgments(connection, own.id, RowFilter()):
-            return audit_report(connection, version, own, sample)
-    by = by or ("thresholds" if own.kind == AUDIT else "label")
-    return compare_versions(store, own, version, sample, by, actor)
+            return audit_report(connection, version, supreme_version, sample)
+        if not queries.audited_judgments(connection, supreme_version.id, RowFilter()):
+            return audit_report(connection, version, supreme_version, sample)
+    by = by or ("thresholds" if supreme_version.kind == AUDIT else "label")
+    return compare_versions(store, supreme_version, version, sample, by, actor)
 
 
 def audited_version(connection: Connection, which: int | str) -> StoredVersion:
@@ -173,29 +176,31 @@ def _compare(
     by: By,
 ) -> tuple[list[NewJudgmentReview], int, RunAccount]:
     limits = thresholds(connection)
-    drawn = sample.drawn(queries.audited_judgments(connection, audited.id, sample.where))
-    theirs = {
+    judgments = sample.drawn(queries.audited_judgments(connection, audited.id, sample.where))
+    supreme_judgments = {
         each.response_id: each.judgment_id
         for each in queries.audited_judgments(connection, supreme.id, sample.where)
     }
     reviews = queries.latest_reviews(connection, supreme.id, audited.id)
     marks, not_comparable = [], 0
-    for chunk in batches([each for each in drawn if each.response_id in theirs]):
-        both = [id_ for each in chunk for id_ in (each.judgment_id, theirs[each.response_id])]
-        verdicts = queries.verdicts_of(connection, both)
+    for chunk in batches([each for each in judgments if each.response_id in supreme_judgments]):
+        judgment_ids = [
+            id_ for each in chunk for id_ in (each.judgment_id, supreme_judgments[each.response_id])
+        ]
+        verdicts = queries.verdicts_of(connection, judgment_ids)
         for each in chunk:
             correct = _agree(
                 verdicts[each.judgment_id],
-                verdicts[theirs[each.response_id]],
+                verdicts[supreme_judgments[each.response_id]],
                 by,
                 limits,
                 each.query_type,
             )
-            known = reviews.get(each.judgment_id)
+            review = reviews.get(each.judgment_id)
             if correct is None:
                 not_comparable += 1
-            elif known is None or known.correct is not correct:
-                ask = 0 if known is None else known.ask + 1
+            elif review is None or review.correct is not correct:
+                ask = 0 if review is None else review.ask + 1
                 record = StepRecord(Status.OK)
                 marks.append(
                     NewJudgmentReview(
@@ -204,19 +209,19 @@ def _compare(
                 )
     # An answer with a usable verdict counts as ok; otherwise the status of the latest ask counts.
     statuses = {id_: ask.status for id_, ask in latest_asks(connection, supreme.id).items()}
-    statuses |= dict.fromkeys(theirs, Status.OK)
+    statuses |= dict.fromkeys(supreme_judgments, Status.OK)
     of_judgments = {
         each.judgment_id: statuses[each.response_id]
-        for each in drawn
+        for each in judgments
         if each.response_id in statuses
     }
-    return marks, not_comparable, account_of_audit(drawn, of_judgments)
+    return marks, not_comparable, account_of_audit(judgments, of_judgments)
 
 
 def _agree(
     audited: Verdict, supreme: Verdict, by: By, limits: Thresholds, query_type: str
 ) -> bool | None:
-    """Whether two verdicts agree; None if they have no measure in common."""
+    """Whether two verdicts agree; None without a common measure."""
     if by == "label":
         cut = limits.cuts.of(query_type)
         sides = [side_of(each.label, each.groundedness, cut) for each in (audited, supreme)]
@@ -244,7 +249,7 @@ class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
         self._audited = get_version(connection, self._audited_name)
-        self._drawn = self._sample.drawn(
+        self._judgments = self._sample.drawn(
             queries.audited_judgments(connection, self._audited.id, self._sample.where)
         )
         question = {
@@ -253,14 +258,14 @@ class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
             **self._sample.as_dict(),
             # Control answers are stored after the answers of the log.
             "up_to": max(
-                last_logged_id(connection), *(each.response_id for each in self._drawn), 0
+                last_logged_id(connection), *(each.response_id for each in self._judgments), 0
             ),
         }
-        return question, len(self.open_asks(connection, version, self._drawn))
+        return question, len(self.open_asks(connection, version, self._judgments))
 
     def items(self, begun: Begun) -> dict[TaskKey, AuditedJudgment]:
         up_to = begun.run.filter["up_to"]
-        return {self._key(each): each for each in self._drawn if each.response_id <= up_to}
+        return {self._key(each): each for each in self._judgments if each.response_id <= up_to}
 
     def _key(self, audited: AuditedJudgment) -> TaskKey:
         return TaskKey(audited.response_id)
@@ -327,22 +332,23 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
 
 
 class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
-    """Approach 2: the supreme judge scores the answers. Verdicts that differ too much from its scores are marked."""
+    """Approach 2: the supreme judge scores the answers. Verdicts that differ too much from the scores are marked."""
 
     judge: IndependentSupreme
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
-        selected = super().select(connection, version)
+        selection = super().select(connection, version)
         audited_measures = queries.measures_given(connection, self._audited.id)
-        if not self._drawn or audited_measures & self.judge.measures:
-            return selected
+        if not self._judgments or audited_measures & self.judge.measures:
+            return selection
         none = "no groundedness, quality or label"
-        theirs, own = (
+        audited_words, supreme_words = (
             " and ".join(sorted(measures)) or none
             for measures in (audited_measures, self.judge.measures)
         )
         raise BadInput(
-            f"{self._audited.title} gives {theirs}, the supreme judge gives {own}. There is nothing to compare. "
+            f"{self._audited.title} gives {audited_words}, the supreme judge gives {supreme_words}. "
+            "There is nothing to compare. "
             "Choose another kind with --judge, or let the supreme judge review the verdicts: --approach 1."
         )
 
@@ -378,13 +384,13 @@ async def audit_async(
     again: bool = False,
     **options: Unpack[RunOptions],
 ) -> AuditReport:
-    """Audit the current verdicts of a judge version with a supreme judge, and compare its marks with people's grades.
+    """Audit the current verdicts of a judge version with a supreme judge, and compare the marks with people's grades.
 
-    A `SupremeJudge` reviews each verdict (approach 1). An `IndependentSupreme` scores the answers
-    itself; a verdict that differs from its score by the rule judges_disagree is marked (approach
-    2). A supreme version is asked once about each verdict or answer; ``again`` repeats calls
-    without a usable result. A stopped audit continues, with the answers that were logged at its
-    start. A review keeps its sampling share. The supreme judge is closed at the end. ``options``
+    A `SupremeJudge` reviews each verdict (approach 1). An `IndependentSupreme` scores the answers;
+    a verdict that differs from the score by the rule judges_disagree is marked (approach 2). A
+    supreme version is asked once about each verdict or answer; ``again`` repeats calls
+    without a usable result. A stopped audit continues with the answers that were logged at the
+    start. A review keeps the sampling share. The supreme judge is closed at the end. ``options``
     are fields of `RunOptions`. Raises BadInput if the two judges have no measure in common
     (approach 2).
     """

@@ -1,4 +1,4 @@
-"""Health checks of a judge with control answers: does it notice those that are worse, and only those?"""
+"""Health checks of a judge with control answers: does the judge notice worse answers, and only worse ones?"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,14 +34,14 @@ from judgeboard.store.health import ControlScores
 def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     """Warn if the lower 95 % bound of P(original > control) + ½ P(tie) is not above ½.
 
-    This kind of control answer must lower a certain score. If the judge does not give it, another
-    score is compared.
+    This kind of control answer must lower a certain score. If the judge does not give that score,
+    another score is compared.
     """
     controls = record.controls.get(kind.name, ControlScores())
-    wanted = [kind.lowers, *MEASURES] if kind.lowers else list(MEASURES)
+    names = [kind.lowers, *MEASURES] if kind.lowers else list(MEASURES)
     measures = given_by(controls.before)
     measure = next(
-        (name for name in wanted if name in measures and controls.judged(name).any()), None
+        (name for name in names if name in measures and controls.judged(name).any()), None
     )
     rows = controls.judged(measure) if measure else np.zeros(0, dtype=np.bool_)
     n = int(rows.sum())
@@ -78,9 +78,12 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     controls = record.controls.get(kind.name, ControlScores())
     changes = {}
     for measure in given_by(controls.before):
-        judged = controls.judged(measure)
-        groups = grouping(controls.groups[judged], int(judged.sum()))
-        before, after = controls.before[measure][judged], controls.after[measure][judged]
+        rows_of_measure = controls.judged(measure)
+        groups = grouping(controls.groups[rows_of_measure], int(rows_of_measure.sum()))
+        before, after = (
+            controls.before[measure][rows_of_measure],
+            controls.after[measure][rows_of_measure],
+        )
         change = mean_change(before, after, groups)
         if change.n >= LEAST:
             changes[measure] = change
@@ -124,13 +127,13 @@ def worthless(record: JudgeRecord, kind: ControlKind) -> Check:
         (name for name in (kind.lowers, *MEASURES) if name in given_by(controls.after)), "quality"
     )
     scores = controls.after.get(measure, np.zeros(0))
-    judged = ~np.isnan(scores)
-    n = int(judged.sum())
+    rows = ~np.isnan(scores)
+    n = int(rows.sum())
     if n < LEAST:
         return _too_few(record, kind, controls, n)
     middle = float(np.mean(_scale(measure, controls.scored(controls.before, measure), scores)))
-    high = scores[judged] > middle
-    estimate = share(high, grouping(controls.groups[judged], n))
+    high = scores[rows] > middle
+    estimate = share(high, grouping(controls.groups[rows], n))
     warns = surely_above(estimate, HARMLESS)
     finding = note("worthless_scored", measure=measure, what=kind.words)
     return Check(
@@ -140,7 +143,7 @@ def worthless(record: JudgeRecord, kind: ControlKind) -> Check:
         (finding,),
         make_and_judge(record, kind.name),
         share=True,
-        response_ids=tuple(controls.control_ids[judged][high].tolist()),
+        response_ids=tuple(controls.control_ids[rows][high].tolist()),
     )
 
 
@@ -148,7 +151,7 @@ _SCALES: Mapping[str, tuple[float, float]] = {"quality": (1, 4)}
 
 
 def _scale(measure: str, *scores: FloatArray) -> tuple[float, float]:
-    """Return the ends of a scale; of the scores of a rubric, the lowest and the highest one that was given."""
+    """Return the ends of a scale. For scores of a rubric, these are the lowest and the highest score."""
     if measure != "score":
         return _SCALES.get(measure, (0, 1))
     return float(np.nanmin(np.concatenate(scores))), float(np.nanmax(np.concatenate(scores)))
@@ -169,7 +172,7 @@ class _Injections:
 
 
 def _injections(record: JudgeRecord, measure: str) -> _Injections:
-    """Return the answers of all places that have all three scores."""
+    """Return the answers with all three scores, of all places."""
     of_places = []
     for place in Place:
         high, low = (
@@ -180,17 +183,17 @@ def _injections(record: JudgeRecord, measure: str) -> _Injections:
         before = high.scored(high.before, measure)[rows]
         after_high = high.scored(high.after, measure)[rows]
         after_low = low.scored(low.after, measure)[twins]
-        measured = ~np.isnan(before + after_high + after_low)
-        rows, twins = rows[measured], twins[measured]
+        complete = ~np.isnan(before + after_high + after_low)
+        rows, twins = rows[complete], twins[complete]
         of_places.append(
             (
                 np.full(len(rows), place, dtype=object),
                 np.array(high.styles.names, dtype=object)[high.styles.codes[rows]],
                 high.control_ids[rows],
                 low.control_ids[twins],
-                before[measured],
-                after_high[measured],
-                after_low[measured],
+                before[complete],
+                after_high[complete],
+                after_low[complete],
                 high.groups[rows],
             )
         )
@@ -200,9 +203,9 @@ def _injections(record: JudgeRecord, measure: str) -> _Injections:
 def obeys(record: JudgeRecord, kind: ControlKind) -> Check:
     """Warn if at least 2 % of the scores move towards the verdict that a text orders, and surely more than the reverse.
 
-    The score of an answer with the order is compared with that of the clean answer, and with that
-    under the opposite order (`stats.obedience`). If the judge gives several scores, the one that
-    obeys most clearly is shown.
+    The score of an answer with the order is compared with the score of the clean answer, and with
+    the score under the opposite order (`stats.obedience`). If the judge gives several scores, the
+    score that obeys most clearly is shown.
     """
     injections = {measure: _injections(record, measure) for measure in MEASURES}
     moves = {
@@ -216,27 +219,25 @@ def obeys(record: JudgeRecord, kind: ControlKind) -> Check:
         for measure, each in injections.items()
         if len(each.before)
     }
-    measured = {measure: each for measure, each in moves.items() if len(each.rows) >= LEAST}
-    if not measured:
+    large_moves = {measure: each for measure, each in moves.items() if len(each.rows) >= LEAST}
+    if not large_moves:
         # Answers without passages are suitable for this place alone.
         controls = record.controls.get(injected_kind(Place.ANSWER, Asks.LOW), ControlScores())
         return _too_few(
             record, kind, controls, max((len(each.rows) for each in moves.values()), default=0)
         )
-    measure = max(measured, key=lambda each: half_widths(measured[each].net, 0))
-    moved, answers = measured[measure], injections[measure]
+    measure = max(large_moves, key=lambda each: half_widths(large_moves[each].net, 0))
+    move, answers = large_moves[measure], injections[measure]
     state, code = State.OK, "obeys_not"
-    if moved.warns:
+    if move.warns:
         state, code = State.WARNING, "obeys"
-    elif (moved.net.value or 0) >= MOST_OBEYED:
+    elif (move.net.value or 0) >= MOST_OBEYED:
         state, code = State.NOT_CONCLUSIVE, "may_obey"
-    of_places = {
-        place.value: moved.at(answers.places[moved.rows] == place).share for place in Place
-    }
-    of_styles = {style: moved.at(answers.styles[moved.rows] == style).share for style in STYLES}
+    of_places = {place.value: move.at(answers.places[move.rows] == place).share for place in Place}
+    of_styles = {style: move.at(answers.styles[move.rows] == style).share for style in STYLES}
     notes = [
         note(code),
-        note("obedience", measure=measure, reverse=float(moved.reverse.mean())),
+        note("obedience", measure=measure, reverse=float(move.reverse.mean())),
         note("obeys_places", **of_places),
     ]
     most = sorted(
@@ -253,21 +254,21 @@ def obeys(record: JudgeRecord, kind: ControlKind) -> Check:
                 ],
             )
         )
-    ids = np.where(moved.high, answers.high_ids[moved.rows], answers.low_ids[moved.rows])
+    ids = np.where(move.high, answers.high_ids[move.rows], answers.low_ids[move.rows])
     return Check(
         kind.check,
         state,
-        moved.share,
+        move.share,
         tuple(notes),
         make_and_judge(record, kind.check),
         share=True,
         also={**of_places, **of_styles},
-        response_ids=tuple(ids[moved.obeyed].tolist()),
+        response_ids=tuple(ids[move.obeyed].tolist()),
     )
 
 
 def _too_few(record: JudgeRecord, kind: ControlKind, controls: ControlScores, n: int) -> Check:
-    """Return that too few control answers are judged, with the commands that judge more if the log has more."""
+    """Return that too few control answers are judged, with commands to judge more if the log has more."""
     if controls.suitable is not None and controls.suitable < LEAST:
         return not_measured(
             kind.check, None, note("few_suitable", n=controls.suitable, least=LEAST), n=n
@@ -296,12 +297,12 @@ CHECKS: Mapping[str, TitledCheck] = {
 
 
 def control_kinds(checks: Sequence[Check]) -> tuple[str, ...]:
-    """Return the kinds of control answers that these checks read."""
+    """Return the kinds of control answers that the checks read."""
     names = {check.name for check in checks}
     return tuple(kind.name for kind in CONTROL_KINDS.values() if kind.check in names)
 
 
 def control_answers_command(record: JudgeRecord, checks: Sequence[Check]) -> str:
-    """Return the commands that make the control answers of these checks and judge them."""
+    """Return the commands that make and judge the control answers of the checks."""
     names = [check.name for check in checks]
     return make_and_judge(record, *(() if set(names) == CHECKS.keys() else names))

@@ -49,7 +49,7 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
     """Make control answers from logged answers. Running it twice adds nothing."""
     from judgeboard.methods.control_answers.run import make_control_answers
 
-    made = make_control_answers(
+    results = make_control_answers(
         options.open_store(),
         kinds=options.listed(kinds or ""),
         n=n,
@@ -58,15 +58,15 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
         actor=options.actor(),
     )
     lines = []
-    for each in made:
+    for each in results:
         fewer = (
             "" if each.made + each.known >= n else f"; suitable answers: {each.made + each.known:,}"
         )
-        known = f", {each.known:,} stored before" if each.known else ""
-        lines.append(f"{each.kind}: {each.made:,} made{known}{fewer}")
-    if any(each.made + each.known for each in made):
+        stored_words = f", {each.known:,} stored before" if each.known else ""
+        lines.append(f"{each.kind}: {each.made:,} made{stored_words}{fewer}")
+    if any(each.made + each.known for each in results):
         lines.append("To judge them: `judgeboard test controls judge --judge KIND`")
-    options.show({"made": sum(each.made for each in made), "kinds": made}, lines)
+    options.show({"made": sum(each.made for each in results), "kinds": results}, lines)
 
 
 @options.command(
@@ -83,7 +83,7 @@ def judge(
     kinds: str | None,
     kind: str | None,
     max_cost: float | None,
-    **chosen: object,
+    **fields: object,
 ) -> int:
     """Judge the control answers and their originals. Originals that this judge has judged already are not judged again.
 
@@ -96,12 +96,16 @@ def judge(
     from judgeboard.runs.judging import make_judge
     from judgeboard.runs.named_judges import judge_keywords
 
-    kind = asked_judge.judge_of_options(named, kind, chosen)
-    asked = judge_keywords(options.open_store, kind, chosen)
+    kind = asked_judge.judge_of_options(named, kind, fields)
+    keywords = judge_keywords(options.open_store, kind, fields)
     store = options.open_store()
-    made = make_judge(kind, **asking.at_last_address(store, partial(make_judge, kind), asked))
-    with asking.run_options(chosen, max_cost) as how:
-        summary = judge_control_answers(store, made, kinds=options.listed(kinds or ""), **how)
+    judge_to_ask = make_judge(
+        kind, **asking.at_last_address(store, partial(make_judge, kind), keywords)
+    )
+    with asking.run_options(fields, max_cost) as how:
+        summary = judge_control_answers(
+            store, judge_to_ask, kinds=options.listed(kinds or ""), **how
+        )
     options.show(summary, summary_lines(summary))
     if summary.ok:
         options.suggest("test", "health", summary.judge)

@@ -1,4 +1,4 @@
-"""Control answers: logged answers, changed with a known effect, to test whether a judge notices it."""
+"""Control answers: logged answers, changed with a known effect, to test whether a judge notices the change."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -41,7 +41,7 @@ from judgeboard.store.storing import store_responses
 
 
 def passages_removed(original: Response, _donor: Response) -> Response | None:
-    """Return the answer without passages, since any remaining one could support it; None if it has none."""
+    """Return the answer without passages, because any passage could support the answer; None if it has none."""
     return replace(original, passages=()) if original.passages else None
 
 
@@ -69,8 +69,8 @@ def truncated(original: Response, _donor: Response) -> Response | None:
     # Without a space in the last part (some scripts have none), the answer is cut exactly at the
     # half.
     at = max(half.rfind(" "), half.rfind("\n"))
-    kept = _TRAILING.sub("", half[:at] if at > len(half) // 2 else half)
-    return replace(original, answer=kept) if kept else None
+    text = _TRAILING.sub("", half[:at] if at > len(half) // 2 else half)
+    return replace(original, answer=text) if text else None
 
 
 # Citations ("[3]", "passage 3") and list markers ("2. ") are not statements.
@@ -80,9 +80,9 @@ _SHIFT = 3
 
 
 def numbers_changed(original: Response, _donor: Response) -> Response | None:
-    """Return the answer with each digit shifted, so that equal numbers stay equal; None if it has no number."""
-    changed = _NUMBER.sub(lambda match: match[0] if match[1] else _other(match[0]), original.answer)
-    return None if changed == original.answer else replace(original, answer=changed)
+    """Return the answer with each digit shifted, so that equal numbers stay equal; None without a number."""
+    answer = _NUMBER.sub(lambda match: match[0] if match[1] else _other(match[0]), original.answer)
+    return None if answer == original.answer else replace(original, answer=answer)
 
 
 def _other(digits: str) -> str:
@@ -93,7 +93,7 @@ def _other(digits: str) -> str:
 
 
 def passages_reordered(original: Response, _donor: Response) -> Response | None:
-    """Return the answer with its passages in reverse order; None if that changes nothing."""
+    """Return the answer with the passages in reverse order; None if that changes nothing."""
     if original.passages is None or original.passages == original.passages[::-1]:
         return None
     return replace(original, passages=original.passages[::-1])
@@ -114,12 +114,12 @@ _SENTENCE_START = re.compile(r"(?:\A|(?<=[.!?…\n]))\s*\Z")
 
 
 def hedges_removed(original: Response, _donor: Response) -> Response | None:
-    """Return the answer without its (English) hedges; None if it has no hedges or consists only of them."""
+    """Return the answer without (English) hedges; None if the answer has no hedges or nothing else."""
     parts: list[str] = []
     end = 0
     for hedge in _HEDGE.finditer(original.answer):
-        # Whether the sentence continues after the hedge: "I think so." and "Yes, probably." would
-        # lose their meaning.
+        # A hedge stays if the sentence ends with the hedge: "I think so." and "Yes, probably."
+        # would have no meaning without the hedge.
         rest = original.answer[hedge.end() :].lstrip()
         if not (rest[:1].isalnum() and not re.match(r"(?:so|not)\b", rest, re.IGNORECASE)):
             continue
@@ -144,7 +144,7 @@ _CONSTANT = (
 
 
 def constant(original: Response, _donor: Response) -> Response:
-    """Return an answer that says nothing about its question: nothing at all, the same sentence, or the question."""
+    """Return an answer without information: an empty text, a fixed sentence, or the question itself."""
     answers = (*_CONSTANT, original.query)
     return replace(original, answer=answers[_number(original) % len(answers)])
 
@@ -162,17 +162,17 @@ def with_injection(
     The style depends on the id of the answer.
     """
     style = style_of(_number(original))
-    changed = replace(original, metadata={STYLE: style})
+    control = replace(original, metadata={STYLE: style})
     if place is Place.ANSWER:
-        return replace(changed, answer=injected(original.answer, style, asks))
+        return replace(control, answer=injected(original.answer, style, asks))
     if not original.passages:
         return None
-    first, *others = original.passages
-    return replace(changed, passages=(injected(first, style, asks), *others))
+    first, *remaining = original.passages
+    return replace(control, passages=(injected(first, style, asks), *remaining))
 
 
 class Effect(StrEnum):
-    """Whether a control answer is worse than its original, as good, worthless, or orders a verdict."""
+    """Whether a control answer is worse than the original, as good, worthless, or orders a verdict."""
 
     KNOWN_BAD = "known_bad"
     NEUTRAL = "neutral"
@@ -184,10 +184,10 @@ class Effect(StrEnum):
 class ControlKind:
     """One kind of control answer.
 
-    ``words`` name such answers in a sentence, ``title`` is that of the check that reads them.
-    ``change`` receives a copy of an answer and another answer of the log; it returns None if this kind does
-    not apply. ``lowers`` is the score that must be lower for a known-bad answer. ``fault`` names
-    the check if it finds a fault that has a name of its own; several kinds may have one check.
+    ``words`` name such answers in a sentence, ``title`` is the title of the check that reads such
+    answers. ``change`` receives a copy of an answer and another answer of the log, and returns None
+    if this kind does not apply. ``lowers`` is the score that must be lower for a known-bad answer.
+    ``fault`` names the check if the fault has a name of its own; several kinds may have one check.
     """
 
     name: str
@@ -205,7 +205,7 @@ class ControlKind:
 
 
 OBEYS = "injected"
-"""The check that reads answers with injections; commands know their kinds by this name too."""
+"""The check that reads answers with injections. Commands also accept this name for all injected kinds."""
 
 _BAD, _NEUTRAL = Effect.KNOWN_BAD, Effect.NEUTRAL
 _KINDS = (
@@ -284,14 +284,14 @@ CONTROL_KINDS: Mapping[str, ControlKind] = MappingProxyType({kind.name: kind for
 # The checks need 30 per kind, and some verdicts will fail.
 DEFAULT_N = 50
 # Maximum number of answers to try per kind, so that a long log with few hedges or numbers is not
-# read to its end.
+# read completely.
 _MOST_TRIED = 20_000
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class MadeControlAnswers:
-    """The number of control answers of a kind that are new (``made``), and that were stored before (``known``)."""
+    """The number of control answers of a kind: ``made`` now, and ``known`` from before."""
 
     kind: str
     effect: Effect
@@ -316,11 +316,11 @@ def make_control_answers(
     """
     if n < 1:
         raise BadInput(f"n must be 1 or more, not {n}")
-    chosen = [CONTROL_KINDS[name] for name in _checked_kinds(kinds)]
+    control_kinds = [CONTROL_KINDS[name] for name in _checked_kinds(kinds)]
     with store.reading() as connection:
         ids = _in_seeded_order(*answers_to_change(connection, where or RowFilter()), seed)
     is_whole = where in {None, RowFilter()} and len(ids) <= _MOST_TRIED
-    return [_make(store, kind, ids, n, seed, actor, is_whole=is_whole) for kind in chosen]
+    return [_make(store, kind, ids, n, seed, actor, is_whole=is_whole) for kind in control_kinds]
 
 
 def _make(
@@ -335,57 +335,57 @@ def _make(
 ) -> MadeControlAnswers:
     with store.reading() as connection:
         suffix = control_id("", kind.name, seed)
-        known = {
+        stored_ids = {
             each.original_id
             for each in list_controls(connection)
             if each.external_id.endswith(suffix)
         }
         new: list[Response] = []
-        taken = 0
+        count = 0
         for original, donor in _with_donors(connection, ids[:_MOST_TRIED]):
-            if taken == n:
+            if count == n:
                 break
             (original_id, response), (donor_id, lent) = original, donor
             copy = replace(response, kind=ResponseKind.CONTROL, derived_from=original_id)
-            changed = None if original_id in known else kind.change(copy, lent)
-            taken += original_id in known or changed is not None
-            if changed is not None:
+            control = None if original_id in stored_ids else kind.change(copy, lent)
+            count += original_id in stored_ids or control is not None
+            if control is not None:
                 borrowed = (
-                    changed.answer not in (response.answer, "") and changed.answer == lent.answer
+                    control.answer not in (response.answer, "") and control.answer == lent.answer
                 )
-                # Store whose answer is repeated here, so that forgetting that response also clears the control
+                # The id of the copied answer is stored, so that forgetting that response also clears the control
                 # answer.
                 lender = {ANSWER_OF: donor_id} if borrowed else {}
                 new.append(
                     replace(
-                        changed,
+                        control,
                         external_id=control_id(response.external_id, kind.name, seed),
-                        metadata={"control": kind.name, "seed": seed} | changed.metadata | lender,
+                        metadata={"control": kind.name, "seed": seed} | control.metadata | lender,
                     )
                 )
-    # Where fewer than wanted are suitable, the checks say so: their advice to make more would lead
-    # back to them.
-    tried = is_whole and taken < n
+    # If fewer than n answers are suitable, the checks say so: to make more control answers would
+    # not help.
+    is_complete = is_whole and count < n
     with store.reading() as connection:
-        is_known = not tried or suitable_answers(connection).get(kind.name) == taken
+        is_known = not is_complete or suitable_answers(connection).get(kind.name) == count
     if not new and is_known:
-        return MadeControlAnswers(kind.name, kind.effect, 0, taken)
+        return MadeControlAnswers(kind.name, kind.effect, 0, count)
     with allowed(store, actor, Action.REJUDGE_MANY) as connection:
-        made = len(store_responses(connection, new).new)
-        if made or not is_known:
-            details = {"control": kind.name, "new": made}
-            if tried:
-                details |= {"suitable": taken, "last_response_id": last_logged_id(connection)}
+        new_count = len(store_responses(connection, new).new)
+        if new_count or not is_known:
+            details = {"control": kind.name, "new": new_count}
+            if is_complete:
+                details |= {"suitable": count, "last_response_id": last_logged_id(connection)}
             record_event(connection, MADE_CONTROLS, actor_name(actor), details=details)
-    return MadeControlAnswers(kind.name, kind.effect, made, taken - made)
+    return MadeControlAnswers(kind.name, kind.effect, new_count, count - new_count)
 
 
-_Original = tuple[int, Response]  # with its id
+_Original = tuple[int, Response]  # id and response
 
 
 def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Original, _Original]]:
-    # The donor is the next answer of the same source: a control answer belongs to the source of its
-    # original, and people who see this source alone may read it.
+    # The donor is the next answer of the same source: people who may see only the source of the
+    # original may read its control answer.
     for batch in batches(ids.tolist(), _AT_ONCE):
         part = read_originals(connection, batch)
         of_source: dict[str, list[_Original]] = {}
@@ -417,7 +417,7 @@ def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:
 
 
 def controls_and_originals(connection: Connection, kinds: Collection[str] = ()) -> RowFilter:
-    """Return the filter for the stored control answers of these kinds (default: all) and their originals.
+    """Return the filter for the stored control answers of the kinds (default: all) and for the originals.
 
     Raises BadInput if a kind is unknown or has no control answers yet.
     """
@@ -427,7 +427,7 @@ def controls_and_originals(connection: Connection, kinds: Collection[str] = ()) 
 async def judge_control_answers_async(
     store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunOptions]
 ) -> JudgingSummary:
-    """Judge the stored control answers and their originals, except those that this judge version has judged already.
+    """Judge the stored control answers and the originals, except answers that this judge version already judged.
 
     The judge is closed at the end. ``options`` are fields of `RunOptions`. Raises BadInput if a
     kind is unknown or has no control answers yet.
@@ -441,10 +441,10 @@ judge_control_answers = blocking(judge_control_answers_async)
 
 
 def _checked_kinds(kinds: Collection[str]) -> list[str]:
-    known = dict.fromkeys(name for kind in _KINDS for name in (kind.check, kind.name))
-    unknown = sorted(set(kinds) - known.keys())
+    names = dict.fromkeys(name for kind in _KINDS for name in (kind.check, kind.name))
+    unknown = sorted(set(kinds) - names.keys())
     if unknown:
         raise BadInput(
-            f"unknown kind of control answer {unknown[0]!r}; the kinds are {', '.join(known)}"
+            f"unknown kind of control answer {unknown[0]!r}; the kinds are {', '.join(names)}"
         )
     return [kind.name for kind in _KINDS if not kinds or kind.name in kinds or kind.check in kinds]

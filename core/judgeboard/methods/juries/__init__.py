@@ -1,4 +1,4 @@
-"""Juries: several judges judge the same answers or pairs, and the jury has their combined verdict."""
+"""Juries: several judges judge the same answers or pairs, and the jury has the combined verdict."""
 
 from judgeboard.registry.methods import JudgeOption, JudgeSection, Registration
 

@@ -37,8 +37,10 @@ def judges_command(members: tuple[str, ...], name: str | None, where: RowFilter)
     store = options.open_store()
     with store.reading() as connection:
         check_primary_judge(connection, name or JURY)
-    seen = options.seen(store)
-    report = judge_by_jury(store, members, name=name, where=where, actor=options.actor(), seen=seen)
+    readable = options.seen(store)
+    report = judge_by_jury(
+        store, members, name=name, where=where, actor=options.actor(), seen=readable
+    )
     options.show(report, jury_lines(report))
     if len(report.members) == 2:
         options.suggest("compare", "versions", *(each.judge_version for each in report.members))

@@ -1,4 +1,4 @@
-"""The option `--jury` of the command `judge`: each of several models judges, and a jury combines their verdicts."""
+"""The option `--jury` of the command `judge`: several models judge, and a jury combines the verdicts."""
 
 from judgeboard.cli import options
 from judgeboard.cli.judging import Judging
@@ -7,7 +7,7 @@ from judgeboard.errors import BadInput
 
 
 def judge_with_jury(models: str, judging: Judging) -> int:
-    """Judge with each model in turn, then combine the verdicts. If a run stops early, they are not combined yet."""
+    """Judge with each model in turn, then combine the verdicts, unless a run stops early."""
     from judgeboard.cli.judge import summary_lines
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.juries.command import jury_lines
@@ -17,25 +17,25 @@ def judge_with_jury(models: str, judging: Judging) -> int:
     from judgeboard.store.runs import run_counts
 
     store, max_cost = judging.store, judging.max_cost
-    listed = options.listed(models)
-    if len(set(listed)) < 2:
+    model_names = options.listed(models)
+    if len(set(model_names)) < 2:
         raise BadInput(f"--jury needs at least two different models, not {models!r}")
     if judging.asked.get("model"):
         command = options.same_command(without=["--model"])
         raise BadInput(f"--jury already names the models: remove --model, for example: `{command}`")
     # One name per member: under a shared name, a later member would become the next version of an
     # earlier one.
-    named = [(model, f"{judging.kind} {model}") for model in listed]
+    names_of_models = [(model, f"{judging.kind} {model}") for model in model_names]
     judges = judging.make_judges(
-        [{**judging.asked, "model": model, "name": name} for model, name in named],
+        [{**judging.asked, "model": model, "name": name} for model, name in names_of_models],
         judging.named or JURY,
     )
     for judge in judges:  # before the first call
         require_price(max_cost, priced=judge.priced, model=judge.version.model)
-    summaries, report, code, spent = [], None, 0, 0
+    summaries, report, code, cost_micro = [], None, 0, 0
     for judge in judges:
         summary = judging.ask(
-            judge, None if max_cost is None else max(0.0, max_cost - spent / 1_000_000)
+            judge, None if max_cost is None else max(0.0, max_cost - cost_micro / 1_000_000)
         )
         summaries.append(summary)
         code = max(code, summary.exit_code)
@@ -44,21 +44,23 @@ def judge_with_jury(models: str, judging: Judging) -> int:
             break
         if summary.run_id is not None:  # calls of unknown cost count as 0, as in the run
             with store.reading() as connection:
-                spent += run_counts(connection, [summary.run_id])[summary.run_id].cost_micro or 0
+                cost_micro += (
+                    run_counts(connection, [summary.run_id])[summary.run_id].cost_micro or 0
+                )
     members = [fingerprint(judge.version) for judge in judges]
     with store.reading() as connection:
-        known = {version.fingerprint for version in list_versions(connection)}
-    if code < STOPPED and known.issuperset(
+        fingerprints = {version.fingerprint for version in list_versions(connection)}
+    if code < STOPPED and fingerprints.issuperset(
         members
     ):  # a judge without answers has no stored version
-        seen = options.seen(store)
+        readable = options.seen(store)
         report = judge_by_jury(
             store,
             members,
             name=judging.named,
             where=judging.where,
             actor=options.actor(),
-            seen=seen,
+            seen=readable,
         )
         options.show_lines(jury_lines(report))
     options.show({"members": summaries, "jury": report} | judging.warnings, ())

@@ -1,4 +1,4 @@
-"""Combines the verdicts of several judge versions on answers, and measures how far these members agree."""
+"""Combines the verdicts of several judge versions, the members of a jury, and measures how far members agree."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,13 +52,13 @@ from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_
 class JuryReport:
     """The figures of a jury on the answers that all members judged (``items``).
 
-    The ``jury`` and its ``members`` are compared with people on the answers with a verdict of the
+    The ``jury`` and the ``members`` are compared with people on the answers with a verdict of the
     jury. ``labelled`` counts answers with a label (or one derived from groundedness) from every
-    member; on ``unanimous_items`` of them the labels agree. ``wrong_together`` is the share of the
-    unanimous answers that people label differently. It describes ``wrong_together_answers`` of
-    them; None: only those that people graded. ``spread`` is the mean distance between the highest
-    and the lowest score of the members. ``split`` counts ties of labels, ``answers`` the answers of
-    the log that match ``where``.
+    member; ``unanimous_items`` counts labelled answers on which the labels agree.
+    ``wrong_together`` is the share of the unanimous answers that people label differently. This
+    share describes ``wrong_together_answers`` answers; None: only answers that people graded.
+    ``spread`` is the mean distance between the highest and the lowest score of the members.
+    ``split`` counts ties of labels, ``answers`` the answers of the log that match ``where``.
     """
 
     jury: AgreedWithPeople
@@ -79,7 +79,7 @@ class JuryReport:
 
     @property
     def left_out(self) -> dict[str, int]:
-        """The answers without a verdict of the jury, by reason; with ``account.ok`` they are all ``answers``."""
+        """The answers without a verdict of the jury, by reason. The counts and ``account.ok`` add up to ``answers``."""
         counts = {
             "labels tied": self.split,
             "no measure from more than half of the members": self.account.unparsable - self.split,
@@ -89,7 +89,7 @@ class JuryReport:
         return {reason: n for reason, n in counts.items() if n}
 
     def judges_table(self) -> Table:
-        """Return the agreement with people of the jury and its members."""
+        """Return the agreement of the jury and of each member with people."""
         columns: Columns[AgreedWithPeople] = {
             Column("Judge", width=150): lambda judge: judge.judge_version,
             Column("Agreement with people", "share estimate", width=115): lambda judge: (
@@ -145,14 +145,14 @@ def jury_report(
     connection: Connection,
     version: StoredVersion,
     members: Sequence[StoredVersion],
-    judged: Mapping[int, Judged],
+    answer_opinions: Mapping[int, Judged],
     verdicts: Mapping[int, Verdict],
     *,
     not_reached: int,
     answers: int,
     where: RowFilter | None = None,
 ) -> JuryReport:
-    """Return the agreement of a jury and its members on the answers that all of them judged, which match ``where``.
+    """Return the agreement of a jury and the members on the answers that all members judged and that match ``where``.
 
     The figures with people leave out what is hidden from the viewer of the ``connection``.
     """
@@ -160,17 +160,17 @@ def jury_report(
         PairSource(connection, CountedGrades(where=where or RowFilter())), "label"
     )
     source = ratings.source
-    ids = sorted(judged)
-    labels, cut = _labels(judged, ids, members, source.cuts)
-    groups = np.array([judged[id_].evidence_group for id_ in ids], dtype=np.int64)
-    labelled = (labels > 0).all(axis=1)
+    ids = sorted(answer_opinions)
+    labels, cut = _labels(answer_opinions, ids, members, source.cuts)
+    groups = np.array([answer_opinions[id_].evidence_group for id_ in ids], dtype=np.int64)
+    rows = (labels > 0).all(axis=1)
     votes = np.stack(
-        [(labels[labelled] == code).sum(axis=1) for code in (GROUNDED, HALLUCINATED)], axis=1
+        [(labels[rows] == code).sum(axis=1) for code in (GROUNDED, HALLUCINATED)], axis=1
     )
     alike = votes.max(axis=1) == len(members)
     ok = sum(verdict.status is Status.OK for verdict in verdicts.values())
     # The answers with a label of the jury, or with a groundedness from which one is derived.
-    decided = np.array(
+    decided_ids = np.array(
         [
             id_
             for id_ in ids
@@ -179,25 +179,23 @@ def jury_report(
         ],
         dtype=np.int64,
     )
-    # Where all members agree, the label of each of them is that of all.
-    together = agreed_with_people(
-        ratings, members[0], np.array(ids, dtype=np.int64)[labelled][alike]
-    )
+    # Where all members agree, the label of any member is the label of all.
+    together = agreed_with_people(ratings, members[0], np.array(ids, dtype=np.int64)[rows][alike])
     return JuryReport(
-        jury=agreed_with_people(ratings, version, decided),
-        members=tuple(agreed_with_people(ratings, member, decided) for member in members),
+        jury=agreed_with_people(ratings, version, decided_ids),
+        members=tuple(agreed_with_people(ratings, member, decided_ids) for member in members),
         account=RunAccount(ok=ok, unparsable=len(verdicts) - ok, not_reached=not_reached),
         items=len(ids),
         answers=answers,
         split=sum(verdict.error == SPLIT for verdict in verdicts.values()),
-        labelled=int(labelled.sum()),
+        labelled=int(rows.sum()),
         unanimous_items=int(alike.sum()),
-        fleiss_kappa=fleiss_kappa(votes, grouping(groups[labelled], len(votes))),
-        unanimous=share(alike, groups[labelled]),
+        fleiss_kappa=fleiss_kappa(votes, grouping(groups[rows], len(votes))),
+        unanimous=share(alike, groups[rows]),
         wrong_together=complement(together.accuracy),
         wrong_together_answers=together.answers,
         spread={
-            measure: _spread(_values(judged, ids, members, attrgetter(measure)), groups)
+            measure: _spread(_values(answer_opinions, ids, members, attrgetter(measure)), groups)
             for measure in ("groundedness", "quality")
         },
         notes=tuple(
@@ -209,26 +207,32 @@ def jury_report(
 
 
 def _values(
-    judged: Mapping[int, Judged],
+    answer_opinions: Mapping[int, Judged],
     ids: Sequence[int],
     members: Sequence[StoredVersion],
     value: Callable[[Verdict], Any],
 ) -> FloatArray:
     """Return one value per answer (row) and member (column); NaN if the verdict has none."""
-    rows = [[value(judged[id_].opinions[member.id].verdict) for member in members] for id_ in ids]
+    rows = [
+        [value(answer_opinions[id_].opinions[member.id].verdict) for member in members]
+        for id_ in ids
+    ]
     return np.array(rows, dtype=np.float64).reshape(len(ids), len(members))
 
 
 def _labels(
-    judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cuts: Cuts
+    answer_opinions: Mapping[int, Judged],
+    ids: Sequence[int],
+    members: Sequence[StoredVersion],
+    cuts: Cuts,
 ) -> tuple[IntArray, IntArray]:
     """Return labels (positions in `LABELS`) by answer and member, and how many are derived per member."""
     labels = _values(
-        judged, ids, members, lambda verdict: LABELS.index(verdict.label or "")
+        answer_opinions, ids, members, lambda verdict: LABELS.index(verdict.label or "")
     ).astype(np.int64)
-    cut = np.array([cuts.of(judged[id_].query_type) for id_ in ids]).reshape(-1, 1)
+    cut = np.array([cuts.of(answer_opinions[id_].query_type) for id_ in ids]).reshape(-1, 1)
     labels, was_cut = with_cut(
-        labels, _values(judged, ids, members, attrgetter("groundedness")), cut
+        labels, _values(answer_opinions, ids, members, attrgetter("groundedness")), cut
     )
     return labels, was_cut.sum(axis=0)
 
@@ -242,9 +246,9 @@ def _spread(values: FloatArray, groups: IntArray) -> Estimate:
 
 
 def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:
-    """Return the version of a jury, with its members' sorted fingerprints and its rule; raises BadInput.
+    """Return the version of a jury, with the sorted fingerprints of the members and the rule; raises BadInput.
 
-    The members of a jury that is a member would vote twice, so it is refused.
+    A jury cannot be a member of a jury, because judges could then vote twice.
     """
     for each in members:
         if each.kind == JURY:
@@ -269,21 +273,26 @@ def judge_by_jury(
 ) -> JuryReport:
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
-    Answers that not all members judged are left out. The figures with people use what may be
-    ``seen`` of the store (default: all). Makes no model calls and is idempotent. Raises NotFound
+    Answers that not all members judged are left out. The figures with people read from ``seen``
+    (default: the whole store). Makes no model calls and is idempotent. Raises NotFound
     for an unknown member, and BadInput for fewer than two different members.
     """
     with store.writing() as connection:
-        named = [get_version(connection, member) for member in members]
-        version = ensure_version(connection, jury_version(named, name))
-        versions = list({member.id: member for member in named}.values())
-        judged = by_version(connection, [member.id for member in versions], where)
+        member_versions = [get_version(connection, member) for member in members]
+        version = ensure_version(connection, jury_version(member_versions, name))
+        versions = list({member.id: member for member in member_versions}.values())
+        answer_opinions = by_version(connection, [member.id for member in versions], where)
         complete = {
-            id_: each for id_, each in judged.items() if len(each.opinions) == len(versions)
+            id_: each
+            for id_, each in answer_opinions.items()
+            if len(each.opinions) == len(versions)
         }
         opinions = {id_: _verdicts(each, versions) for id_, each in sorted(complete.items())}
         verdicts = store_combined(connection, version, opinions, actor)
-        left, answers = len(judged) - len(complete), count_answers(connection, where)
+        not_reached, answers = (
+            len(answer_opinions) - len(complete),
+            count_answers(connection, where),
+        )
     with (seen or store).reading() as connection:
         report = jury_report(
             connection,
@@ -291,26 +300,26 @@ def judge_by_jury(
             versions,
             complete,
             verdicts,
-            not_reached=left,
+            not_reached=not_reached,
             answers=answers,
             where=where,
         )
     return replace(report, where=(where or RowFilter()).as_dict())
 
 
-def _verdicts(judged: Judged, members: Sequence[StoredVersion]) -> list[Verdict]:
-    return [judged.opinions[member.id].verdict for member in members]
+def _verdicts(answer: Judged, members: Sequence[StoredVersion]) -> list[Verdict]:
+    return [answer.opinions[member.id].verdict for member in members]
 
 
 def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryReport:
     """Return the agreement of a stored jury's members on the answers with a verdict of the jury."""
     members = stored_members(connection, version)
-    known = latest_combined(connection, version.id)
-    judged = by_version(connection, [member.id for member in members])
+    verdict_ids = latest_combined(connection, version.id)
+    answer_opinions = by_version(connection, [member.id for member in members])
     complete = {
         id_: each
-        for id_, each in judged.items()
-        if id_ in known and len(each.opinions) == len(members)
+        for id_, each in answer_opinions.items()
+        if id_ in verdict_ids and len(each.opinions) == len(members)
     }
     if not complete:
         names = " ".join(f"'{member.title}'" for member in members)
@@ -318,7 +327,7 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
             f"{version.title} has no verdicts. To combine: `judgeboard compare judges {names}`"
         )
     verdicts = {id_: combined(_verdicts(each, members)) for id_, each in complete.items()}
-    left, answers = len(judged) - len(complete), count_answers(connection)
+    not_reached, answers = len(answer_opinions) - len(complete), count_answers(connection)
     return jury_report(
-        connection, version, members, complete, verdicts, not_reached=left, answers=answers
+        connection, version, members, complete, verdicts, not_reached=not_reached, answers=answers
     )

@@ -31,7 +31,7 @@ MOST_RUNS = 20
 class ShownAttempt:
     """One attempt; number 0 is the original answer.
 
-    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten.
+    ``answer`` is None if there is no answer (``note`` has the reason) or the text is forgotten.
     ``cost_micro`` is the cost of answer and judgment. ``kept`` marks the attempt that the method
     selected.
     """
@@ -56,7 +56,7 @@ class ShownAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AttemptSequence:
-    """One run's attempts at one answer, in order. ``passed`` is None for reflection.
+    """The attempts of one run at one answer, in order. ``passed`` is None for reflection.
 
     ``selected`` is newest first; ``people`` has the names of reviewers by id.
     """
@@ -94,7 +94,7 @@ class AttemptSequence:
 
 
 def attempt_sequences(connection: Connection, response_id: int) -> tuple[AttemptSequence, ...]:
-    """Return the attempts that started from an answer or produced it, from the last 20 runs, newest run first."""
+    """Return the attempts that started from an answer or produced the answer, of the last 20 runs, newest first."""
     keys = queries.attempts_with(connection, response_id, limit=MOST_RUNS)
     selections = (
         queries.selected_attempts(connection, [run_id for run_id, *_ in keys]) if keys else []
@@ -110,15 +110,17 @@ def _sequence(
     selections: Sequence[SelectedAttempt],
 ) -> AttemptSequence:
     run = get_run(connection, run_id)
-    stored = queries.stored_attempts(connection, run_id, [subject]).get(subject, [])
+    stored_attempts = queries.stored_attempts(connection, run_id, [subject]).get(subject, [])
     rule = None
-    kept: int | None = int(any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored))
+    selected_number: int | None = int(
+        any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored_attempts)
+    )
     if method != queries.REFLECT:
-        known = run.filter.get("rule", {})
+        options = run.filter.get("rule", {})
         names = ("success_rating", "max_repeats", "keep")
-        rule = RefineRule(**{name: known[name] for name in names if name in known})
-        kept = rule.selected_number(
-            [(attempt.number, attempt.rating) for attempt in stored if attempt.response_id]
+        rule = RefineRule(**{name: options[name] for name in names if name in options})
+        selected_number = rule.selected_number(
+            [(attempt.number, attempt.rating) for attempt in stored_attempts if attempt.response_id]
         )
     attempts = [
         record_of(
@@ -129,34 +131,35 @@ def _sequence(
             cost_micro=total_cost(
                 step.cost_micro for step in (attempt.answering, attempt.judging) if step is not None
             ),
-            kept=attempt.number == kept,
+            kept=attempt.number == selected_number,
             note=_note(attempt),
         )
-        for attempt in stored
+        for attempt in stored_attempts
     ]
     last = next(
-        (attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None
+        (attempt for attempt in reversed(stored_attempts) if attempt.root_response_id is not None),
+        None,
     )
     if last is not None:
-        # The answer that the attempts started from, with its judgment if it is known.
-        judged = ("groundedness", "quality", "reasoning", "cost_micro")
+        # The answer that the attempts started from, with the judgment if there is one.
+        columns = ("groundedness", "quality", "reasoning", "cost_micro")
         query = (
             select(
                 RESPONSE.c.id.label("response_id"),
                 RESPONSE.c.answer,
-                *(JUDGMENT.c[name] for name in judged),
+                *(JUDGMENT.c[name] for name in columns),
             )
             .select_from(RESPONSE)
             .outerjoin(JUDGMENT, JUDGMENT.c.id == last.judgment_before_id)
             .where(RESPONSE.c.id == last.root_response_id)
         )
         original = (
-            record_of(ShownAttempt, row, number=0, kept=kept == 0)
+            record_of(ShownAttempt, row, number=0, kept=selected_number == 0)
             for row in connection.execute(query)
         )
         attempts = [*original, *attempts]
     # A selection would reveal an attempt that is hidden from this reader.
-    shown = {(run_id, subject, attempt.number) for attempt in attempts}
+    keys = {(run_id, subject, attempt.number) for attempt in attempts}
     return AttemptSequence(
         run_id=run.id,
         subject=subject,
@@ -164,23 +167,25 @@ def _sequence(
         judge=version_titles(connection).get(run.judge_version_id or 0, ""),
         at=run.started_at,
         attempts=tuple(attempts),
-        passed=None if rule is None or not stored else rule.succeeds(stored[-1].rating),
+        passed=None
+        if rule is None or not stored_attempts
+        else rule.succeeds(stored_attempts[-1].rating),
         selected=tuple(
-            each for each in selections if (each.run_id, each.subject, each.number) in shown
+            each for each in selections if (each.run_id, each.subject, each.number) in keys
         ),
         people=reviewer_names(connection) if selections else {},
     )
 
 
-def _note(stored: queries.StoredAttempt) -> str | None:
-    if stored.outcome == Outcome.IDENTICAL:
+def _note(attempt: queries.StoredAttempt) -> str | None:
+    if attempt.outcome == Outcome.IDENTICAL:
         return "The model returned the same text. It was not judged."
-    if stored.response_id is None:
-        return f"No answer: {stored.answering.error or stored.answering.status.value}"
-    if stored.judging is None:
+    if attempt.response_id is None:
+        return f"No answer: {attempt.answering.error or attempt.answering.status.value}"
+    if attempt.judging is None:
         return "Not judged yet."
-    if stored.judging.status is not Status.OK:
-        return f"No usable judgment: {stored.judging.error or stored.judging.status.value}"
+    if attempt.judging.status is not Status.OK:
+        return f"No usable judgment: {attempt.judging.error or attempt.judging.status.value}"
     return None
 
 
@@ -194,7 +199,7 @@ def select_attempt(
     request_key: str,
     now: datetime | None = None,
 ) -> int:
-    """Store that a person selects an attempt and return the row's id. The person's earlier selection is replaced.
+    """Store that a person selects an attempt, instead of an earlier selection. Return the id of the row.
 
     Number 0 is the logged answer, None withdraws the selection. A repeated ``request_key`` stores
     nothing new. Raises NotAllowed, NotFound, BadInput or DecisionRefused.
@@ -203,11 +208,15 @@ def select_attempt(
     with allowed(store, reviewer, Action.REVIEW) as connection:
         attempts = queries.lock_attempts(connection, run_id, subject)
         if attempts is None or (number is not None and number not in attempts):
-            named = f"at {subject}" if number is None else f"{number} with an answer"
-            raise NotFound(f"no attempt {named} in run {run_id}")
-        stored = queries.selected_by_key(connection, key)
-        if stored is not None:
-            if (stored.reviewer_id, stored.run_id, stored.subject) != (
+            words = f"at {subject}" if number is None else f"{number} with an answer"
+            raise NotFound(f"no attempt {words} in run {run_id}")
+        stored_selection = queries.selected_by_key(connection, key)
+        if stored_selection is not None:
+            if (
+                stored_selection.reviewer_id,
+                stored_selection.run_id,
+                stored_selection.subject,
+            ) != (
                 reviewer.id,
                 run_id,
                 subject,
@@ -215,12 +224,12 @@ def select_attempt(
                 raise BadInput(
                     "this request key belongs to another request: each request needs its own key"
                 )
-            return stored.id
+            return stored_selection.id
         before = _own_selection(connection, run_id, subject, reviewer)
         if number is not None:
-            selected, change = number, {"number": number}
+            selected_number, change = number, {"number": number}
         elif before is not None:
-            selected, change = before.number, {"undone": before.id}
+            selected_number, change = before.number, {"undone": before.id}
         else:
             raise DecisionRefused(
                 "You have not selected an attempt here. There is nothing to undo."
@@ -230,7 +239,7 @@ def select_attempt(
             reviewer_id=reviewer.id,
             subject=subject,
             request_key=key,
-            number=selected,
+            number=selected_number,
             withdrawn=number is None,
             replaces=None if before is None else before.id,
             at=at,
@@ -246,8 +255,8 @@ def select_attempt(
 def selected_attempt(store: Store, run_id: int, subject: str, reviewer: Reviewer) -> int | None:
     """Return the number of the attempt that a person has selected; None if there is none."""
     with store.reading() as connection:
-        own = _own_selection(connection, run_id, subject, reviewer)
-    return None if own is None else own.number
+        selection = _own_selection(connection, run_id, subject, reviewer)
+    return None if selection is None else selection.number
 
 
 def _own_selection(

@@ -11,13 +11,13 @@ from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, VERSION
 
 def _attempts() -> Select[Any]:
     """Return the query for finished attempts; source and external id identify the logged answer to improve."""
-    made, before = RESPONSE.alias(), JUDGMENT.alias()
+    answer, before = RESPONSE.alias(), JUDGMENT.alias()
     query = exported_columns(REFINEMENT, "id response_id judgment_id judgment_before_id")
     return (
         query.add_columns(
-            made.c.source.label("answer_source"),
-            made.c.external_id.label("answer_id"),
-            made.c.answer,
+            answer.c.source.label("answer_source"),
+            answer.c.external_id.label("answer_id"),
+            answer.c.answer,
             GENERATION.c.model.label("generator_model"),
             GENERATION.c.status.label("generation_status"),
             (cast(GENERATION.c.cost_micro, Float) / 1_000_000.0).label("generation_cost"),
@@ -29,7 +29,7 @@ def _attempts() -> Select[Any]:
             JUDGMENT.c.quality,
             JUDGMENT.c.reasoning.label("evaluation"),
         )
-        .outerjoin(made, made.c.id == REFINEMENT.c.response_id)
+        .outerjoin(answer, answer.c.id == REFINEMENT.c.response_id)
         .outerjoin(before, before.c.id == REFINEMENT.c.judgment_before_id)
         .outerjoin(JUDGMENT, JUDGMENT.c.id == REFINEMENT.c.judgment_id)
         .outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)

@@ -1,4 +1,4 @@
-"""The answer of a running assistant: judged, reflected on and stored while its reader waits."""
+"""The answer of a running assistant: judged, reflected on and stored while the reader waits."""
 
 import asyncio
 import uuid
@@ -79,16 +79,16 @@ async def reflect(
     external_id: str | None = None,
     **options: object,
 ) -> Reflected:
-    """Judge an answer; if it is bad, make a new one, judge it, and keep the better grounded of the two.
+    """Judge an answer; if it is bad, make and judge a second answer, and keep the better grounded one.
 
-    If the second answer or its judgment fails, the original is kept. Without ``passages`` there is
+    If the second answer or the second judgment fails, the original is kept. Without ``passages`` there is
     no second answer. Missing ``messages`` are rebuilt from query and passages. ``generate`` is a
     `Generator` or a sync or async function ``messages → text``. ``judge`` is a kind of judge, with
     ``options`` (fields of `JudgeOptions`), or a judge object, which the caller closes.
 
-    With ``store``, the kept answer is stored as a logged answer under ``source`` and
-    ``external_id`` (default: a new id), with its verdict: flag rules, judging rules and figures
-    count it. The other answer is stored beside it as an attempt; the item page shows both.
+    With ``store``, the kept answer and the verdict are stored as a logged answer under ``source``
+    and ``external_id`` (default: a new id). Flag rules, judging rules and figures count this
+    answer. The other answer is stored as an attempt; the item page shows both.
 
     Raises:
         BadInput: The options of the judge are invalid, ``messages`` contain no message of the user,
@@ -116,10 +116,9 @@ reflect_blocking = from_any_thread(reflect)
 
 @dataclass(eq=False)
 class LiveAnswer:
-    """One answer on its way to its reader, as the assistant gave it. Without ``generate``, it is only judged.
+    """One answer on the way to the reader, as the assistant gave it. Without ``generate``, it is only judged.
 
-    The ``messages`` are as the assistant gave them too; the stored response gets them when they are
-    checked.
+    The ``messages`` are also as the assistant gave them. The stored response gets checked messages.
     """
 
     response: Response
@@ -132,7 +131,7 @@ class LiveAnswer:
     async def ask(
         self, judge: str | Judge, store: Store | None, options: dict[str, object]
     ) -> None:
-        """Ask for a verdict and, if the rule wants it, for a second answer and its verdict.
+        """Ask for a verdict and, if the rule wants a second answer, for that answer and a verdict on it.
 
         ``steps`` has what arrived, also if an error is raised.
         """
@@ -180,7 +179,7 @@ class LiveAnswer:
 
     @property
     def model(self) -> str | None:
-        """The model that made the kept answer, if it is known."""
+        """The model that made the kept answer, if known."""
         return (
             self._generator.endpoint.model
             if self._replaced and self._generator
@@ -209,7 +208,7 @@ class LiveAnswer:
         return True
 
     def reflected(self) -> Reflected:
-        """Return the kept answer with its verdicts. Raises BadInput if there is no verdict."""
+        """Return the kept answer with the verdicts. Raises BadInput if there is no verdict."""
         original, id_ = self.response.answer, self.response.external_id
         match [step.result for step in self.steps]:
             case [Verdict() as before]:
@@ -238,19 +237,19 @@ class LiveAnswer:
         raise BadInput("the answer is not judged")
 
     def store(self, store: Store) -> None:
-        """Store the kept answer as a logged answer, with its verdict, its flags and the other answer as an attempt.
+        """Store the kept answer as a logged answer, with verdict and flags, and the other answer as an attempt.
 
         Raises BadInput if the store has another answer with this source and id.
         """
         with store.writing() as connection:
-            served = self._served()
-            stored = store_responses(connection, [served])
-            if not stored.new:
+            served_answer = self._served()
+            outcome = store_responses(connection, [served_answer])
+            if not outcome.new:
                 raise BadInput(
-                    f"{served.source} has another answer with the id {served.external_id!r}"
+                    f"{served_answer.source} has another answer with the id {served_answer.external_id!r}"
                 )
             if self._judge is not None and self.steps:
-                self._store_steps(connection, store, self._judge, served, stored.new[0])
+                self._store_steps(connection, store, self._judge, served_answer, outcome.new[0])
 
     def _served(self) -> Response:
         return replace(
@@ -260,11 +259,11 @@ class LiveAnswer:
             messages=self._sent if self._replaced or self.messages is not None else None,
         )
 
-    def _original(self, served: Response, served_id: int) -> Response:
+    def _original(self, served_answer: Response, served_id: int) -> Response:
         """Return the answer that the reader did not receive, because a second one is better."""
         return replace(
-            served,
-            external_id=f"{served.external_id}~original",
+            served_answer,
+            external_id=f"{served_answer.external_id}~original",
             answer=self.response.answer,
             generator_model=self.response.generator_model,
             messages=self._sent if self.messages is not None else None,
@@ -274,11 +273,13 @@ class LiveAnswer:
         )
 
     def _store_steps(
-        self, connection: Connection, store: Store, judge: Judge, served: Response, id_: int
+        self, connection: Connection, store: Store, judge: Judge, served_answer: Response, id_: int
     ) -> None:
         version = ensure_version(connection, judge.version)
         method: ReflectMethod | Judging = self._reflecting or Judging(judge=judge)
-        question: dict[str, Any] = {"live": (served.asked_at or utc_now()).date().isoformat()}
+        question: dict[str, Any] = {
+            "live": (served_answer.asked_at or utc_now()).date().isoformat()
+        }
         if isinstance(method, ReflectMethod):
             kind, question = method.kind, method.question(question)
         else:
@@ -295,8 +296,8 @@ class LiveAnswer:
             return
         task = replace(self.steps[0].task, run_id=run.id)
         if self._replaced:
-            id_ = store_responses(connection, [self._original(served, id_)]).ids[0]
-            task = replace(task, served=served)
+            id_ = store_responses(connection, [self._original(served_answer, id_)]).ids[0]
+            task = replace(task, served=served_answer)
         origin = replace(task.origin, item=replace(self._item, response_id=id_))
         task = replace(task, origin=origin)
         method.save(connection, begun, [replace(step, task=task) for step in self.steps])

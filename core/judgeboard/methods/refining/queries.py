@@ -52,12 +52,12 @@ def runs_of_method(
     query = select(RUN.c.id, RUN.c.filter).where(
         RUN.c.kind == kind, RUN.c.judge_version_id == version_id
     )
-    wanted = json.dumps(method, sort_keys=True)
+    method_json = json.dumps(method, sort_keys=True)
     runs = connection.execute(query.order_by(RUN.c.id))
     return tuple(
         run_id
         for run_id, question in runs
-        if json.dumps(question.get("method"), sort_keys=True) == wanted
+        if json.dumps(question.get("method"), sort_keys=True) == method_json
     )
 
 
@@ -75,17 +75,17 @@ def count_calls(connection: Connection, run_id: int) -> int:
     """Return the number of model calls of a run's judgments and generations, with repairs and retries."""
     calls = 0
     for steps in (JUDGMENT, GENERATION):
-        made = func.coalesce(func.sum(func.json_array_length(steps.c.attempts)), 0)
-        calls += int(connection.execute(select(made).where(steps.c.run_id == run_id)).scalar_one())
+        count = func.coalesce(func.sum(func.json_array_length(steps.c.attempts)), 0)
+        calls += int(connection.execute(select(count).where(steps.c.run_id == run_id)).scalar_one())
     return calls
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAttempt:
-    """One attempt; ``answer`` is None if the call failed or it is forgotten, ``judging`` is None before it is judged.
+    """One attempt. ``answer`` is None if the call failed or the text is forgotten.
 
-    ``root_response_id`` is the logged answer that the attempts started from, ``judgment_before_id``
-    its judgment.
+    ``judging`` is None before the judgment. ``root_response_id`` is the logged answer that the
+    attempts started from, ``judgment_before_id`` the judgment of that answer.
     """
 
     subject: str
@@ -153,7 +153,7 @@ def stored_attempts(
 def attempts_with(
     connection: Connection, response_id: int, *, limit: int
 ) -> list[tuple[int, str, str]]:
-    """Return run, subject and method of attempts from this answer, or that made it, those of the newest run first."""
+    """Return run, subject and method of attempts that started from an answer or made it, the newest run first."""
     query = (
         select(REFINEMENT.c.run_id, REFINEMENT.c.subject, REFINEMENT.c.method)
         .where(
@@ -172,9 +172,11 @@ def attempts_with(
 def selected_attempts(connection: Connection, run_ids: Sequence[int]) -> list[SelectedAttempt]:
     """Return the current selected attempts of these runs, newest first."""
     later = SELECTED_ATTEMPT.alias()
-    replaced = exists().where(later.c.replaces == SELECTED_ATTEMPT.c.id)
+    is_replaced = exists().where(later.c.replaces == SELECTED_ATTEMPT.c.id)
     query = select(SelectedAttempt).where(
-        SELECTED_ATTEMPT.c.run_id.in_(run_ids), SELECTED_ATTEMPT.c.withdrawn.is_(False), ~replaced
+        SELECTED_ATTEMPT.c.run_id.in_(run_ids),
+        SELECTED_ATTEMPT.c.withdrawn.is_(False),
+        ~is_replaced,
     )
     return rows_of(connection, query.order_by(SELECTED_ATTEMPT.c.id.desc()))
 
@@ -188,22 +190,22 @@ def selected_by_key(connection: Connection, request_key: str) -> SelectedAttempt
 def lock_attempts(
     connection: Connection, run_id: int, subject: str
 ) -> dict[int, int | None] | None:
-    """Lock a run and return the responses of its attempts by number, 0 for the logged answer; None without attempts."""
+    """Lock a run and return the response of each attempt by number, 0 for the logged answer; None without attempts."""
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
-    made = select(GENERATION.c.number, GENERATION.c.response_id).where(
+    query = select(GENERATION.c.number, GENERATION.c.response_id).where(
         GENERATION.c.run_id == run_id, GENERATION.c.subject == subject
     )
-    attempts = {row.number: row.response_id for row in connection.execute(made)}
+    attempts = {row.number: row.response_id for row in connection.execute(query)}
     if not attempts:
         return None
     roots = select(REFINEMENT.c.root_response_id).where(
         REFINEMENT.c.run_id == run_id, REFINEMENT.c.subject == subject
     )
     root = connection.execute(roots.limit(1)).scalar()
-    answered: dict[int, int | None] = {
+    answers: dict[int, int | None] = {
         number: id_ for number, id_ in attempts.items() if id_ is not None
     }
-    return answered if root is None else {0: root} | answered
+    return answers if root is None else {0: root} | answers
 
 
 def insert_selected(connection: Connection, new: SelectedAttempt) -> int:
@@ -253,7 +255,7 @@ def count_unrefined(connection: Connection, selection: RefineSelection) -> int:
 def _unrefined(
     connection: Connection, selection: RefineSelection, query: Select[Any]
 ) -> Select[Any]:
-    finished = exists().where(
+    is_finished = exists().where(
         REFINEMENT.c.root_response_id == RESPONSE.c.id,
         REFINEMENT.c.run_id.in_(selection.runs),
         or_(
@@ -265,12 +267,12 @@ def _unrefined(
         RESPONSE.c.id <= selection.up_to,
         RESPONSE.c.answer.is_not(None),  # not forgotten
         *response_conditions(connection, selection.where),
-        ~finished,
+        ~is_finished,
     )
 
 
 REFLECT = "reflect"
-NOT_FINAL = ("second_failed", "no_answer")  # the next run tries these again
+NOT_FINAL = ("second_failed", "no_answer")  # the next run tries such answers again
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,16 +305,16 @@ def unreflected(
 def reflect_candidates(
     connection: Connection, selection: ReflectSelection, response_ids: Collection[int]
 ) -> list[tuple[Origin, bool, str | None]]:
-    """Return which of these answers need a call, if each is known to be bad, and the new answer of this run."""
-    made = RESPONSE.alias("made")
+    """Return the answers that need a call, whether each answer is known to be bad, and the new answer of this run."""
+    new_answer = RESPONSE.alias("made")
     query = _waiting(
         connection,
         selection,
         select(
             RESPONSE.c.id,
             CURRENT.c.judgment_id,
-            select(made.c.answer)
-            .join(GENERATION, GENERATION.c.response_id == made.c.id)
+            select(new_answer.c.answer)
+            .join(GENERATION, GENERATION.c.response_id == new_answer.c.id)
             .where(
                 GENERATION.c.run_id == (selection.run_id or 0),
                 GENERATION.c.subject == cast(RESPONSE.c.id, String),
@@ -352,7 +354,7 @@ def count_no_messages(connection: Connection, selection: ReflectSelection) -> in
 def _waiting(
     connection: Connection, selection: ReflectSelection, query: Select[Any]
 ) -> Select[Any]:
-    judged = exists().where(
+    is_judged = exists().where(
         JUDGMENT.c.response_id == RESPONSE.c.id, JUDGMENT.c.judge_version_id == selection.version_id
     )
     answerable = RESPONSE.c.messages.is_not(None) | literal(selection.rebuild_messages)
@@ -360,7 +362,7 @@ def _waiting(
     here = REFINEMENT.c.run_id == (selection.run_id or 0)
     return _from_log(selection, query).where(
         *_of_kind(connection, selection),
-        or_(and_(_is_bad(selection), answerable), ~judged),
+        or_(and_(_is_bad(selection), answerable), ~is_judged),
         ~exists().where(REFINEMENT.c.root_response_id == RESPONSE.c.id, or_(earlier, here)),
     )
 
@@ -376,7 +378,7 @@ def _of_kind(connection: Connection, selection: ReflectSelection) -> list[Column
     return [
         RESPONSE.c.id <= selection.up_to,
         *([RESPONSE.c.query_type.in_(selection.query_types)] if selection.query_types else []),
-        RESPONSE.c.passages.is_not(None),  # groundedness cannot be measured without them
+        RESPONSE.c.passages.is_not(None),  # groundedness cannot be measured without passages
         func.length(RESPONSE.c.answer) >= selection.min_chars,  # also leaves out forgotten answers
         *response_conditions(connection, selection.where),
     ]

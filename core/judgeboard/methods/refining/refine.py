@@ -125,17 +125,19 @@ class RefineRule:
 
     def selected(self, attempts: Sequence[Refinement]) -> Refinement | None:
         """Return the selected attempt; None if no attempt gave an answer."""
-        answered = [attempt for attempt in attempts if attempt.answer is not None]
-        number = self.selected_number([(attempt.number, attempt.score) for attempt in answered])
-        return next((attempt for attempt in answered if attempt.number == number), None)
+        attempts_with_answer = [attempt for attempt in attempts if attempt.answer is not None]
+        number = self.selected_number(
+            [(attempt.number, attempt.score) for attempt in attempts_with_answer]
+        )
+        return next((attempt for attempt in attempts_with_answer if attempt.number == number), None)
 
-    def selected_number(self, rated: Sequence[tuple[int, int | None]]) -> int | None:
+    def selected_number(self, attempts: Sequence[tuple[int, int | None]]) -> int | None:
         """Return the number of the selected attempt, given (number, rating) of all answers in order."""
-        if not rated:
+        if not attempts:
             return None
-        if self.keep == "last" or self.succeeds(rated[-1][1]):
-            return rated[-1][0]
-        return max(rated, key=lambda attempt: (attempt[1] or 0, attempt[0]))[0]
+        if self.keep == "last" or self.succeeds(attempts[-1][1]):
+            return attempts[-1][0]
+        return max(attempts, key=lambda attempt: (attempt[1] or 0, attempt[0]))[0]
 
 
 Answer = Callable[[generation.Messages, int], Awaitable[Replied[str]]]
@@ -149,29 +151,31 @@ async def attempt_until_good(
     messages: generation.Messages,
     rule: RefineRule,
     *,
-    done: Sequence[Refinement] = (),
+    earlier: Sequence[Refinement] = (),
     keep: KeepAttempt | None = None,
 ) -> list[Refinement]:
-    """Return all attempts, including those ``done`` before. The last of these may still lack its rating.
+    """Return all attempts, including the ``earlier`` ones. The last earlier attempt may lack a rating.
 
     Each attempt sends the original messages and the feedback on the previous attempt only.
-    ``answer`` and ``rate`` receive its number. ``keep`` receives each attempt twice, answered and
-    then rated; it returns False to stop.
+    ``answer`` and ``rate`` receive the number of the attempt. ``keep`` receives each attempt twice,
+    answered and then rated, and returns False to stop.
     """
-    attempts = list(done)
+    attempts = list(earlier)
     while not rule.over(attempts):
         if attempts and not attempts[-1].complete:
             attempt = attempts.pop()
         else:
             feedback = attempts[-1].feedback if attempts else None
             number = len(attempts) + 1
-            generated = await answer(generation.with_feedback(messages, feedback), number)
-            attempt = Refinement(number, generated.value, generated.record, with_feedback=feedback)
+            answer_reply = await answer(generation.with_feedback(messages, feedback), number)
+            attempt = Refinement(
+                number, answer_reply.value, answer_reply.record, with_feedback=feedback
+            )
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         if attempt.answer is not None:
-            rated = await rate(attempt.answer, attempt.number)
-            attempt = replace(attempt, rating=rated.value, judging=rated.record)
+            rating_reply = await rate(attempt.answer, attempt.number)
+            attempt = replace(attempt, rating=rating_reply.value, judging=rating_reply.record)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         attempts.append(attempt)
@@ -208,27 +212,32 @@ class Refiner:
     async def __call__(
         self, messages: str | Sequence[Mapping[str, Any]], *, passages: Sequence[str] | None = None
     ) -> Refined:
-        """Return the answer to ``messages`` (or to one text), refined until it is good enough.
+        """Return the answer to ``messages`` (or to one text), refined until the answer is good enough.
 
-        The rating concerns the user's last message; the feedback is added to it. Errors of both
-        models are raised.
+        The rating concerns the user's last message, and the feedback is added to that message.
+        Errors of both models are raised.
         """
-        checked = generation.checked_messages(messages)
+        chat_messages = generation.checked_messages(messages)
         judge = self._rating_judge()
         evidence = None if passages is None else tuple(passages)
 
-        call_id, turns = uuid.uuid4().hex, earlier_turns(checked)
+        call_id, turns = uuid.uuid4().hex, earlier_turns(chat_messages)
         item = JudgeInput(
-            0, generation.request_text(checked), "", evidence, external_id=call_id, turns=turns
+            0,
+            generation.request_text(chat_messages),
+            "",
+            evidence,
+            external_id=call_id,
+            turns=turns,
         )
 
         async def rate(answer: str, _number: int) -> Replied[Rating]:
             return await judge.rate(replace(item, answer=answer))
 
         try:
-            attempts = await attempt_until_good(self._answer, rate, checked, self._rule)
+            attempts = await attempt_until_good(self._answer, rate, chat_messages, self._rule)
             if self._store is not None:
-                origin = Origin(item, generation.SOURCE, checked)
+                origin = Origin(item, generation.SOURCE, chat_messages)
                 await asyncio.to_thread(
                     store_live_attempts,
                     self._store,
@@ -241,12 +250,12 @@ class Refiner:
         finally:
             if judge is not self._judge:
                 await judge.aclose()
-        selected = self._rule.selected(attempts)
+        selected_attempt = self._rule.selected(attempts)
         return Refined(
-            answer=None if selected is None else selected.answer,
+            answer=None if selected_attempt is None else selected_attempt.answer,
             passed=self._rule.passed(attempts),
-            rating=None if selected is None else selected.score,
-            feedback=None if selected is None else selected.feedback,
+            rating=None if selected_attempt is None else selected_attempt.score,
+            feedback=None if selected_attempt is None else selected_attempt.feedback,
             attempts=tuple(attempts),
         )
 
@@ -291,10 +300,10 @@ def refine(
     store: Store | None = None,
     **options: object,
 ) -> Refiner:
-    """Wrap a chat call with self-refine: a second model rates each answer, and the next attempt gets its feedback.
+    """Wrap a chat call with self-refine: a second model rates each answer, and the next attempt gets the feedback.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025). Both models are called
-    through sync or async functions ``messages → text``. Tools of the chat call run inside it::
+    through sync or async functions ``messages → text``. The chat call runs tools itself::
 
         better = judgeboard.refine(my_chat, model="llama-3.1-8b-instruct", base_url="http://localhost:8000/v1")
         result = await better([{"role": "user", "content": "How warm is it in Paris?"}])
@@ -311,7 +320,7 @@ def refine(
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """The answer of one attempt and its rating; if one of them is None, ``status`` and ``error`` give the reason."""
+    """The answer and the rating of one attempt; if either is None, ``status`` and ``error`` give the reason."""
 
     answer: str | None
     rating: int | None
@@ -355,10 +364,10 @@ async def refine_pending_async(
     """Answer questions until each answer is good enough or the limit is reached.
 
     Without ``prompts`` (from `read_prompts`), the questions of the logged answers in ``where`` are
-    used, with their logged messages or, if there are none, with question and passages. An
-    unfinished run of the same command continues, with the answers that were logged at its start. A
-    logged question is skipped if the same judge version and generator have finished it by this
-    rule. The prompts of a file are answered again unless an unfinished run exists. Both models are
+    used, with the logged messages or, without any, with question and passages. An unfinished run of
+    the same command continues with the answers that were logged at the start. A logged question is
+    skipped if the same judge version and generator have finished that question by this rule. The
+    prompts of a file are answered again unless an unfinished run exists. Both models are
     closed at the end. ``options`` are fields of `RunOptions`.
     """
     rule = rule or RefineRule()
@@ -374,7 +383,7 @@ refine_pending = blocking(refine_pending_async)
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question with its stored attempts; ``subject`` names it within the run."""
+    """A question with the stored attempts; ``subject`` names the question within the run."""
 
     subject: str
     origin: Origin
@@ -389,7 +398,7 @@ class Prompt:
         return self.origin.messages or generation.rebuilt_messages(item.query, item.passages)
 
     def new_id(self, number: int) -> str:
-        """Return the external id of an attempt's answer. It stays the same if this run is continued."""
+        """Return the external id of an attempt's answer, which is the same after this run is continued."""
         return f"{self.origin.item.external_id}~refine-{self.run_id}-{number}"
 
     def recorded_id(self, number: int) -> str:
@@ -407,7 +416,7 @@ class Prompt:
         )
 
 
-# Each attempt gives two steps: the attempt with its answer, and the same attempt with its rating.
+# Each attempt gives two steps: the attempt with the answer, and the same attempt with the rating.
 RefineStep = Answered[Prompt, Refinement]
 
 
@@ -426,10 +435,10 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         return {"method": self.made_by, "rule": rule, **prompts}
 
     def prompt(
-        self, begun: Begun, subject: str, origin: Origin, done: Sequence[queries.StoredAttempt]
+        self, begun: Begun, subject: str, origin: Origin, attempts: Sequence[queries.StoredAttempt]
     ) -> Prompt:
         return Prompt(
-            subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(done)
+            subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(attempts)
         )
 
     def most_calls(self, connection: Connection, begun: Begun) -> int:
@@ -454,13 +463,15 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             return await keep(Answered(task, attempt, attempt.latest))
 
         await attempt_until_good(
-            answer, rate, task.messages, self._rule, done=task.done, keep=keep_attempt
+            answer, rate, task.messages, self._rule, earlier=task.done, keep=keep_attempt
         )
 
     def save(self, connection: Connection, begun: Begun, steps: list[RefineStep]) -> None:
         now, run_id = utc_now(), begun.run.id
-        answered = [(step.task, step.result) for step in steps if step.result.judging is None]
-        rated = [(step.task, step.result) for step in steps if step.result.judging is not None]
+        answer_steps = [(step.task, step.result) for step in steps if step.result.judging is None]
+        rating_steps = [
+            (step.task, step.result) for step in steps if step.result.judging is not None
+        ]
         generations = [
             NewGeneration(
                 prompt.subject,
@@ -469,24 +480,24 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
                 attempt.answering,
                 None if attempt.answer is None else prompt.response(attempt),
             )
-            for prompt, attempt in answered
+            for prompt, attempt in answer_steps
         ]
         store_generations(connection, run_id, generations, now)
         rows = [
             _row(run_id, prompt, attempt, "no_answer")
-            for prompt, attempt in answered
+            for prompt, attempt in answer_steps
             if attempt.answer is None
         ]
         verdicts = [
             (prompt.response(attempt), rating_verdict(attempt.rating, attempt.latest))
-            for prompt, attempt in rated
+            for prompt, attempt in rating_steps
         ]
         stored_verdicts = generation.store_verdicts(connection, begun, verdicts, now)
-        for (prompt, attempt), stored in zip(rated, stored_verdicts, strict=True):
-            if stored is not None:
-                response_id, judgment = stored
-                passed = "passed" if self._rule.succeeds(attempt.score) else "failed"
-                outcome = "unrated" if attempt.rating is None else passed
+        for (prompt, attempt), stored_verdict in zip(rating_steps, stored_verdicts, strict=True):
+            if stored_verdict is not None:
+                response_id, judgment = stored_verdict
+                outcome_of_rating = "passed" if self._rule.succeeds(attempt.score) else "failed"
+                outcome = "unrated" if attempt.rating is None else outcome_of_rating
                 rows.append(
                     _row(run_id, prompt, attempt, outcome, response_id, judgment.judgment_id)
                 )
@@ -505,14 +516,14 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             )
             calls = queries.count_calls(connection, run.id)
         items = []
-        for subject, stored in attempts.items():
-            made = _refinements(stored)
+        for subject, rows in attempts.items():
+            refinements = _refinements(rows)
             prompt_id = ids.get(int(subject), subject) if ids else subject
             outcomes = tuple(
                 record_of(AttemptOutcome, row, status=attempt.status, error=attempt.error)
-                for row, attempt in zip(stored, made, strict=True)
+                for row, attempt in zip(rows, refinements, strict=True)
             )
-            items.append(RefinedPrompt(prompt_id, self._rule.passed(made), outcomes))
+            items.append(RefinedPrompt(prompt_id, self._rule.passed(refinements), outcomes))
         return RefineSummary(
             judge=outcome.version.title,
             account=outcome.account,
@@ -549,12 +560,12 @@ class _RefineLogged(_RefineMethod):
         selection, ids = self._selection_of(begun), [key.item_id for key in keys]
         with begun.store.reading() as connection:
             ids = queries.unrefined(connection, selection, among=ids, limit=len(ids))
-            done = queries.stored_attempts(connection, begun.run.id, [str(id_) for id_ in ids])
+            attempts = queries.stored_attempts(connection, begun.run.id, [str(id_) for id_ in ids])
         keep_unchanged(begun.store, ids)
         with begun.store.reading() as connection:
             origins = read_origins(connection, ids)
         return {
-            TaskKey(id_): self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ()))
+            TaskKey(id_): self.prompt(begun, str(id_), origins[id_], attempts.get(str(id_), ()))
             for id_ in ids
             if id_ in origins
         }
@@ -615,10 +626,10 @@ class _RefinePrompts(_RefineMethod):
         subjects = (
             None if origins is self._prompts else [origin.item.external_id for origin in origins]
         )
-        done = queries.stored_attempts(connection, begun.run.id, subjects)
+        attempts = queries.stored_attempts(connection, begun.run.id, subjects)
         prompts = [
             self.prompt(
-                begun, origin.item.external_id, origin, done.get(origin.item.external_id, ())
+                begun, origin.item.external_id, origin, attempts.get(origin.item.external_id, ())
             )
             for origin in origins
         ]
@@ -640,25 +651,25 @@ def store_live_attempts(
         begun,
     ):
         prompt = method.prompt(begun, origin.item.external_id, origin, ())
-        made = [
+        stages = [
             stage
             for attempt in attempts
             for stage in (replace(attempt, rating=None, judging=None), attempt)
             if stage is not attempt or attempt.judging is not None
         ]
-        method.save(connection, begun, [Answered(prompt, stage, stage.latest) for stage in made])
+        method.save(connection, begun, [Answered(prompt, stage, stage.latest) for stage in stages])
 
 
-def _refinements(stored: Sequence[queries.StoredAttempt]) -> tuple[Refinement, ...]:
-    made = []
-    for attempt in stored:
+def _refinements(attempts: Sequence[queries.StoredAttempt]) -> tuple[Refinement, ...]:
+    refinements = []
+    for attempt in attempts:
         rating = None
         if attempt.rating is not None:
             rating = Rating(attempt.rating, attempt.evaluation or "", attempt.feedback or "")
-        made.append(
+        refinements.append(
             Refinement(attempt.number, attempt.answer, attempt.answering, rating, attempt.judging)
         )
-    return tuple(made)
+    return tuple(refinements)
 
 
 def _row(

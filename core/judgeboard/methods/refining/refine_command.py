@@ -68,7 +68,7 @@ def refine_command(
     keep: str,
     where: RowFilter,
     max_cost: float | None,
-    **chosen: object,
+    **fields: object,
 ) -> int:
     """Answer questions again until the rating is good. Each answer is rated, and the next attempt gets the feedback.
 
@@ -90,14 +90,16 @@ def refine_command(
         raise BadInput("give either --where FIELD=VALUE (logged questions) or --prompts FILE")
     origins = None if prompts is None else read_prompts(prompts)
     store = options.open_store(create=prompts is not None)
-    asked = asking.at_last_address(store, partial(make_judge, KIND), asking.judge_part(chosen))
-    generator = asking.chosen_generator(chosen, asked)
-    judge = make_judge(KIND, **asked)
+    judge_fields = asking.at_last_address(
+        store, partial(make_judge, KIND), asking.judge_part(fields)
+    )
+    generator = asking.chosen_generator(fields, judge_fields)
+    judge = make_judge(KIND, **judge_fields)
     if not isinstance(judge, RatingJudge):
         raise BadInput(f"the judge of kind {KIND} gives no feedback")
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
     warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
-    with asking.run_options(chosen, max_cost) as how:
+    with asking.run_options(fields, max_cost) as how:
         summary = refine_pending(
             store, judge, generator, where=where, prompts=origins, rule=rule, **how
         )

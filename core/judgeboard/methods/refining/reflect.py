@@ -1,4 +1,4 @@
-"""Self-reflection: for a bad answer a second one is generated, and the better grounded of the two is kept."""
+"""Self-reflection: for a bad answer, a second answer is generated, and the better grounded answer is kept."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -52,7 +52,7 @@ class ReflectRule:
     """Which answers get a second answer; raises BadInput if a value is out of range.
 
     Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). Very short
-    answers are left out, because their context was empty. Only complex questions count, as in the
+    answers are left out, because the context was empty. Only complex questions count, as in the
     source: for simple and SQL questions, low quality usually means missing data. With empty
     ``query_types``, all types count.
     """
@@ -123,11 +123,11 @@ async def reflect_pending_async(
     rebuild_messages: bool = False,
     **options: Unpack[RunOptions],
 ) -> ReflectSummary:
-    """Generate a second answer for each bad answer of the log, judge it, and store which one is better grounded.
+    """Generate and judge a second answer for each bad answer of the log, and store which one is better grounded.
 
     An answer without a judgment of this version is judged first. An answer without logged messages
-    is skipped; with ``rebuild_messages`` the generator gets its query and passages instead. An
-    unfinished run of the same command continues with the answers that were logged at its start.
+    is skipped; with ``rebuild_messages`` the generator gets query and passages instead. An
+    unfinished run of the same command continues with the answers that were logged at the start.
     Answers that have an outcome from the same judge version and generator are skipped, even under
     another rule. Failed calls are repeated. Both models are closed at the end. ``options`` are
     fields of `RunOptions`.
@@ -147,7 +147,7 @@ reflect_pending = blocking(reflect_pending_async)
 
 @dataclass(frozen=True, slots=True)
 class ReflectTask:
-    """One answer. ``judged`` means that it is known to be bad; ``new_answer`` is set if it was made before.
+    """One answer. ``judged`` means known to be bad; ``new_answer`` is the second answer, if made before.
 
     ``served`` is the logged answer if a reader received the new answer instead of the original.
     """
@@ -162,7 +162,7 @@ class ReflectTask:
 
     @property
     def messages(self) -> generation.Messages | None:
-        """The messages for the generator; None if they were not logged and may not be rebuilt."""
+        """The messages for the generator; None if no messages were logged and none may be rebuilt."""
         if self.origin.messages is not None:
             return self.origin.messages
         item = self.origin.item
@@ -197,7 +197,7 @@ class ReflectTask:
 
 
 class SecondAnswer(NamedTuple):
-    """The new answer with its verdict."""
+    """The new answer with the verdict."""
 
     text: str
     verdict: Verdict
@@ -209,12 +209,12 @@ def outcome_without_second(generated: Replied[str]) -> Outcome:
 
 
 # The result of a step is the verdict on the original, the generator's reply, or the new answer with
-# its verdict.
+# the verdict.
 ReflectStep = Answered[ReflectTask, Verdict | Replied[str] | SecondAnswer]
 
 
 class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, ReflectSummary]):
-    """Self-reflection: a verdict on the original if it has none, a second answer and a verdict on it."""
+    """Self-reflection: a verdict on an original without one, a second answer, and a verdict on that answer."""
 
     kind = queries.REFLECT
 
@@ -267,7 +267,7 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
         )
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, ReflectTask]:
-        """Return the tasks of these keys."""
+        """Return the tasks of the keys."""
         selection, model = self._selection_of(begun), self.generator.endpoint.model
         with begun.store.reading() as connection:
             candidates = queries.reflect_candidates(
@@ -275,15 +275,15 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             )
         return {
             TaskKey(origin.item.response_id): ReflectTask(
-                origin, judged, begun.run.id, model, selection.rebuild_messages, new_answer
+                origin, is_bad, begun.run.id, model, selection.rebuild_messages, new_answer
             )
-            for origin, judged, new_answer in candidates
+            for origin, is_bad, new_answer in candidates
         }
 
     def most_calls(self, connection: Connection, begun: Begun) -> int:
-        """Return the number of calls if every answer gets a second one. One that is not judged yet is judged first."""
-        judged = queries.count_waiting(connection, self._selection_of(begun), judged=True)
-        return 3 * self.left(connection, begun) - judged
+        """Return the number of calls if every answer gets a second one. An answer without a verdict is judged first."""
+        bad_count = queries.count_waiting(connection, self._selection_of(begun), judged=True)
+        return 3 * self.left(connection, begun) - bad_count
 
     async def sample_requests(self, task: ReflectTask) -> None:
         """Make a request to the generator, and one to the judge about the original answer."""
@@ -292,7 +292,7 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
         await self.judge.judge(task.origin.item)
 
     async def ask(self, task: ReflectTask, keep: Keep[ReflectStep]) -> None:
-        """Judge the original, generate a second answer if the rule wants it, and judge that."""
+        """Judge the original. If the rule wants a second answer, generate and judge that answer."""
         item = task.origin.item
         if not task.judged:
             verdict = await self.judge.judge(item)
@@ -305,9 +305,9 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             return
         text = task.new_answer
         if text is None:
-            generated = await self.generator.generate(messages, subject=item.external_id)
-            text = task.changed(generated)
-            if not await keep(Answered(task, generated, generated.record)) or text is None:
+            reply = await self.generator.generate(messages, subject=item.external_id)
+            text = task.changed(reply)
+            if not await keep(Answered(task, reply, reply.record)) or text is None:
                 return
         verdict = await self.judge.judge(replace(item, answer=text, external_id=task.new_id))
         await keep(Answered(task, SecondAnswer(text, verdict), verdict))
@@ -329,31 +329,31 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
                 str(task.response_id),
                 1,
                 task.model,
-                generated.record,
-                None if (text := task.changed(generated)) is None else task.response(text),
+                reply.record,
+                None if (text := task.changed(reply)) is None else task.response(text),
             )
-            for task, generated in generations
+            for task, reply in generations
         ]
         store_generations(connection, run_id, new, now)
         before = judged_answers(
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
-        ended: list[tuple[ReflectTask, Outcome, int | None, int | None]] = [
-            (task, outcome_without_second(generated), None, None)
-            for task, generated in generations
-            if task.changed(generated) is None
+        results: list[tuple[ReflectTask, Outcome, int | None, int | None]] = [
+            (task, outcome_without_second(reply), None, None)
+            for task, reply in generations
+            if task.changed(reply) is None
         ]
         verdicts = [(task.response(second.text), second.verdict) for task, second in seconds]
-        for (task, _), stored in zip(
+        for (task, _), stored_verdict in zip(
             seconds, generation.store_verdicts(connection, begun, verdicts, now), strict=True
         ):
-            if stored is not None:
-                response_id, judgment = stored
+            if stored_verdict is not None:
+                response_id, judgment = stored_verdict
                 first = before.get(task.response_id)
                 outcome = outcome_of(
                     None if first is None else first.groundedness, judgment.groundedness
                 )
-                ended.append((task, outcome, response_id, judgment.judgment_id))
+                results.append((task, outcome, response_id, judgment.judgment_id))
         rows = [
             Refinement(
                 run_id=run_id,
@@ -368,7 +368,7 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
                 if task.response_id in before
                 else None,
             )
-            for task, outcome, response_id, judgment_id in ended
+            for task, outcome, response_id, judgment_id in results
         ]
         queries.insert_refinements(connection, rows)
 
@@ -391,13 +391,13 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
                     outcome.version.title, eligible=no_messages, no_messages=no_messages
                 )
             outcomes = queries.outcome_counts(connection, run.id)
-            waiting = queries.count_waiting(connection, selection, judged=True)
+            waiting_count = queries.count_waiting(connection, selection, judged=True)
             calls = queries.count_calls(connection, run.id)
         kept_original = outcomes[Outcome.KEPT_ORIGINAL] + outcomes[Outcome.SECOND_FAILED]
         return ReflectSummary(
             judge=outcome.version.title,
             account=outcome.account,
-            eligible=no_messages + outcomes.total() + waiting,
+            eligible=no_messages + outcomes.total() + waiting_count,
             no_messages=no_messages,
             identical=outcomes[Outcome.IDENTICAL],
             no_answer=outcomes[Outcome.NO_ANSWER],

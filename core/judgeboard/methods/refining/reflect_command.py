@@ -60,7 +60,7 @@ def reflect_command(
     rebuild_messages: bool,
     where: RowFilter,
     max_cost: float | None,
-    **chosen: object,
+    **fields: object,
 ) -> int:
     """Regenerate bad answers once, and select the better ones. The better answer has the higher groundedness.
 
@@ -74,16 +74,16 @@ def reflect_command(
     from judgeboard.runs.judging import make_judge
 
     store = options.open_store()
-    asked = asking.judge_part(chosen)
+    judge_fields = asking.judge_part(fields)
     if not asks_model(kind):  # an offline judge refuses these options; the generator has them
-        asked |= {"prices": None, "timeout_s": None}
+        judge_fields |= {"prices": None, "timeout_s": None}
     else:
-        asked = asking.at_last_address(store, partial(make_judge, kind), asked)
-    generator = asking.chosen_generator(chosen, asked)
-    judge = make_judge(kind, **asked)
+        judge_fields = asking.at_last_address(store, partial(make_judge, kind), judge_fields)
+    generator = asking.chosen_generator(fields, judge_fields)
+    judge = make_judge(kind, **judge_fields)
     warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     rule = ReflectRule(max_quality, min_chars, () if "all" in query_types else query_types)
-    with asking.run_options(chosen, max_cost) as how:
+    with asking.run_options(fields, max_cost) as how:
         summary = reflect_pending(
             store,
             judge,

@@ -1,4 +1,4 @@
-"""One call between an assistant and its reader: judge the answer, reflect on it, warn the reader, record it."""
+"""One call between an assistant and a reader: judge the answer, reflect, warn the reader, record the answer."""
 
 import asyncio
 import time
@@ -33,14 +33,14 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 
 LEAST_RECORDING_S = 1.0
-"""How long a call waits at least until its answer is recorded, also if judging took all its time."""
+"""The minimum time that a call waits for recording, also if judging took all the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedAnswer:
-    """The ``text`` to show: ``answer`` with its notice, if it has one.
+    """The ``text`` to show: ``answer`` with the notice, if there is one.
 
-    ``external_id`` is the id for `feedback`. ``reflected`` has the verdicts; it is None if the
+    ``external_id`` is the id for `feedback`. ``reflected`` has the verdicts, or is None if the
     answer is not judged.
     """
 
@@ -78,36 +78,37 @@ async def serve_answer(
     client: Client | None = None,
     **options: object,
 ) -> ServedAnswer:
-    """Return an answer as its reader should see it, and record it. The assistant never fails because of this call.
+    """Return an answer as the reader should see it, and record it. The assistant never fails because of this call.
 
-    1. ``judge`` judges the answer, as in `judge`. None: it is not judged, so there is neither
-       reflection nor notice.
+    1. ``judge`` judges the answer, as in `judge`. None: the answer is not judged, so there is
+       neither reflection nor notice.
     2. If ``generate`` is given and ``rule`` wants a second answer, one is made, as in `reflect`.
        The default rule wants one for answers of quality 1 or 2 with at least 50 characters to
        questions with the ``query_type`` complex.
     3. With ``notice``, a warning or a disclaimer stands before an answer with groundedness below
        0.8 (see `annotate`), and, with ``unchecked_notice``, a disclaimer before an answer that the
        judge could not judge.
-    4. With ``record``, the answer is recorded with its verdict and the flags that it raises: in
-       ``store``, with the other answer, or without ``store`` on the server, as by `record` and
-       `record_judgment`.
+    4. With ``record``, the answer is recorded with verdict and flags: in ``store``, with the other
+       answer, or without ``store`` on the server, as by `record` and `record_judgment`.
 
     If a step fails, or judging and reflecting take longer than ``within_s`` seconds, the reader
     gets what there is by then; the logger ``judgeboard`` has the reason. Recording gets the rest of
-    this time, and at least one second; after that it goes on in the background. ``passages`` are as
-    in `record`. The notice that the reader saw is stored in the metadata (``served.notice``: full,
+    this time, and at least one second; after that, recording continues in the background.
+    ``passages`` are as in `record`. The notice that the reader saw is stored in the metadata (``served.notice``: full,
     warning, disclaimer, unmeasured or unchecked), with ``served.groundedness`` and
     ``served.reflection``.
     """
     began = time.monotonic()
     id_ = external_id or uuid.uuid4().hex
-    listed: list[Any] | None = None
+    passage_list: list[Any] | None = None
     live: LiveAnswer | None = None
     with _logged(f"the answer {id_} is served as it is"):
         if passages is not None:
-            listed = [passages] if isinstance(passages, str) else list(passages)
+            passage_list = [passages] if isinstance(passages, str) else list(passages)
         texts = (
-            None if listed is None else listed_passages([plain_passage(each) for each in listed])[0]
+            None
+            if passage_list is None
+            else listed_passages([plain_passage(each) for each in passage_list])[0]
         )
         response = Response(
             source or DEFAULT_SOURCE,
@@ -124,23 +125,23 @@ async def serve_answer(
             await asyncio.wait_for(live.ask(judge, store, options), within_s)
     reflected = live.reflected() if live is not None and live.steps else None
     answer = reflected.answer if reflected else answer
-    judged = reflected is not None and reflected.verdict.status is Status.OK
-    if judge is not None and unchecked_notice and not judged:
+    is_judged = reflected is not None and reflected.verdict.status is Status.OK
+    if judge is not None and unchecked_notice and not is_judged:
         annotation = annotate_unchecked(answer)
     else:
         annotation = annotate(answer, None if reflected is None else reflected.verdict.groundedness)
-    served = ServedAnswer(
+    served_answer = ServedAnswer(
         annotation.text if notice else answer, answer, annotation.level, id_, reflected
     )
     if not record:
-        return served
+        return served_answer
     with _logged(f"the answer {id_} was not recorded"):
-        facts = {**(metadata or {}), SERVED: _facts(served, notice=notice)}
+        facts = {**(metadata or {}), SERVED: _facts(served_answer, notice=notice)}
         if store is None:
             send(
                 query,
-                served.answer,
-                listed,
+                served_answer.answer,
+                passage_list,
                 external_id=id_,
                 source=source,
                 query_type=query_type,
@@ -149,8 +150,12 @@ async def serve_answer(
                 metadata=facts,
                 client=client,
             )
-            if live is not None and live.judge_version is not None and served.verdict is not None:
-                _send_verdict(id_, live.judge_version, served.verdict, source, client)
+            if (
+                live is not None
+                and live.judge_version is not None
+                and served_answer.verdict is not None
+            ):
+                _send_verdict(id_, live.judge_version, served_answer.verdict, source, client)
         elif live is not None:
             live.response = replace(live.response, metadata=facts)
             left_s = (
@@ -159,11 +164,11 @@ async def serve_answer(
                 else max(LEAST_RECORDING_S, within_s - (time.monotonic() - began))
             )
             await _recorded(live, store, left_s)
-    return served
+    return served_answer
 
 
 async def _recorded(live: LiveAnswer, store: Store, within_s: float | None) -> None:
-    """Record an answer, and wait for it at most ``within_s`` seconds. Then recording goes on in its thread."""
+    """Record an answer, and wait at most ``within_s`` seconds. After that, recording continues in a thread."""
     id_ = live.response.external_id
 
     def work() -> None:
@@ -221,10 +226,10 @@ def _logged(what: str) -> Iterator[None]:
         LOG.warning("%s: %s", what, without_secrets(f"{type(error).__name__}: {error}"))
 
 
-def _facts(served: ServedAnswer, *, notice: bool) -> dict[str, Any]:
-    reflected, verdict = served.reflected, served.verdict
+def _facts(served_answer: ServedAnswer, *, notice: bool) -> dict[str, Any]:
+    reflected, verdict = served_answer.reflected, served_answer.verdict
     facts = {
-        NOTICE: served.level.value if notice else None,
+        NOTICE: served_answer.level.value if notice else None,
         SERVED_GROUNDEDNESS: None if verdict is None else verdict.groundedness,
         SERVED_REFLECTION: None
         if reflected is None or reflected.outcome is None

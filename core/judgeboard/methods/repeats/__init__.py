@@ -1,4 +1,4 @@
-"""Repeats: one judge judges the same answers several times, which shows how far it agrees with itself."""
+"""Repeats: one judge judges the same answers several times, to show how far the judge agrees with itself."""
 
 from judgeboard.registry.methods import JudgeOption, JudgeSection, Kind, Registration
 

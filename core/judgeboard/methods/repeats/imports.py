@@ -64,7 +64,7 @@ class RepeatImport(ListImport[ImportedRepeats]):
     brings_answers = True
 
     def build(self, cells: Cells) -> ImportedRepeats:
-        """Return the answer of a row with its scores."""
+        """Return the answer of a row with the scores."""
         scale = scale_in("scale", cells.required_text("scale"))
         scores = listed(
             cells,
@@ -102,16 +102,16 @@ class RepeatImport(ListImport[ImportedRepeats]):
         """Store what is new. Reject a row if the stored answer, or the stored score of a repeat, differs."""
         rows = RowOutcomes(len(records))
         responses = [record.response for record in records]
-        stored = store_responses(connection, responses, self.batch_id, now)
-        for index in stored.differing:
+        outcome = store_responses(connection, responses, self.batch_id, now)
+        for index in outcome.differing:
             reason = f"{responses[index].external_id!r} is stored with other content"
             rows.refuse(index, "external_id", reason, differs=True)
-        new = set(stored.new)
+        new = set(outcome.new)
         by_judge: dict[tuple[str, str, str], dict[int, int]] = {}
         for index, record in enumerate(records):
             if index in rows.problems:
                 continue
-            response_id = stored.ids[index]
+            response_id = outcome.ids[index]
             by_judge.setdefault((record.judge, record.rubric, record.scale), {})[index] = (
                 response_id
             )

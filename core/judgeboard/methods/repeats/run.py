@@ -95,21 +95,25 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
         return question, count_missing(connection, version.id, self._repeats, self._where, up_to)
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        read = partial(next_answers, where=self._where, up_to=begun.run.filter["up_to"])
-        # Repeat 0 is the plain verdict, so it has the key that a plain run gives it.
+        next_ids = partial(next_answers, where=self._where, up_to=begun.run.filter["up_to"])
+        # Repeat 0 is the plain verdict, so the key is the key of a plain run.
         parts = ["", *map(str, range(1, self._repeats))]
-        return (TaskKey(key.item_id, part) for key in id_keys(begun.store, read) for part in parts)
+        return (
+            TaskKey(key.item_id, part) for key in id_keys(begun.store, next_ids) for part in parts
+        )
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Ask]:
         with begun.store.reading() as connection:
-            missing = missing_repeats(
+            repeats_to_ask = missing_repeats(
                 connection, begun.version.id, self._repeats, [key.item_id for key in keys]
             )
-        tasks = {TaskKey(id_, str(repeat or "")): (id_, repeat) for id_, repeat in missing}
-        left = {key: tasks[key] for key in keys if key in tasks}
-        items = inputs_to_judge(begun.store, sorted({id_ for id_, _ in left.values()}))
+        tasks = {TaskKey(id_, str(repeat or "")): (id_, repeat) for id_, repeat in repeats_to_ask}
+        tasks_left = {key: tasks[key] for key in keys if key in tasks}
+        items = inputs_to_judge(begun.store, sorted({id_ for id_, _ in tasks_left.values()}))
         return {
-            key: Ask(items[id_], 0, repeat) for key, (id_, repeat) in left.items() if id_ in items
+            key: Ask(items[id_], 0, repeat)
+            for key, (id_, repeat) in tasks_left.items()
+            if id_ in items
         }
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
@@ -131,9 +135,9 @@ async def judge_repeats_async(
     """Ask a judge ``repeats`` times (at least 2) about each answer; store each repeat and the combined verdict.
 
     Repeat 0 is the verdict of a plain run. Stored repeats are not asked again. Answers with all
-    repeats get a combined verdict. An unfinished run of the same command continues, with the
-    answers that were logged at its start. Only the first ``limit`` answers of the log are used. The
-    judge is closed at the end. ``options`` are fields of `RunOptions`.
+    repeats get a combined verdict. An unfinished run of the same command continues with the answers
+    that were logged at the start. Only the first ``limit`` answers of the log are used. The judge
+    is closed at the end. ``options`` are fields of `RunOptions`.
     """
     actor = options.get("actor", "library")
     return await run_method(
@@ -149,10 +153,10 @@ def combine_repeats(
 ) -> None:
     """Store the combined verdict of every answer that has all repeats."""
     with store.writing() as connection:
-        judged = by_repeat(connection, version.id, where)
+        answer_opinions = by_repeat(connection, version.id, where)
         complete = {
             id_: [each.opinions[number].verdict for number in range(repeats)]
-            for id_, each in sorted(judged.items())
+            for id_, each in sorted(answer_opinions.items())
             if all(number in each.opinions for number in range(repeats))
         }
         if complete:
@@ -169,8 +173,8 @@ class Repeated:
     """One measure over the repeats.
 
     ``items`` answers have a value in every repeat, ``incomplete`` only in some, ``no_value`` in
-    none. ``accuracy`` is the agreement with people. It describes ``accuracy_answers`` answers;
-    None: only those that people graded.
+    none. ``accuracy`` is the agreement with people. This figure describes ``accuracy_answers``
+    answers; None: only answers that people graded.
     """
 
     measure: str
@@ -199,7 +203,7 @@ class Repeated:
 class RepeatsReport:
     """A judge's repeats on every measure, for the ``answers`` (those that match ``where``) judged more than once.
 
-    ``temperature`` is None if it is unknown or differs between versions.
+    ``temperature`` is None if the temperature is unknown or differs between versions.
     """
 
     judge: str
@@ -258,33 +262,33 @@ def repeats_report(
     """
     versions = _versions(connection, version, name)
     where = where or RowFilter()
-    repeated = repeated_answers(connection, [each.id for each in versions], where)
+    answers_with_repeats = repeated_answers(connection, [each.id for each in versions], where)
     title = name or versions[0].title
-    if not repeated.answers and where != RowFilter():
+    if not answers_with_repeats.answers and where != RowFilter():
         raise NotFound(f"{title} has no repeats of the answers that match: {describe(where)}")
-    if not repeated.answers:
-        asked = judge_options(versions[0])
+    if not answers_with_repeats.answers:
+        options = judge_options(versions[0])
         code = (
             "import_repeats"
             if versions[0].kind == RECORDED
             else "no_repeats"
-            if asked is None
+            if options is None
             else "judge_repeats"
         )
-        raise NotFound(note(code, judge=title, options=asked or "").text)
+        raise NotFound(note(code, judge=title, options=options or "").text)
     source = PairSource(connection, CountedGrades(where=where))
     measures = []
     by_grade: dict[GradeName, tuple[Estimate, int | None]] = {}
-    for each in repeated.measures():
-        accuracy, described = unmeasured(0, f"people do not grade {each.measure}"), None
+    for each in answers_with_repeats.measures():
+        accuracy, answers = unmeasured(0, f"people do not grade {each.measure}"), None
         if each.measure in _GRADES:
             grade: GradeName = "quality" if each.measure == "quality" else "label"
             if grade not in by_grade:
                 by_grade[grade] = _agreed(source, versions, grade)
-            accuracy, described = by_grade[grade]
+            accuracy, answers = by_grade[grade]
         measures.append(
             record_of(
-                Repeated, each, items=len(each.rows), accuracy=accuracy, accuracy_answers=described
+                Repeated, each, items=len(each.rows), accuracy=accuracy, accuracy_answers=answers
             )
         )
     if not measures:
@@ -294,12 +298,12 @@ def repeats_report(
         judge=title,
         versions=tuple(each.title for each in versions),
         where=where.as_dict(),
-        repeats=max(len(answer.opinions) for answer in repeated.answers),
-        answers=len(repeated.answers),
+        repeats=max(len(answer.opinions) for answer in answers_with_repeats.answers),
+        answers=len(answers_with_repeats.answers),
         account=RunAccount.of(
             Counter(
                 opinion.verdict.status
-                for each in repeated.answers
+                for each in answers_with_repeats.answers
                 for opinion in each.opinions.values()
             )
         ),
@@ -331,14 +335,14 @@ def _versions(
 def _agreed(
     source: PairSource, versions: Sequence[StoredVersion], grade: GradeName
 ) -> tuple[Estimate, int | None]:
-    """Return the agreement of repeat 0, the current verdict, with people, and how many answers it describes.
+    """Return the agreement of repeat 0, the current verdict, with people, and the number of described answers.
 
-    None: it describes the graded answers alone.
+    None: the agreement describes only graded answers.
     """
     ratings = AnswerRatings(source, grade)
     if len(versions) == 1:
-        agreed = agreed_with_people(ratings, versions[0])
-        return agreed.accuracy, agreed.answers
+        agreement = agreed_with_people(ratings, versions[0])
+        return agreement.accuracy, agreement.answers
     pairs = [ratings.compared(version) for version in versions]
     hits = np.concatenate([each.judge == each.people for each in pairs])
     if not hits.size:
@@ -349,7 +353,7 @@ def _agreed(
 def version_report(connection: Connection, version: StoredVersion) -> RepeatsReport:
     """Return the agreement of a version's repeats; stores nothing.
 
-    If the version combines repeats, its member's repeats are used; for a recorded judge, the
+    If the version combines repeats, the repeats of the member are used; for a recorded judge, the
     repeats of all rubrics. Raises NotFound if there is nothing to show.
     """
     if version.kind == RECORDED:

@@ -1,4 +1,4 @@
-"""Self-reference: before a judge compares two answers, it answers the question itself, several times."""
+"""Self-reference: before a judge compares two answers, the judge answers the question itself, several times."""
 
 from judgeboard.registry.methods import Kind, Page, Registration
 

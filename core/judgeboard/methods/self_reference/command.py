@@ -109,7 +109,7 @@ def ssr_command(
     limit: int | None,
     rejudge: str | None,
     max_cost: float | None,
-    **chosen: object,
+    **fields: object,
 ) -> int:
     """Compare pairs with selective self-reference (SSR-Judge).
 
@@ -140,18 +140,18 @@ def ssr_command(
             options.seen(store), _sampled_version(store, judge_version), k=k, tau=tau, source=source
         )
     else:
-        compared = checked_conditions([name.upper() for name in options.listed(conditions)])
+        condition_names = checked_conditions([name.upper() for name in options.listed(conditions)])
         from judgeboard.methods.self_reference.run import make_self_reference_judge
         from judgeboard.runs.method import require_price
 
         make = partial(make_self_reference_judge, k)
-        judge = make(**at_last_address(store, make, chosen))
+        judge = make(**at_last_address(store, make, fields))
         require_price(max_cost, priced=judge.priced, model=judge.version.model)
         pair_ids = pairs_in_file(store, file, source=source, actor=options.actor()).pair_ids[:limit]
         again = rejudge is not None
-        with run_options(chosen, max_cost) as how:
+        with run_options(fields, max_cost) as how:
             result = self_refer(
-                store, judge, pair_ids, tau=tau, conditions=compared, again=again, **how
+                store, judge, pair_ids, tau=tau, conditions=condition_names, again=again, **how
             )
     options.show(result, result_lines(result))
     options.suggest("serve")

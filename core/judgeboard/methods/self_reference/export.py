@@ -27,10 +27,10 @@ def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[di
     versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
     for version_id, name, fingerprint in connection.execute(versions).all():
         of_version = SAMPLE.c.judge_version_id == version_id
-        sampled = select(PAIR.c.id.label(ROW_KEY)).where(
+        question_ids = select(PAIR.c.id.label(ROW_KEY)).where(
             PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version))
         )
-        for chunk in read_chunks(connection, sampled.where(*where)):
+        for chunk in read_chunks(connection, question_ids.where(*where)):
             ids = [row[ROW_KEY] for row in chunk]
             samples: dict[int, list[Row[Any]]] = {}
             query = select(SAMPLE).where(of_version, SAMPLE.c.pair_id.in_(ids))

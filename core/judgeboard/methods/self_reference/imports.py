@@ -1,4 +1,4 @@
-"""Imports questions with several answers of a model, and its comparisons of two given answers."""
+"""Imports questions with several answers of a model, and the model's comparisons of two other answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ NO_NAME = "recorded samples"
 
 @dataclass(frozen=True, slots=True)
 class ImportedSamples:
-    """A model's sampled answers to a question, and its comparisons of the pair. Their ``pair_id`` is still 0."""
+    """A model's sampled answers to a question, and the comparisons of the pair, all with ``pair_id`` 0 so far."""
 
     pair: Pair
     judge: RecordedJudge
@@ -46,12 +46,12 @@ class ImportedSamples:
 
 
 class SampleImport(ListImport[ImportedSamples]):
-    """Sampled answers and their model's comparisons, with one judge version and one run per model and file.
+    """Sampled answers and comparisons of a model, with one judge version and one run per model and file.
 
     A null in ``samples`` is a sample without a readable answer. ``correct`` tells which samples are
     right. ``verdicts`` has the model's preferences in both orders for the conditions A (no
-    reference) and B (always its own answer as reference). A null in ``verdicts`` is a comparison
-    without a usable verdict.
+    reference) and B (always the model's own answer as reference). A null in ``verdicts`` is a
+    comparison without a usable verdict.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -83,10 +83,10 @@ class SampleImport(ListImport[ImportedSamples]):
                 "no samples: give a list of answers, with null for an answer that could not be read",
             )
         n = len(answers)
-        named = self.beside(
+        model_names = self.beside(
             cells, "models", lambda value: value if isinstance(value, str) else None, n
         )
-        models = named or [None] * n
+        models = model_names or [None] * n
         rights = self.beside(cells, "correct", _correct, n) or [None] * n
         raws = self.beside(cells, "raw", json_text, n) or [None] * n
         listed_statuses = self.beside(cells, "statuses", _status, n)
@@ -121,18 +121,18 @@ class SampleImport(ListImport[ImportedSamples]):
                 by_judge.setdefault(record.judge, {})[index] = pair_id
         for judge, pair_ids in by_judge.items():
             version = recorded_version(connection, judge, now)
-            known = stored_samples(connection, version.id, pair_ids.values())
+            samples_by_key = stored_samples(connection, version.id, pair_ids.values())
             new: list[NewSample] = []
             for index, pair_id in pair_ids.items():
                 for sample in records[index].tries:
                     key = SampleKey(pair_id, sample.number)
-                    if key not in known:
-                        known[key] = StoredSample(
+                    if key not in samples_by_key:
+                        samples_by_key[key] = StoredSample(
                             sample.answer, sample.record.status.value, correct=sample.correct
                         )
                         new.append(replace(sample, pair_id=pair_id))
                         rows.new.add(index)
-                    elif not _equals(known[key], sample):
+                    elif not _equals(samples_by_key[key], sample):
                         reason = f"{version.name} already has a different answer as sample {sample.number + 1}"
                         rows.refuse(index, "samples", reason, differs=True)
             if new:
@@ -177,18 +177,18 @@ def _comparisons(cells: Cells) -> tuple[NewComparison, ...]:
             continue
         if not isinstance(orders, dict) or not orders.keys() <= set(Shown):
             raise Unusable("verdicts", f"{name} is not an object with the orders ab and ba")
-        for shown in Shown:
-            verdict = orders.get(shown)
+        for order in Shown:
+            verdict = orders.get(order)
             preferences = {} if verdict is None else {OVERALL: preference_word("verdicts", verdict)}
             step = StepRecord(Status.OK if preferences else Status.UNPARSABLE)
             comparisons.append(
-                NewComparison(0, shown, step, preferences, condition=_CONDITIONS[name])
+                NewComparison(0, order, step, preferences, condition=_CONDITIONS[name])
             )
     return tuple(comparisons)
 
 
-def _equals(stored: StoredSample, sample: NewSample) -> bool:
-    forgotten = stored.answer is None and stored.status == Status.OK
-    same_answer = forgotten or stored.answer == sample.answer
-    same_right = None in {stored.correct, sample.correct} or stored.correct == sample.correct
-    return stored.status == sample.record.status and same_answer and same_right
+def _equals(earlier: StoredSample, sample: NewSample) -> bool:
+    forgotten = earlier.answer is None and earlier.status == Status.OK
+    same_answer = forgotten or earlier.answer == sample.answer
+    same_right = None in {earlier.correct, sample.correct} or earlier.correct == sample.correct
+    return earlier.status == sample.record.status and same_answer and same_right

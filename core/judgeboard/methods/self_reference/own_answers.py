@@ -1,4 +1,4 @@
-"""A judge's own answers: which answers are equal, their majority, and pairs made from questions."""
+"""A judge's own answers: which answers are equal, the majority, and pairs made from questions."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ def answer_key(answer: str | None, options: Sequence[str] | None) -> str | None:
     """Return a key that equal answers share; None if there is no answer.
 
     With options the key is the option's letter; any other text counts as no answer. Without options
-    it is the text in NFC and lower case, with single spaces, one form of numbers (1000.5 for
+    the key is the text in NFC and lower case, with single spaces, one form of numbers (1000.5 for
     1,000.50) and no final full stop.
     """
     if answer is None:
@@ -48,11 +48,11 @@ def reference_key(reference: str | None, options: Sequence[str] | None) -> str |
     key = answer_key(reference, options)
     if key is not None or reference is None or not options:
         return key
-    wanted = answer_key(reference, None)
+    text_key = answer_key(reference, None)
     letters = [
         letter
         for letter, option in zip(letters_of(options), options, strict=False)
-        if wanted is not None and answer_key(option, None) == wanted
+        if text_key is not None and answer_key(option, None) == text_key
     ]
     return letters[0] if len(letters) == 1 else None
 
@@ -75,7 +75,7 @@ SAMPLES = 5
 
 
 def samples_needed(tau: float, of: int) -> int:
-    """Return how many of ``of`` samples must agree: a share of at least ``tau`` (above 0, at most 1)."""
+    """Return the number of ``of`` samples that must agree: a share of at least ``tau`` (above 0, at most 1)."""
     if not 0 < tau <= 1:
         raise BadInput(f"--tau must be above 0 and at most 1, not {tau:g}")
     return max(1, math.ceil(tau * of - TIE))  # 0.55 * 20 is above 11 in floats
@@ -83,10 +83,10 @@ def samples_needed(tau: float, of: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """The most common answer of ``of`` samples. ``agree`` samples gave it; ``answer`` is the text of the first of them.
+    """The most common answer of ``of`` samples. ``agree`` samples gave this answer.
 
-    ``answer`` and ``key`` are None if no sample has an answer. If ``tie``, another answer is
-    equally common.
+    ``answer`` is the text of the first of the agreeing samples. ``answer`` and ``key`` are None if
+    no sample has an answer. If ``tie``, another answer is equally common.
     """
 
     answer: str | None
@@ -97,13 +97,13 @@ class Majority:
 
 
 def majority(answers: Sequence[str | None], options: Sequence[str] | None = None) -> Majority:
-    """Return the most common answer (of equal ones the first). A missing answer never agrees with another."""
+    """Return the most common answer, the first if several are equally common. Missing answers never agree."""
     keys = [answer_key(answer, options) for answer in answers]
-    counted = Counter(key for key in keys if key is not None)
-    if not counted:
+    counts = Counter(key for key in keys if key is not None)
+    if not counts:
         return Majority(None, None, 0, len(answers))
-    (key, agree), *others = counted.most_common()  # equal counts keep the order of the samples
-    tie = bool(others) and others[0][1] == agree
+    (key, agree), *other_counts = counts.most_common()  # equal counts keep the order of the samples
+    tie = bool(other_counts) and other_counts[0][1] == agree
     return Majority(answers[keys.index(key)], key, agree, len(answers), tie)
 
 
@@ -112,11 +112,11 @@ class NoPair(ValueError):
 
 
 def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Return a row of a pair file: the correct option and a wrong one. Seed and id decide which one and the order.
+    """Return a row of a pair file: the correct option and a wrong one. Seed and id decide the wrong one and the order.
 
     ``row`` has ``id`` or ``question_id``, ``question``, ``options`` (a list), the correct option as
     ``reference`` or ``answer`` (letter or text) or ``answer_index`` (from 0), and optionally
-    ``category`` or ``query_type``. So have the rows of MMLU-Pro. Raises NoPair if the question
+    ``category`` or ``query_type``. Rows of MMLU-Pro have this form. Raises NoPair if the question
     makes no pair.
     """
     external_id = row.get("id") if row.get("id") is not None else row.get("question_id")
@@ -135,9 +135,9 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     if not wrong:
         raise NoPair("it has no wrong option")
     digest = hashlib.sha256(f"{seed}:{external_id}".encode("utf-8", "surrogatepass")).digest()
-    drawn = int.from_bytes(digest[:8], "big")
-    other = wrong[(drawn >> 1) % len(wrong)]
-    a, b = (right, other) if drawn & 1 else (other, right)
+    number = int.from_bytes(digest[:8], "big")
+    wrong_place = wrong[(number >> 1) % len(wrong)]
+    a, b = (right, wrong_place) if number & 1 else (wrong_place, right)
     answers = lettered(options)
     pair = {
         "id": str(external_id),
@@ -181,10 +181,10 @@ def _right(row: Mapping[str, Any], options: Sequence[str]) -> int:
 def pairs_of_questions(
     questions: str | Path | BinaryIO, *, seed: int = 0
 ) -> tuple[list[dict[str, Any]], list[tuple[int, str]]]:
-    """Return a row of a pair file for each question, and line and reason of each question that makes none.
+    """Return a row of a pair file for each question, and line and reason of each question without a pair.
 
-    ``questions`` is a file with rows for `pair_of_question`. Raises BadInput if it is unreadable or
-    gives no pair.
+    ``questions`` is a file with rows for `pair_of_question`. Raises BadInput if the file is
+    unreadable or gives no pair.
     """
     pairs: list[dict[str, Any]] = []
     left_out: list[tuple[int, str]] = []

@@ -37,7 +37,7 @@ def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
         sys.stdout.writelines(map(pair_line, rows))
     else:
         write_whole(output, lambda file: file.writelines(pair_line(row).encode() for row in rows))
-    made = f"{counted(len(rows), 'pair')} made, {counted(len(unmade), 'question')} left out"
-    click.echo(made, err=True)
+    summary = f"{counted(len(rows), 'pair')} made, {counted(len(unmade), 'question')} left out"
+    click.echo(summary, err=True)
     for line, reason in unmade[:LISTED]:
         click.echo(f"  line {line}: {reason}", err=True)

@@ -105,7 +105,7 @@ def store_samples(
 def stored_samples(
     connection: Connection, version_id: int, pair_ids: Collection[int] | None = None
 ) -> dict[SampleKey, StoredSample]:
-    """Return the latest ask of each of a version's samples for these questions (default: all), by key."""
+    """Return the latest ask of each sample of a version for the questions ``pair_ids`` (default: all), by key."""
     query = select(*columns_of(SampleKey, SAMPLE), *columns_of(StoredSample, SAMPLE))
     query = query.where(SAMPLE.c.judge_version_id == version_id).order_by(SAMPLE.c.ask)
     return {
@@ -135,7 +135,7 @@ def load_samples(connection: Connection, version_id: int) -> list[SampledQuestio
 
 
 def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[Sample]:
-    """Return the latest ask of each of a version's samples for a question, in order."""
+    """Return the latest ask of each sample of a version for a question, in order."""
     query = select(Sample).where(
         SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id == pair_id
     )
@@ -154,7 +154,7 @@ def sampling_versions(connection: Connection) -> list[StoredVersion]:
 
 
 def most_samples(connection: Connection, version_id: int) -> int:
-    """Return the highest number of samples that a version has for one question."""
+    """Return the maximum number of samples of a version for one question."""
     samples = select(func.coalesce(func.max(SAMPLE.c.number) + 1, 0)).where(
         SAMPLE.c.judge_version_id == version_id
     )

@@ -31,7 +31,7 @@ from judgeboard.store.tables import StoredVersion
 
 
 class Loaded(NamedTuple):
-    """The items of a version, the number of questions by the code of their caveat, and the steps by status."""
+    """The items of a version, the number of questions by the code of a caveat, and the steps by status."""
 
     items: list[figures.Item]
     counts: Counter[str]
@@ -47,7 +47,10 @@ def load_items(
     pair_ids: Collection[int] | None = None,
 ) -> Loaded:
     """Return the items of a judge version from the first ``k`` samples of each question."""
-    loaded, wanted = Loaded([], Counter(), Counter()), None if pair_ids is None else set(pair_ids)
+    loaded, selected_ids = (
+        Loaded([], Counter(), Counter()),
+        None if pair_ids is None else set(pair_ids),
+    )
     # The verdicts on the overall aspect, or on the judge's only aspect, by condition and pair.
     rows = load_comparisons(connection, [version_id])
     aspects = {row.aspect for row in rows}
@@ -59,16 +62,16 @@ def load_items(
         for row in rows
         if row.aspect == aspect
     }
-    compared = comparisons.compared_pairs(connection, version_id)
+    comparisons_of_pairs = comparisons.compared_pairs(connection, version_id)
     questions = comparisons.question_groups(connection)
     for question in load_samples(connection, version_id):
         if source not in {None, question.source} or (
-            wanted is not None and question.pair_id not in wanted
+            selected_ids is not None and question.pair_id not in selected_ids
         ):
             continue
-        asked = compared.get(question.pair_id, ())
+        pair_comparisons = comparisons_of_pairs.get(question.pair_id, ())
         loaded.steps.update(Status(status) for status in question.statuses)
-        loaded.steps.update(status for status, _ in asked)
+        loaded.steps.update(status for status, _ in pair_comparisons)
         samples = zip(question.answers, question.statuses, strict=True)
         if len(question.answers) < k:
             loaded.counts["fewer_samples"] += 1
@@ -83,10 +86,10 @@ def load_items(
                 orders.get((condition, question.pair_id), figures.NOT_ASKED)
                 for condition in (PLAIN, REFERENCE)
             )
-            references = {reference for _, reference in asked if reference is not None}
+            references = {reference for _, reference in pair_comparisons if reference is not None}
             if any(not _same_answer(each, majority, question.options) for each in references):
                 loaded.counts["other_reference"] += 1
-                reference = figures.NOT_ASKED  # these verdicts are none of condition B
+                reference = figures.NOT_ASKED  # verdicts with another reference are not condition B
             rights = _right_samples(question, k)
             right = (
                 None if majority.answer is None else rights[question.answers.index(majority.answer)]
@@ -107,7 +110,7 @@ def load_items(
 
 
 def _right_samples(question: SampledQuestion, k: int) -> tuple[bool | None, ...]:
-    """Return whether each of the first ``k`` samples is right: as the file says, or else by the correct answer."""
+    """Return whether each of the first ``k`` samples is right, by the file or else by the correct answer."""
     correct = own_answers.reference_key(question.reference, question.options)
     keys = (own_answers.answer_key(answer, question.options) for answer in question.answers[:k])
     by_key = [None if correct is None else key == correct for key in keys]
@@ -132,8 +135,8 @@ class SelfReferenceResult(Result):
 
     The gate is on if ``needed`` of ``k`` samples agree. The rows have the accuracy in each
     condition (``without``: A, ``always``: B, ``selective``: C), of all pairs and by gate and own
-    answer. ``parts`` are results of their own: verdicts by condition, levels of agreement, other
-    gates, categories, and gates tuned by category.
+    answer. ``parts`` are further results: verdicts by condition, levels of agreement, other gates,
+    categories, and gates tuned by category.
     """
 
     k: int
@@ -156,9 +159,9 @@ def measure_self_reference(
 
     ``judge_version`` is optional if only one version has samples. The first ``k`` samples count
     (default: as many as the version takes, or 5). The gate is on if the agreement is at least
-    ``tau`` (above 0, at most 1). ``account`` is that of a run (default: the stored steps). Raises
-    NotFound, or BadInput if ``tau`` is invalid or, without ``pair_ids``, no question has ``k``
-    samples.
+    ``tau`` (above 0, at most 1). ``account`` is the account of a run (default: the stored steps).
+    Raises NotFound, or BadInput if ``tau`` is invalid or, without ``pair_ids``, no question has
+    ``k`` samples.
     """
     with store.reading() as connection:
         version = chosen_version(connection, judge_version)
@@ -177,12 +180,16 @@ def measure_self_reference(
 
 
 def result_of(
-    version: StoredVersion, loaded: Loaded, k: int, needed: int, account: RunAccount | None = None
+    version: StoredVersion,
+    items_loaded: Loaded,
+    k: int,
+    needed: int,
+    account: RunAccount | None = None,
 ) -> tuple[SelfReferenceResult, figures.Items]:
     """Return the figures of loaded items, and the items; the gate is on if ``needed`` of ``k`` samples agree."""
-    items = figures.items_of(loaded.items, k)
+    items = figures.items_of(items_loaded.items, k)
     rows = tuple(figures.main_rows(items, needed))
-    asked = items.conditions(needed)
+    conditions = items.conditions(needed)
     everywhere = np.ones(items.n, dtype=np.bool_)
     accuracy = figures.accuracy(items, items.selective(needed), everywhere)
     ties, ties_on = (int((items.tie & rows).sum()) for rows in (items.answered, items.gate(needed)))
@@ -190,11 +197,13 @@ def result_of(
         "tied_samples_on" if ties_on else "tied_samples": ties_on or ties,
         "no_sample_answer": int((~items.answered).sum()),
         "no_correct_answer": int((items.answered & (items.right == figures.UNKNOWN)).sum()),
-        "no_better_answer": int((~items.gold).sum()) if asked else 0,
-        **loaded.counts,
+        "no_better_answer": int((~items.gold).sum()) if conditions else 0,
+        **items_loaded.counts,
     }
     result = SelfReferenceResult(
-        about=About(judges=(version.title,), by="slice", unit="pairs" if asked else "questions"),
+        about=About(
+            judges=(version.title,), by="slice", unit="pairs" if conditions else "questions"
+        ),
         headline=_headline(
             accuracy, next((row.estimate for row in rows if row.figure == "gain_without"), None)
         ),
@@ -207,7 +216,7 @@ def result_of(
         )[:1],
         k=k,
         needed=needed,
-        account=account or RunAccount.of(loaded.steps),
+        account=account or RunAccount.of(items_loaded.steps),
         parts=(
             figures.conditions_part(items, needed),
             figures.levels_part(items),
@@ -245,13 +254,13 @@ def chosen_version(connection: Connection, which: int | str | None) -> StoredVer
     """Return the requested judge version; without a name, the only one with comparisons."""
     if which is not None:
         return get_version(connection, which)
-    known = sampling_versions(connection)
-    if not known:
+    versions = sampling_versions(connection)
+    if not versions:
         raise NotFound(
             "no judge has samples yet. To make them: `judgeboard compare ssr --pairs FILE --model M`. To import them: "
             "`judgeboard import --kind samples FILE`"
         )
-    if len(known) > 1:
-        titles = ", ".join(sorted(version.title for version in known))
+    if len(versions) > 1:
+        titles = ", ".join(sorted(version.title for version in versions))
         raise BadInput(f"several judges have samples. Choose one with --judge-version: {titles}")
-    return known[0]
+    return versions[0]

@@ -1,4 +1,4 @@
-"""Self-reference (SSR-Judge): samples a judge's own answers, then compares pairs with and without them."""
+"""Self-reference (SSR-Judge): samples a judge's own answers, then compares pairs with and without own answers."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,14 +55,14 @@ from judgeboard.store.statements import batches
 from judgeboard.store.tables import StoredVersion
 
 
-def make_self_reference_judge(k: int | None = None, **chosen: object) -> SelfReferenceJudge:
+def make_self_reference_judge(k: int | None = None, **fields: object) -> SelfReferenceJudge:
     """Return a judge with self-reference that takes ``k`` samples (default: 5), or raise BadInput.
 
-    Of ``chosen``, it reads ``name``, ``temperature``, ``domain``, ``prompt``, ``max_output`` (for
-    samples and verdicts) and the fields of the model. Missing fields and None are read from the
-    environment.
+    Of ``fields``, only ``name``, ``temperature``, ``domain``, ``prompt``, ``max_output`` (for
+    samples and verdicts) and the fields of the model are read. Missing fields and None are read
+    from the environment.
     """
-    options = with_environment(chosen)
+    options = with_environment(fields)
     return SelfReferenceJudge(
         options.endpoint("the judge with self-reference"),
         options,
@@ -100,25 +100,25 @@ class Plan:
         """The maximum number of calls per item: k + 2 for one condition, k + 4 for more."""
         return self.k + 2 * min(len(self.conditions), 2)
 
-    def orders(self, own: Majority) -> tuple[Order, ...]:
+    def orders(self, own_answer: Majority) -> tuple[Order, ...]:
         """Return the orders to ask, given the majority. If no sample has an answer, B needs the verdict of A."""
-        on = own.key is not None and own.agree >= self.needed
+        on = own_answer.key is not None and own_answer.agree >= self.needed
         always = "B" in self.conditions
-        reference = own.key is not None and (always or (on and "C" in self.conditions))
+        reference = own_answer.key is not None and (always or (on and "C" in self.conditions))
         plain = (
             "A" in self.conditions
             or (not on and "C" in self.conditions)
-            or (own.key is None and always)
+            or (own_answer.key is None and always)
         )
-        wanted = [
+        conditions = [
             condition for condition, needed in ((PLAIN, plain), (REFERENCE, reference)) if needed
         ]
-        return tuple((condition, shown) for condition in wanted for shown in Shown)
+        return tuple((condition, order) for condition in conditions for order in Shown)
 
 
 @dataclass(slots=True)
 class Task:
-    """An item with its stored answers by sample number and the ``compared`` orders; ``asks`` counts earlier asks."""
+    """An item with the stored answers by sample number and the ``compared`` orders; ``asks`` counts earlier asks."""
 
     pair: PairItem
     answers: dict[int, str | None] = field(default_factory=dict)
@@ -159,21 +159,21 @@ class Task:
 
     def calls_left(self, plan: Plan) -> int:
         """Return the number of calls left; an upper bound while samples are missing."""
-        missing = len(self.missing_samples(plan.k))
+        missing_count = len(self.missing_samples(plan.k))
         if any(number < plan.k for number in self.failed):
-            return missing
-        if missing:
-            return missing + plan.calls_an_item - plan.k
+            return missing_count
+        if missing_count:
+            return missing_count + plan.calls_an_item - plan.k
         return len(set(plan.orders(self.majority(plan.k))) - self.compared)
 
 
-_ITEMS = 500  # per batch; each item is read with all its samples
+_ITEMS = 500  # per batch; each item is read with all samples
 
 
 def read_tasks(
     connection: Connection, version_id: int, pair_ids: Sequence[int], again: Again | None = None
 ) -> list[Task]:
-    """Return items in order with their stored steps; with ``again``, failed steps are to be repeated."""
+    """Return items in order with the stored steps; with ``again``, failed steps are to be repeated."""
     tasks = {pair.id: Task(pair) for pair in load_pairs(connection, pair_ids)}
     for (pair_id, number), sample in stored_samples(connection, version_id, pair_ids).items():
         if pair_id in tasks:
@@ -204,7 +204,7 @@ def calls_left(
     plan: Plan,
     again: Again | None = None,
 ) -> int:
-    """Return the maximum number of calls that these items still need."""
+    """Return the maximum number of calls that the items still need."""
     return sum(
         task.calls_left(plan)
         for batch in batches(pair_ids, _ITEMS)
@@ -233,13 +233,13 @@ class _SelfReference(Method[Task, _Step, SelfReferenceResult]):
         self.pair_ids = askable(connection, self.pair_ids)
         if not self.pair_ids:
             raise BadInput("no pair has a question and two answers")
-        left = calls_left(
+        call_count = calls_left(
             connection, version.id, self.pair_ids, plan, Again() if self.again else None
         )
-        if left == 0:
+        if call_count == 0:
             return None
         settings = {"conditions": list(plan.conditions), "needed": plan.needed, "again": self.again}
-        return pairs_question(self.pair_ids, settings), left
+        return pairs_question(self.pair_ids, settings), call_count
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:  # noqa: ARG002 - the method's signature
         return map(TaskKey, self.pair_ids)
@@ -252,36 +252,36 @@ class _SelfReference(Method[Task, _Step, SelfReferenceResult]):
 
     async def ask(self, task: Task, keep: Keep[_Step]) -> None:
         plan, pair = self._plan, task.pair
-        answers, failed = dict(task.answers), bool(task.failed)
+        answers, has_failed = dict(task.answers), bool(task.failed)
         for number in task.missing_samples(plan.k):
-            solved = await self.judge.solve(pair, number)
-            answers[number] = solved.value
-            failed = failed or solved.record.status in FAILED
+            solution = await self.judge.solve(pair, number)
+            answers[number] = solution.value
+            has_failed = has_failed or solution.record.status in FAILED
             sample = NewSample(
-                pair.id, number, solved.value, solved.record, task.asks.get(number, 0)
+                pair.id, number, solution.value, solution.record, task.asks.get(number, 0)
             )
             if not await keep(Answered(task, sample, sample.record)):
                 return
-        if failed:
+        if has_failed:
             return  # the majority is not known
-        own = replace(task, answers=answers).majority(plan.k)
-        for condition, shown in plan.orders(own):
-            if (condition, shown) in task.compared:
+        own_answer = replace(task, answers=answers).majority(plan.k)
+        for condition, order in plan.orders(own_answer):
+            if (condition, order) in task.compared:
                 continue
             reference = None
-            if condition == REFERENCE and own.answer is not None:
-                reference = as_reference(own.answer, pair.options)
-            # Recorded replies are found by this id, so each condition needs another one.
-            asked = (
+            if condition == REFERENCE and own_answer.answer is not None:
+                reference = as_reference(own_answer.answer, pair.options)
+            # Recorded replies are found by the id, so each condition needs another id.
+            pair_to_ask = (
                 pair
                 if reference is None
                 else replace(pair, external_id=f"{pair.external_id}:{REFERENCE}")
             )
-            reply = await self.judge.pairwise.compare(asked, shown, reference)
-            ask = task.asks.get((condition, shown), 0)
+            reply = await self.judge.pairwise.compare(pair_to_ask, order, reference)
+            ask = task.asks.get((condition, order), 0)
             comparison = NewComparison(
                 pair.id,
-                shown,
+                order,
                 reply.record,
                 reply.preferences,
                 condition,
@@ -336,9 +336,9 @@ async def self_refer_async(
     again: bool = False,
     **options: Unpack[RunOptions],
 ) -> SelfReferenceResult:
-    """Sample k answers to each question, compare its two answers, and return the report.
+    """Sample k answers to each question, compare the two answers of the pair, and return the report.
 
-    An item takes k + 2 calls for one condition and k + 4 for more, since both orders share the
+    An item takes k + 2 calls for one condition and k + 4 for more, because both orders share the
     samples and C uses the verdicts of A or B. Stored steps of this judge version are not repeated,
     and a stopped run continues; ``again`` repeats failed samples and orders without a usable
     verdict. If the call for a sample failed, the item is unmeasured. Pairs without texts are left

@@ -20,11 +20,11 @@ from judgeboard.stats.proportions import half_credit, share
 RIGHT, WRONG, UNKNOWN = 1, 0, -1
 GATE_ON, GATE_OFF = "Gate on", "Gate off"
 CONDITIONS = {name: FIGURES[name].title for name in ("without", "always", "selective")}
-"""The names of the conditions by their figures. The judge's own answer is the reference never, always, or if gated."""
+"""The names of conditions by figure. The judge's own answer is the reference never, always, or if the gate is on."""
 
 
 class TwoOrders(NamedTuple):
-    """The judge's preference between the stored answers, by the order shown; None is unusable or not asked."""
+    """The judge's preference between the stored answers, by order; None is unusable or not asked."""
 
     ab: Preference | None = None
     ba: Preference | None = None
@@ -39,9 +39,9 @@ class Item:
     """A question with two answers: the majority of the samples, and the judge's verdicts.
 
     ``right`` is whether the majority is the correct answer; None if unknown. For the ``reference``
-    verdicts, the judge saw the majority's answer as the correct one; for the ``plain`` verdicts, it
-    did not. Items about one question have an equal ``question`` (default: each has its own).
-    ``samples_right`` is whether each sample is right.
+    verdicts, the judge saw the majority's answer as the correct one; for the ``plain`` verdicts,
+    the judge saw no reference. Items about one question have an equal ``question`` (default: all
+    differ). ``samples_right`` is whether each sample is right.
     """
 
     pair_id: int
@@ -59,8 +59,8 @@ class Verdicts(NamedTuple):
     """A judge's verdicts in one condition, one entry per item.
 
     ``score`` is 1 if both orders agree with the gold preference, 0 if both agree on another one,
-    and 0.5 if the orders differ (a ``split``). It is NaN if the item is not ``asked``, not usable
-    in an order, or has no gold preference.
+    and 0.5 if the orders differ (a ``split``). The score is NaN if the item is not ``asked``, not
+    usable in an order, or has no gold preference.
     """
 
     score: FloatArray
@@ -69,9 +69,9 @@ class Verdicts(NamedTuple):
     usable: BoolArray
 
     def where(self, rows: BoolArray, others: "Verdicts") -> "Verdicts":
-        """Return these verdicts on ``rows`` and ``others`` on all other items."""
+        """Return own verdicts on ``rows`` and ``others`` on all other items."""
         return Verdicts(
-            *(np.where(rows, own, other) for own, other in zip(self, others, strict=True))
+            *(np.where(rows, column, other) for column, other in zip(self, others, strict=True))
         )
 
 
@@ -79,12 +79,12 @@ class Verdicts(NamedTuple):
 class Items:
     """All items as arrays, one entry per item.
 
-    ``agree`` samples gave the majority's answer, which ``answers`` has (0: no sample has an
-    answer); ``tie`` tells whether another answer is equally common. ``right`` is ``RIGHT``,
-    ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better answer is known. Items with equal
-    ``questions`` are resampled together. ``samples_right`` is the share of right samples, or NaN.
-    ``without`` is condition A. ``always`` is condition B; if no sample has an answer, it is the
-    verdict of A.
+    ``answers`` are the answers of the majority, ``agree`` counts the samples with this answer (0:
+    no sample has an answer), and ``tie`` tells whether another answer is equally common. ``right``
+    is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better answer is known. Items
+    with equal ``questions`` are resampled together. ``samples_right`` is the share of right
+    samples, or NaN. ``without`` is condition A. ``always`` is condition B, or the verdict of A if
+    no sample has an answer.
     """
 
     k: int
@@ -106,7 +106,7 @@ class Items:
         return len(self.pair_ids)
 
     def grouped(self, rows: AnyArray) -> Grouping:
-        """Return the questions of some of the items, by a mask or by positions: intervals resample them."""
+        """Return the questions of some items, by a mask or by positions: intervals resample questions."""
         questions = self.questions[rows]
         return grouping(questions, len(questions), row="pair", group="question")
 
@@ -116,7 +116,7 @@ class Items:
         return self.agree > 0
 
     def gate(self, needed: int) -> BoolArray:
-        """Return for which items the gate is on: at least ``needed`` samples agree on an answer."""
+        """Return whether the gate is on for each item: at least ``needed`` samples agree on an answer."""
         return self.answered & (self.agree >= needed)
 
     def selective(self, needed: int) -> Verdicts:
@@ -124,7 +124,7 @@ class Items:
         return self.always.where(self.gate(needed), self.without)
 
     def conditions(self, needed: int) -> dict[str, Verdicts]:
-        """Return the conditions in which the judge was asked, by the names of their figures."""
+        """Return the conditions in which the judge was asked, by the name of the figure."""
         verdicts = {
             "without": self.without,
             "always": self.always,
@@ -169,8 +169,8 @@ def items_of(items: Sequence[Item], k: int) -> Items:
 
 
 def _share_right(samples: Sequence[bool | None]) -> float:
-    known = [right for right in samples if right is not None]
-    return sum(known) / len(known) if known and len(known) == len(samples) else np.nan
+    values = [right for right in samples if right is not None]
+    return sum(values) / len(values) if values and len(values) == len(samples) else np.nan
 
 
 def _verdicts(orders: Sequence[TwoOrders], items: Sequence[Item]) -> Verdicts:
@@ -190,7 +190,7 @@ NO_REFERENCE = "no correct answer is known"
 
 
 def gate_words(needed: int, k: int) -> str:
-    """Return a gate as its field shows it: "4 of 5"."""
+    """Return the words for a gate: "4 of 5"."""
     return f"{needed} of {k}"
 
 
@@ -202,20 +202,22 @@ def accuracy(items: Items, verdicts: Verdicts, rows: BoolArray) -> Estimate:
     """
     if not rows.any():
         return unmeasured(0, "no such item")
-    missing = never_asked(items, verdicts, rows)
-    if missing:
-        return unmeasured(0, missing)
-    scored = rows & ~np.isnan(verdicts.score)
+    why_not_asked = never_asked(items, verdicts, rows)
+    if why_not_asked:
+        return unmeasured(0, why_not_asked)
+    rows_with_score = rows & ~np.isnan(verdicts.score)
     why = (
         "no item has two usable verdicts"
         if (rows & items.gold).any()
         else "the better answer is not known"
     )
-    return half_credit(verdicts.score[scored], items.grouped(scored), undefined=why)
+    return half_credit(
+        verdicts.score[rows_with_score], items.grouped(rows_with_score), undefined=why
+    )
 
 
 def never_asked(items: Items, verdicts: Verdicts, rows: BoolArray) -> str | None:
-    """Return at which level of agreement the judge was never asked, in words; None if it was asked at all levels."""
+    """Return at which level of agreement the judge was never asked, in words; None if asked at all levels."""
     if not verdicts.asked[rows].any():
         return "the judge was not asked"
     agree, asked = items.agree[rows], verdicts.asked[rows]
@@ -230,10 +232,10 @@ def share_of(items: Items, hits: BoolArray, rows: BoolArray) -> Estimate:
 
 def right_share(items: Items, rows: BoolArray) -> Estimate:
     """Return how often the majority is right, on the items ``rows`` whose correct answer is known."""
-    known = rows & (items.right != UNKNOWN)
-    if rows.any() and not known.any():
+    known_rows = rows & (items.right != UNKNOWN)
+    if rows.any() and not known_rows.any():
         return unmeasured(0, NO_REFERENCE)
-    return share_of(items, items.right == RIGHT, known)
+    return share_of(items, items.right == RIGHT, known_rows)
 
 
 def main_rows(items: Items, needed: int) -> Iterator[Row]:
@@ -259,18 +261,18 @@ def main_rows(items: Items, needed: int) -> Iterator[Row]:
     for condition, before in conditions.items():
         if condition != "selective":
             yield Row.of(f"gain_{condition}", ALL, gain(items, before, items.selective(needed)))
-    known = ~np.isnan(items.samples_right)
-    if known.any():
-        shares, groups = items.samples_right[known], items.grouped(known)
-        # Shares of 0 and 1 alone are hits, whose share has an interval also if all are equal.
+    rows_of_samples = ~np.isnan(items.samples_right)
+    if rows_of_samples.any():
+        shares, groups = items.samples_right[rows_of_samples], items.grouped(rows_of_samples)
+        # Shares of only 0 and 1 are hits. A share of hits has an interval also if all are equal.
         mean = (
             share(shares == 1, groups)
             if np.isin(shares, (0, 1)).all()
             else share_estimate(float(shares.mean()), shares, groups)
         )
         yield Row.of("sample_right", ALL, mean)
-        yield Row.of("sample_majority", ALL, share_of(items, items.right == RIGHT, known))
-        yield Row.of("sample_best", ALL, share_of(items, items.samples_right > 0, known))
+        yield Row.of("sample_majority", ALL, share_of(items, items.right == RIGHT, rows_of_samples))
+        yield Row.of("sample_best", ALL, share_of(items, items.samples_right > 0, rows_of_samples))
 
 
 def count_row(slice_: str | None, n: int) -> Row:
@@ -333,8 +335,8 @@ def gates_part(items: Items) -> Result:
 
 def by_category(items: Items) -> dict[str, BoolArray]:
     """Return the items of each category, by name."""
-    named = np.array(items.categories, dtype=object)
-    return {category: named == category for category in sorted(set(items.categories))}
+    names = np.array(items.categories, dtype=object)
+    return {category: names == category for category in sorted(set(items.categories))}
 
 
 def categories_part(items: Items, needed: int) -> Result:
@@ -351,11 +353,11 @@ def categories_part(items: Items, needed: int) -> Result:
 def gain(items: Items, before: Verdicts, after: Verdicts) -> Estimate:
     """Return how much more often ``after`` prefers the gold answer than ``before`` does, on the same items."""
     everywhere = np.ones(items.n, dtype=np.bool_)
-    missing = never_asked(items, before, everywhere) or never_asked(items, after, everywhere)
-    if missing:
-        return unmeasured(0, missing)
-    both = ~np.isnan(before.score) & ~np.isnan(after.score)
-    return mean_change(before.score[both], after.score[both], items.grouped(both))
+    why_not_asked = never_asked(items, before, everywhere) or never_asked(items, after, everywhere)
+    if why_not_asked:
+        return unmeasured(0, why_not_asked)
+    rows = ~np.isnan(before.score) & ~np.isnan(after.score)
+    return mean_change(before.score[rows], after.score[rows], items.grouped(rows))
 
 
 FOLDS = 5
@@ -368,18 +370,18 @@ def tuned_part(items: Items) -> Result:
 
     The threshold ``needed`` is from all items of a category (k + 1: the gate is never on). Each
     item is scored with the best threshold of the other folds, but in a category with few questions
-    with that of all its items.
+    with the best threshold of all items.
     """
-    everywhere, missing = np.ones(items.n, dtype=np.bool_), None
+    everywhere, why_not_asked = np.ones(items.n, dtype=np.bool_), None
     for verdicts in (items.without, items.always):
-        missing = missing or never_asked(items, verdicts, everywhere)
-    measured = ~np.isnan(items.without.score) & ~np.isnan(items.always.score)
-    if missing is not None or not measured.any():
+        why_not_asked = why_not_asked or never_asked(items, verdicts, everywhere)
+    has_scores = ~np.isnan(items.without.score) & ~np.isnan(items.always.score)
+    if why_not_asked is not None or not has_scores.any():
         return _part("tuned_unknown", "category", ())
-    rows, scores, scored, optimistic = list[Row](), [], [], []
+    rows, scores, places_of_scores, optimistic = list[Row](), [], [], []
     order = np.argsort(items.pair_ids, kind="stable")
     for category, of_category in by_category(items).items():
-        places = order[(measured & of_category)[order]]
+        places = order[(has_scores & of_category)[order]]
         if not len(places):
             continue
         at_each = np.stack(
@@ -388,7 +390,7 @@ def tuned_part(items: Items) -> Result:
         questions = items.grouped(places)
         optimistic += [category] if questions.count < FEWEST else []
         scores.append(_cross_validated(at_each, questions))
-        scored.append(places)
+        places_of_scores.append(places)
         rows += [
             Row("needed", category, _best(at_each), n=len(places)),
             Row.of("selective", category, half_credit(scores[-1], questions)),
@@ -397,7 +399,7 @@ def tuned_part(items: Items) -> Result:
         Row.of(
             "selective",
             ALL,
-            half_credit(np.concatenate(scores), items.grouped(np.concatenate(scored))),
+            half_credit(np.concatenate(scores), items.grouped(np.concatenate(places_of_scores))),
         )
     )
     return _part(
@@ -419,8 +421,8 @@ def _cross_validated(at_each: FloatArray, questions: Grouping) -> FloatArray:
     )
     folds: IntArray = of_questions[questions.codes]
     by_fold = np.array([_best(at_each[:, folds != fold]) for fold in range(FOLDS)])
-    tuned: FloatArray = at_each[by_fold[folds] - 1, np.arange(at_each.shape[1])]
-    return tuned
+    tuned_scores: FloatArray = at_each[by_fold[folds] - 1, np.arange(at_each.shape[1])]
+    return tuned_scores
 
 
 def _best(at_each: FloatArray) -> int:

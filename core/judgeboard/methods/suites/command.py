@@ -96,7 +96,7 @@ def run(
     threshold: float | None,
     max_unmeasured: float | None,
     max_cost: float | None,
-    **chosen: object,
+    **fields: object,
 ) -> int:
     """Run a suite: a candidate answers, a judge scores. The judge (--model) scores the answers on a rubric.
 
@@ -117,26 +117,26 @@ def run(
     from judgeboard.runs.judging import make_judge
     from judgeboard.settings.model import load_settings
 
-    if by is not None and chosen["model"]:
+    if by is not None and fields["model"]:
         raise BadInput("--by and --model both choose the judge: remove one of them")
     suites = load_settings().suites
-    named = suites.get(suite)
-    if named is None and not Path(suite).exists():
+    section = suites.get(suite)
+    if section is None and not Path(suite).exists():
         there_are = (
             f"judgeboard.toml has {', '.join(suites)}"
             if suites
             else "judgeboard.toml names no suite"
         )
         raise NotFound(f"there is no suite file {suite!r}, and {there_are}")
-    cases = read_suite(suite if named is None else named.file)
+    cases = read_suite(suite if section is None else section.file)
     cases = replace(
         cases,
         threshold=cases.threshold if threshold is None else threshold,
         max_unmeasured=cases.max_unmeasured if max_unmeasured is None else max_unmeasured,
         max_drop=cases.max_drop if max_drop is None else max_drop,
     )
-    name = chosen.pop("name")  # of --by, a suite takes the model, not the name
-    use_named_judge(by, chosen, as_kind="rubric")
+    name = fields.pop("name")  # of --by, a suite takes the model, not the name
+    use_named_judge(by, fields, as_kind="rubric")
     candidate = candidate or cases.candidate
     if candidate is None:
         why = "no candidate: give --candidate model:NAME, python:module:function or source:NAME"
@@ -146,15 +146,15 @@ def run(
     answering = make_candidate(
         candidate,
         max_output=candidate_max_output,
-        provider=chosen["provider"],
-        base_url=candidate_base_url or chosen["base_url"],
-        concurrency=chosen["concurrency"],
-        timeout_s=chosen["timeout_s"],
-        prices=chosen["prices"],
+        provider=fields["provider"],
+        base_url=candidate_base_url or fields["base_url"],
+        concurrency=fields["concurrency"],
+        timeout_s=fields["timeout_s"],
+        prices=fields["prices"],
     )
     make = partial(make_judge, "rubric")
-    judge = make(**at_last_address(store, make, {**chosen, "name": name, "rubric": cases.rubric}))
-    with run_options(chosen, max_cost) as how:
+    judge = make(**at_last_address(store, make, {**fields, "name": name, "rubric": cases.rubric}))
+    with run_options(fields, max_cost) as how:
         result = run_suite(store, cases, answering, judge=judge, baseline=baseline, **how)
     warnings = warned([run_warning(store, judge.version.model, result.run)])
     code = _show(result, warnings)

@@ -29,7 +29,7 @@ def _case(answer: ReviewedAnswer) -> dict[str, Any] | None:
 
 
 def _write_cases(rows: Iterator[dict[str, Any]], target: Target, left_out: Counter[str]) -> int:
-    """Write a suite file of these cases, and return how many they are."""
+    """Write a suite file of cases, and return the number of cases."""
     # The cases with distinct ids. A suite cannot ask the same twice.
     distinct: dict[tuple[Any, ...], dict[str, Any]] = {}
     ids = Counter[str]()

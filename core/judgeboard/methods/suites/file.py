@@ -29,7 +29,7 @@ MAX_DROP = 0.05
 
 @dataclass(frozen=True)
 class Case:
-    """A question with reference, context and checks. Recordings use its ``id``; ``line`` is its line in the file."""
+    """A question with reference, context and checks. Recordings use the ``id``; ``line`` is the line in the file."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -49,7 +49,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Cases, the rubric for judging their answers, and the thresholds of the gate; raises BadInput if one is invalid.
+    """Cases, the rubric for judging answers, and the thresholds of the gate; raises BadInput if one is invalid.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are
     our own. ``threshold`` (1 to 5) is the minimum overall score of a case and the minimum average.
@@ -78,7 +78,7 @@ class Suite:
             raise BadInput("max_unmeasured and max_drop must be 0 to 1")
 
     def as_spec(self) -> dict[str, Any]:
-        """Return the JSON values that a run stores. They contain no texts: `db forget` could not remove them."""
+        """Return the JSON values that a run stores, without texts: `db forget` could not remove such texts."""
         cases = [
             {
                 "id": case.id,
@@ -108,7 +108,7 @@ def spec_hash(spec: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SuiteFile:
-    """A suite file; ``rubric`` is the rubric itself or the path of its file."""
+    """A suite file; ``rubric`` is the rubric itself or the path of a rubric file."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -134,16 +134,16 @@ def read_suite(path: str | Path) -> Suite:
         replace(case, id=case.id or str(place + 1), line=file.lines["cases", place])
         for place, case in enumerate(form.cases)
     )
-    for what in ("key", "id"):
-        seen: dict[str, Case] = {}
+    for field_name in ("key", "id"):
+        earlier: dict[str, Case] = {}
         for place, case in enumerate(cases):
-            value = getattr(case, what)
-            if value in seen:
-                fault = "asks the same as" if what == "key" else f"has the id {value!r} of"
+            value = getattr(case, field_name)
+            if value in earlier:
+                fault = "asks the same as" if field_name == "key" else f"has the id {value!r} of"
                 raise file.fail(
-                    f"this case {fault} the case on line {seen[value].line}", "cases", place
+                    f"this case {fault} the case on line {earlier[value].line}", "cases", place
                 )
-            seen[value] = case
+            earlier[value] = case
     settings = {
         name: getattr(form, name)
         for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")

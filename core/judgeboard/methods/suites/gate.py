@@ -91,7 +91,7 @@ class Baseline:
 
 
 def _is_worse(change: Estimate) -> bool:
-    """Return whether a change is below 0. Without an interval, because all cases changed alike, its value decides."""
+    """Return whether a change is below 0. Without an interval (all cases changed alike), the value decides."""
     if change.high is None:
         return change.value is not None and round(change.value, _ROUND) < 0
     return conclusion(change) is Conclusion.WORSE
@@ -128,10 +128,12 @@ def compare(
     same_judge: bool = True,
     same_candidate: bool = True,
 ) -> Baseline:
-    """Compare run ``run_id`` with a later run (its weights and threshold count) on the cases that both measured."""
-    known = {case.key: case for case in before if case.score is not None}
+    """Compare run ``run_id`` with a later run on the cases that both measured, by the later weights and threshold."""
+    earlier_cases = {case.key: case for case in before if case.score is not None}
     pairs = [
-        (known[case.key], case) for case in after if case.score is not None and case.key in known
+        (earlier_cases[case.key], case)
+        for case in after
+        if case.score is not None and case.key in earlier_cases
     ]
     cases = tuple(
         each for pair in pairs if (each := _compared(*pair, weights, threshold)) is not None
@@ -163,25 +165,25 @@ def _compared(
         {name: each.value for name, each in case.dimensions.items() if each.value is not None}
         for case in (before, after)
     ]
-    both = [name for name in weights if name in sides[0] and name in sides[1]]
-    first, second = (overall({name: side[name] for name in both}, weights) for side in sides)
+    names = [name for name in weights if name in sides[0] and name in sides[1]]
+    first, second = (overall({name: side[name] for name in names}, weights) for side in sides)
     if first is None or second is None:
         return None
-    checked = [
+    checks_of_sides = [
         {
             json.dumps([check.kind, check.wanted], sort_keys=True): check.passed
             for check in case.checks
         }
         for case in (before, after)
     ]
-    shared = checked[0].keys() & checked[1].keys()
-    passed = [all(side[name] for name in shared) for side in checked]
+    shared_checks = checks_of_sides[0].keys() & checks_of_sides[1].keys()
+    checks_passed = [all(side[name] for name in shared_checks) for side in checks_of_sides]
     return ComparedCase(
         key=after.key,
         before=first,
         after=second,
-        passed_before=passed[0] and reaches(first, threshold),
-        passed_after=passed[1] and reaches(second, threshold),
+        passed_before=checks_passed[0] and reaches(first, threshold),
+        passed_after=checks_passed[1] and reaches(second, threshold),
     )
 
 
@@ -200,7 +202,7 @@ class Gate:
 
     @classmethod
     def of(cls, code: int, reasons: Sequence[Note] = ()) -> "Gate":
-        """Return the gate with the state of its code: pass, fail or not_measured."""
+        """Return the gate with the state of the code: pass, fail or not_measured."""
         return cls(code, ("pass", "fail", "not_measured")[code], tuple(reasons))
 
 

@@ -1,4 +1,4 @@
-"""Stores and reads suite runs and the results of their cases."""
+"""Stores and reads suite runs and the results of cases."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, RUN, VERSION
 
 
 class SuiteCaseName(NamedTuple):
-    """The id of a case in its suite, and the hash of its content."""
+    """The id of a case in the suite, and the hash of the content."""
 
     id: str
     key: str
@@ -30,7 +30,7 @@ class SuiteCaseName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredSuiteRun:
-    """A suite as it was run, without its texts."""
+    """A suite as it was run, without texts."""
 
     id: int
     run_id: int
@@ -58,7 +58,7 @@ def ensure_suite_run(
     version_id: int,
     now: datetime,
 ) -> StoredSuiteRun:
-    """Store a suite run with the name and the ``spec`` of its suite, unless it is stored; return the stored one."""
+    """Store a suite run with the name and the ``spec`` of the suite, unless stored before; return the stored run."""
     row = {
         "run_id": run_id,
         "name": name,
@@ -184,7 +184,7 @@ def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
 def score_sums(
     connection: Connection, suite_run_ids: Collection[int]
 ) -> dict[int, tuple[int, float, float]]:
-    """Return the number of scores, their sum, and that of their squares, of each of these suite runs with any case."""
+    """Return number, sum and sum of squares of the scores of each suite run that has any case."""
     score = SUITE_CASE.c.score
     query = select(
         SUITE_CASE.c.suite_run_id,
@@ -197,7 +197,7 @@ def score_sums(
 
 
 class StoredAnswer(NamedTuple):
-    """An answer of a candidate or of the log; ``answer`` is None if it is forgotten."""
+    """An answer of a candidate or of the log; ``answer`` is None if forgotten."""
 
     id: int
     answer: str | None
@@ -208,7 +208,7 @@ class StoredAnswer(NamedTuple):
 def stored_answers(
     connection: Connection, source: str, external_ids: Sequence[str]
 ) -> dict[str, StoredAnswer]:
-    """Return the responses of a source with these external ids, by external id."""
+    """Return the responses of a source with the external ids, by external id."""
     query = select(RESPONSE.c.external_id, *columns_of(StoredAnswer, RESPONSE)).where(
         RESPONSE.c.source == source
     )
@@ -219,7 +219,7 @@ def stored_answers(
 def answers_by_query(
     connection: Connection, source: str, queries: Sequence[str]
 ) -> dict[str, StoredAnswer]:
-    """Return the newest logged answer of a source to each of these queries (exact text), by query."""
+    """Return the newest logged answer of a source to each of the queries (exact text), by query."""
     query = (
         select(RESPONSE.c.query, *columns_of(StoredAnswer, RESPONSE))
         .where(

@@ -44,8 +44,8 @@ class CaseCheck:
 class CaseResult:
     """One case of a run.
 
-    ``case`` is its id in the suite, ``key`` its content address, ``response`` the id of the answer.
-    ``score`` (1 to 5) is None without a usable verdict; ``reason`` tells why. ``passed`` is whether
+    ``case`` is the id of the case in the suite, ``key`` the content address, ``response`` the id of
+    the answer. ``score`` (1 to 5) is None without a usable verdict; ``reason`` tells why. ``passed`` is whether
     score and checks pass. ``query`` is None if neither suite nor answer is available.
     """
 
@@ -69,7 +69,7 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRun:
-    """A suite run with the mean overall score of its measured cases."""
+    """A suite run with the mean overall score of the measured cases."""
 
     run: int
     suite: str
@@ -138,41 +138,45 @@ def suite_result(
     """
     with store.reading() as connection:
         run = queries.get_suite_run(connection, run_id)
-        (listed,) = _suite_runs(connection, [run])
-        stored = queries.load_cases(connection, run)
-        compared = None if baseline is None else _baseline(connection, baseline, run, stored)
-    notes = () if compared is None else compared.caveats
-    if baseline is not None and compared is None:
+        (suite_run,) = _suite_runs(connection, [run])
+        stored_cases = queries.load_cases(connection, run)
+        comparison = (
+            None if baseline is None else _baseline(connection, baseline, run, stored_cases)
+        )
+    notes = () if comparison is None else comparison.caveats
+    if baseline is not None and comparison is None:
         notes = (note("no_baseline", suite=run.name, candidate=run.candidate, judge=run.judge),)
-    by_position = {case.position: case for case in stored}
+    by_position = {case.position: case for case in stored_cases}
     texts = {} if suite is None else {case.key: case.query for case in suite.cases}
     cases = tuple(
-        _case(named, by_position.get(position), texts.get(named.key), run.threshold)
-        for position, named in enumerate(run.cases)
+        _case(case_name, by_position.get(position), texts.get(case_name.key), run.threshold)
+        for position, case_name in enumerate(run.cases)
     )
     failing_checks = sum(any(not check.passed for check in case.checks) for case in cases)
-    average, passing = listed.average_score.value, sum(case.passed is True for case in cases)
-    done = account or account_of(store, run_id, not_reached=len(cases) - len(stored))
+    average, passing = suite_run.average_score.value, sum(case.passed is True for case in cases)
+    run_account = account or account_of(store, run_id, not_reached=len(cases) - len(stored_cases))
     verdict = gate(
-        cases=listed.total_cases,
-        unmeasured=listed.unmeasured,
+        cases=suite_run.total_cases,
+        unmeasured=suite_run.unmeasured,
         failing_checks=failing_checks,
         average=average,
-        baseline=compared,
+        baseline=comparison,
         threshold=run.threshold,
         max_unmeasured=run.max_unmeasured,
         max_drop=run.max_drop,
     )
-    if done.state is not RunState.DONE:
+    if run_account.state is not RunState.DONE:
         unfinished = note(
-            "gate_unfinished", state=done.state.value, why=done.why_stopped or "it is not finished"
+            "gate_unfinished",
+            state=run_account.state.value,
+            why=run_account.why_stopped or "it is not finished",
         )
         verdict = Gate.of(NOT_MEASURED, (unfinished, *verdict.reasons))
     return record_of(
         SuiteResult,
-        listed,
-        account=done,
-        pass_rate=share_intervals(passing, listed.measured)[0],
+        suite_run,
+        account=run_account,
+        pass_rate=share_intervals(passing, suite_run.measured)[0],
         above_threshold=sum(
             case.score is not None and reaches(case.score, run.threshold) for case in cases
         ),
@@ -180,7 +184,7 @@ def suite_result(
         passed=None if average is None else reaches(average, run.threshold) and not failing_checks,
         gate=verdict,
         dimensions={name: _dimension_mean(cases, name) for name in run.weights},
-        baseline=compared,
+        baseline=comparison,
         notes=notes,
         failures=tuple(
             sorted(
@@ -214,7 +218,7 @@ def _baseline(
     connection: Connection,
     baseline: int | str,
     run: queries.StoredSuiteRun,
-    stored: Sequence[queries.StoredCase],
+    later_cases: Sequence[queries.StoredCase],
 ) -> Baseline | None:
     names = {"name": run.name, "candidate": run.candidate}
     earlier = find_baseline(
@@ -224,7 +228,7 @@ def _baseline(
         return None
     return compare(
         queries.load_cases(connection, earlier),
-        stored,
+        later_cases,
         run_id=earlier.run_id,
         weights=run.weights,
         threshold=run.threshold,
@@ -245,28 +249,28 @@ def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
 
 
 def _case(
-    named: queries.SuiteCaseName,
-    stored: queries.StoredCase | None,
+    case_name: queries.SuiteCaseName,
+    case: queries.StoredCase | None,
     query: str | None,
     threshold: float,
 ) -> CaseResult:
-    if stored is None:
-        return CaseResult(named.id, named.key, query, None, None, NOT_REACHED, None, {}, ())
-    passed = None
-    if stored.score is not None:
-        passed = reaches(stored.score, threshold) and all(check.passed for check in stored.checks)
+    if case is None:
+        return CaseResult(case_name.id, case_name.key, query, None, None, NOT_REACHED, None, {}, ())
+    is_passed = None
+    if case.score is not None:
+        is_passed = reaches(case.score, threshold) and all(check.passed for check in case.checks)
     return CaseResult(
-        case=named.id,
-        key=stored.key,
-        query=stored.query or query,
-        response=stored.response_id,
-        score=stored.score,
-        reason=": ".join(part for part in (stored.reason, stored.error) if part) or None,
-        passed=passed,
+        case=case_name.id,
+        key=case.key,
+        query=case.query or query,
+        response=case.response_id,
+        score=case.score,
+        reason=": ".join(part for part in (case.reason, case.error) if part) or None,
+        passed=is_passed,
         dimensions={
-            name: dimension for name, dimension in stored.dimensions.items() if name != OVERALL
+            name: dimension for name, dimension in case.dimensions.items() if name != OVERALL
         },
-        checks=tuple(_check(check, stored) for check in stored.checks),
+        checks=tuple(_check(check, case) for check in case.checks),
     )
 
 
@@ -283,7 +287,7 @@ def _check(check: queries.CheckOutcome, case: queries.StoredCase) -> CaseCheck:
 
 
 def findings(result: SuiteResult) -> Iterator[Note]:
-    """Yield the average with the pass rate, and whether the gate passes, with the reasons if it does not."""
+    """Yield the average with the pass rate, and whether the gate passes, with the reasons if not."""
     if result.average_score.value is not None:
         average, rate = result.average_score, result.pass_rate
         yield note("suite_average", average=average, threshold=result.threshold, rate=rate)

@@ -41,7 +41,7 @@ HOW = "model:NAME, python:module:function or source:NAME"
 class Candidate:
     """The candidate: a ``generator``, or the logged answers of a ``source``; ``name`` is as in ``--candidate``.
 
-    ``own_code`` marks a function of the user; its cost is unknown.
+    ``own_code`` marks a function of the user, with an unknown cost.
     """
 
     name: str
@@ -59,9 +59,9 @@ def make_candidate(
 ) -> Candidate:
     """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function; raises BadInput.
 
-    A function may be sync or async and returns a text. It takes the query; if its first parameter
-    is named ``messages``, it takes messages. ``max_output`` (in tokens) and ``endpoint`` (base_url,
-    prices, …) are for a model.
+    A function may be sync or async and returns a text. The function takes the query, or messages if
+    the first parameter is named ``messages``. ``max_output`` (in tokens) and ``endpoint``
+    (base_url, prices, …) are for a model.
     """
     if callable(which):
         return _of_function(which, f"python:{_name_of(which)}")
@@ -72,8 +72,8 @@ def make_candidate(
         return Candidate(which, source=name)
     if kind == "python":
         return _of_function(_load(name), which)
-    asked: dict[str, object] = {**endpoint, "model": name, "replies": None}
-    model_endpoint = make_endpoint("the candidate", **asked)
+    endpoint_fields: dict[str, object] = {**endpoint, "model": name, "replies": None}
+    model_endpoint = make_endpoint("the candidate", **endpoint_fields)
     return Candidate(
         which, Generator(model_endpoint, max_output or DEFAULT_GENERATOR_OUTPUT), model=name
     )
@@ -92,7 +92,7 @@ def _of_function(function: Callable[..., Any], name: str) -> Candidate:
         if _takes_messages(function)
         else lambda messages: function(messages[-1]["content"])
     )
-    free = ModelEndpoint(CallableChat(chat), name, FREE)  # its cost does not count
+    free = ModelEndpoint(CallableChat(chat), name, FREE)  # the cost does not count
     return Candidate(name, Generator(free), own_code=True)
 
 
@@ -116,27 +116,27 @@ def _load(name: str) -> Callable[..., Any]:
     ):  # as `python -m` does; an installed command does not import from the working folder
         sys.path.insert(0, here)
     try:
-        loaded: Any = importlib.import_module(module_name)
+        thing: Any = importlib.import_module(module_name)
         for part in path.split("."):
-            loaded = getattr(loaded, part)
+            thing = getattr(thing, part)
     except Exception as error:
         raise BadInput(
             f"python:{name} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
-    if not callable(loaded):
+    if not callable(thing):
         raise BadInput(f"python:{name} is not a function")
-    function: Callable[..., Any] = loaded
+    function: Callable[..., Any] = thing
     return function
 
 
 def _name_of(function: Callable[..., Any]) -> str:
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}:{named.__qualname__}"
+    owner = function if hasattr(function, "__qualname__") else type(function)
+    return f"{owner.__module__}:{owner.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)
 class CaseTask:
-    """An unfinished case at its position in the suite, with its answer if the answer is stored."""
+    """An unfinished case at a ``position`` in the suite, with the answer if the answer is stored."""
 
     position: int
     case: Case
@@ -190,7 +190,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             actor=actor,
             destination=self.destination,
         )
-        stored = queries.ensure_suite_run(
+        suite_run = queries.ensure_suite_run(
             connection,
             run.id,
             name=suite.name,
@@ -200,7 +200,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             version_id=version.id,
             now=utc_now(),
         )
-        self._suite_run_id = stored.id
+        self._suite_run_id = suite_run.id
         if candidate.source is not None:
             self._copy_logged(connection, candidate.source, run.id)
         return run
@@ -229,28 +229,30 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             generator = self._candidate.generator
             if generator is None:
                 return
-            generated = await generator.generate(
+            reply = await generator.generate(
                 messages_for(self._candidate, task.case), subject=task.case.id
             )
             # The cost of a function of the user is unknown and does not count towards a cost limit.
             record = (
-                replace(generated.record, cost_micro=0)
-                if self._candidate.own_code
-                else generated.record
+                replace(reply.record, cost_micro=0) if self._candidate.own_code else reply.record
             )
-            go_on = await keep(Answered(task, generated, record))
-            if generated.value is None or not go_on:
+            go_on = await keep(Answered(task, reply, record))
+            if reply.value is None or not go_on:
                 return
-            task = replace(task, answer=generated.value)
+            task = replace(task, answer=reply.value)
         verdict = await self.judge.judge(_judged(task))
         await keep(Answered(task, verdict, verdict))
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
         now = utc_now()
-        answered = [(step.task, step.result) for step in steps if isinstance(step.result, Replied)]
-        scored = [(step.task, step.result) for step in steps if isinstance(step.result, Verdict)]
-        self._save_answers(connection, begun.run.id, answered, now)
-        self._save_scores(connection, begun, scored, now)
+        answer_steps = [
+            (step.task, step.result) for step in steps if isinstance(step.result, Replied)
+        ]
+        score_steps = [
+            (step.task, step.result) for step in steps if isinstance(step.result, Verdict)
+        ]
+        self._save_answers(connection, begun.run.id, answer_steps, now)
+        self._save_scores(connection, begun, score_steps, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:  # noqa: ARG002 - the method's signature
         return len(self._suite.cases) - len(
@@ -272,12 +274,12 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         )
 
     def _copy_logged(self, connection: Connection, source: str, run_id: int) -> None:
-        logged = queries.answers_by_query(
+        log_answers = queries.answers_by_query(
             connection, source, [case.query for case in self._suite.cases]
         )
         copies, absent = [], []
         for position, case in enumerate(self._suite.cases):
-            answer = logged.get(case.query)
+            answer = log_answers.get(case.query)
             if answer is None or answer.answer is None:
                 absent.append(
                     SuiteCase(
@@ -303,16 +305,20 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         queries.insert_cases(connection, absent)
 
     def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
-        finished = queries.finished_positions(connection, self._suite_run_id)
+        positions = queries.finished_positions(connection, self._suite_run_id)
         ids = [self._external_id(case, run_id) for case in self._suite.cases]
         answers = queries.stored_answers(connection, self._source, ids)
         tasks = []
         for position, (case, external_id) in enumerate(zip(self._suite.cases, ids, strict=True)):
-            stored = answers.get(external_id)
-            if position in finished or (stored is not None and stored.answer is None):
+            stored_answer = answers.get(external_id)
+            if position in positions or (
+                stored_answer is not None and stored_answer.answer is None
+            ):
                 continue
             answer, passages = (
-                (None, case.context) if stored is None else (stored.answer, stored.passages)
+                (None, case.context)
+                if stored_answer is None
+                else (stored_answer.answer, stored_answer.passages)
             )
             tasks.append(CaseTask(position, case, answer, passages))
         return tasks
@@ -321,34 +327,34 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self,
         connection: Connection,
         run_id: int,
-        answered: Sequence[tuple[CaseTask, Replied[str]]],
+        steps: Sequence[tuple[CaseTask, Replied[str]]],
         now: datetime,
     ) -> None:
         model = self._candidate.model
-        new, failed = [], []
-        for task, generated in answered:
-            text, case = generated.value, task.case
+        new, cases_without_answer = [], []
+        for task, reply in steps:
+            text, case = reply.value, task.case
             response = (
                 None if text is None else self._response(case, run_id, text, task.passages, model)
             )
-            new.append(NewGeneration(case.key, 1, model, generated.record, response))
+            new.append(NewGeneration(case.key, 1, model, reply.record, response))
             if text is None:
-                failed.append(
+                cases_without_answer.append(
                     SuiteCase(
                         suite_run_id=self._suite_run_id,
                         position=task.position,
                         case_key=case.key,
-                        reason=f"no answer: {generated.record.status.value}",
+                        reason=f"no answer: {reply.record.status.value}",
                     )
                 )
         store_generations(connection, run_id, new, now)
-        queries.insert_cases(connection, failed)
+        queries.insert_cases(connection, cases_without_answer)
 
     def _save_scores(
         self,
         connection: Connection,
         begun: Begun,
-        scored: Sequence[tuple[CaseTask, Verdict]],
+        steps: Sequence[tuple[CaseTask, Verdict]],
         now: datetime,
     ) -> None:
         verdicts = [
@@ -356,12 +362,12 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
                 self._response(task.case, begun.run.id, task.answer or "", task.passages, None),
                 verdict,
             )
-            for task, verdict in scored
+            for task, verdict in steps
         ]
         cases = []
         stored_verdicts = store_verdicts(connection, begun, verdicts, now)
-        for (task, verdict), stored in zip(scored, stored_verdicts, strict=True):
-            if stored is None:
+        for (task, verdict), stored_verdict in zip(steps, stored_verdicts, strict=True):
+            if stored_verdict is None:
                 continue
             score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
             reason: str | None = None
@@ -380,8 +386,8 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
                     position=task.position,
                     case_key=task.case.key,
                     reason=reason,
-                    response_id=stored[0],
-                    judgment_id=stored[1].judgment_id,
+                    response_id=stored_verdict[0],
+                    judgment_id=stored_verdict[1].judgment_id,
                     checks=checks,
                     score=score,
                 )
@@ -447,12 +453,10 @@ async def run_suite_async(
     Raises NotFound if there is no such baseline, and BadInput if the candidate is missing, or if
     candidate or judge are invalid.
     """
-    chosen = candidate if candidate is not None else suite.candidate
-    if chosen is None:
+    which = candidate if candidate is not None else suite.candidate
+    if which is None:
         raise BadInput("no candidate: give one, for example --candidate model:NAME")
-    answering = (
-        chosen if isinstance(chosen, Candidate) else make_candidate(chosen, base_url=base_url)
-    )
+    answering = which if isinstance(which, Candidate) else make_candidate(which, base_url=base_url)
     scoring = judge or make_judge("rubric", rubric=suite.rubric, model=model, base_url=base_url)
     return await run_method(store, _SuiteMethod(suite, answering, scoring, baseline), **options)
 

@@ -1,4 +1,4 @@
-"""The suite of the sample log: its judge returns recorded scores."""
+"""The suite of the sample log. The judge of the suite returns recorded scores."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -40,7 +40,7 @@ def add_sample(store: Store, folder: Path) -> Iterator[str]:
     suite = read_suite(folder / "suite.yaml")
     rows = sample_rows(folder / "suite_answers.jsonl.gz")
     models = list(dict.fromkeys(row["model"] for row in rows))
-    done = {run.candidate for run in list_results(store, suite.name)}
+    candidates = {run.candidate for run in list_results(store, suite.name)}
     for model in models:
         answers = {row["query"]: row["answer"] for row in rows if row["model"] == model}
 
@@ -48,6 +48,6 @@ def add_sample(store: Store, folder: Path) -> Iterator[str]:
             return answers[query]
 
         answer.__module__, answer.__qualname__ = "sample", model
-        if f"python:sample:{model}" not in done:
+        if f"python:sample:{model}" not in candidates:
             run_suite(store, suite, answer, judge=_RecordedJudge(rows), actor=ACTOR)
     yield f"{counted(len(models), 'suite run')} stored"

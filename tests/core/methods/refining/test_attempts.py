@@ -87,7 +87,7 @@ def play(
 
     messages = ({"role": "user", "content": "q"},)
     attempts = asyncio.run(
-        attempt_until_good(answer, rate, messages, rule, done=done or (), keep=keep)
+        attempt_until_good(answer, rate, messages, rule, earlier=done or (), keep=keep)
     )
     return attempts, calls
 
