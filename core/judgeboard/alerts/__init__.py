@@ -1,1 +1,1 @@
-"""Alert rules: conditions, events, messages and their delivery."""
+"""Alert rules: conditions, events, messages and delivery."""

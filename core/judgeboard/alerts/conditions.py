@@ -1,7 +1,7 @@
 """What alert rules watch: each condition is a function and a line in ``CONDITIONS``.
 
-The figures are those of the pages. A condition returns what meets it now, by subject: a source, a
-judge, a judging rule, a slice or an alarm; the subject "" is the whole database.
+Pages show the same figures. A condition returns the subjects that meet the condition now. A subject
+is a source, a judge, a judging rule, a slice or an alarm; the subject "" is the whole database.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -99,21 +99,23 @@ def _waiting_answers(
     for judging_rule in active_rules(connection, JudgingRule):
         if not _watched(rule, judging_rule.name):
             continue
-        left = waiting(connection, judging_rule)
-        if left.answers > _threshold(rule) and left.oldest is not None:
-            since = moment_words(left.oldest)
-            waits = note("answers_wait", answers=left.answers, rule=judging_rule.name, since=since)
-            yield SubjectFigure(judging_rule.name, waits.text, left.answers)
+        backlog = waiting(connection, judging_rule)
+        if backlog.answers > _threshold(rule) and backlog.oldest is not None:
+            since = moment_words(backlog.oldest)
+            waits = note(
+                "answers_wait", answers=backlog.answers, rule=judging_rule.name, since=since
+            )
+            yield SubjectFigure(judging_rule.name, waits.text, backlog.answers)
 
 
 def _calling_judges(connection: Connection, rule: AlertRule) -> list[str]:
-    """Return the judges that the rule watches, without the kinds that make no calls of their own."""
-    calling = {
+    """Return the judges that the rule watches, without the kinds that make no calls."""
+    names = {
         each.name
         for each in list_versions(connection)
         if each.kind != RECORDED and not kind_of(each.kind).combined
     }
-    return sorted(judge for judge in calling if _watched(rule, judge))
+    return sorted(judge for judge in names if _watched(rule, judge))
 
 
 def _unusable_verdicts(

@@ -1,4 +1,4 @@
-"""Sends messages to webhooks, by e-mail and to a command: tried again with back-off, and never to a private address."""
+"""Sends messages to webhooks, by e-mail and to a command, with retries and back-off, never to a private address."""
 
 import base64
 import email.message
@@ -41,22 +41,24 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[AlertDelivery]:
-    """Send the messages that are due, and return those that this process tried to send, as they are afterwards.
+    """Send the messages that are due, and return the new state of each message that this process tried to send.
 
-    Each attempt is stored before it is made. If the process ends during an attempt, nobody knows
-    whether the message arrived: it is sent again later, with the same id.
+    Each attempt is stored before the message is sent. If the process ends during an attempt, nobody
+    knows whether the message arrived: the message is sent again later, with the same id.
     """
     with store.reading() as connection:
-        due = due_deliveries(connection, clock())
-    if not due:
+        deliveries = due_deliveries(connection, clock())
+    if not deliveries:
         return []
-    tried = [each.id for each in due if deliver(store, each, clock()) != OTHER_PROCESS]
+    delivery_ids = [
+        each.id for each in deliveries if deliver(store, each, clock()) != OTHER_PROCESS
+    ]
     with store.reading() as connection:
-        return [get_delivery(connection, id_) for id_ in tried]
+        return [get_delivery(connection, id_) for id_ in delivery_ids]
 
 
 def deliver(store: Store, delivery: AlertDelivery, now: datetime) -> str | None:
-    """Make one attempt and store its outcome; return why the message was not sent, None if it was."""
+    """Make one attempt and store the outcome; return why the message was not sent, None if sent."""
     attempt = min(delivery.attempts, len(WAITS) - 1)
     with store.writing() as connection:
         if not begin_attempt(connection, delivery, now, now + WAITS[attempt]):
@@ -79,7 +81,7 @@ def send(destination: str, message: Message) -> None:
     kind, value = destination_of(destination)
     webhook = (
         address_in(value, ("https", "http")) if kind in BODIES else None
-    )  # first, so that its secret is known
+    )  # first, so that the secret in the address is known
     message = {
         name: without_secrets(part) if isinstance(part, str) else part
         for name, part in message.items()
@@ -113,7 +115,7 @@ def send(destination: str, message: Message) -> None:
             raise NotSent(f"the webhook cannot be reached: {error}") from None
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
             raise NotSent(f"the webhook cannot be used: {type(error).__name__}") from None
-        if not 200 <= status < 300:  # the body of the reply is not shown: it may repeat the address
+        if not 200 <= status < 300:  # the body is not shown: it may repeat the address
             why = "; redirects are not followed" if 300 <= status < 400 else ""
             raise NotSent(f"the webhook answered {status}{why}")
     elif kind == "email":
@@ -123,7 +125,7 @@ def send(destination: str, message: Message) -> None:
 
 
 def _slack(message: Message) -> dict[str, Any]:
-    # "plain_text" shows names of sources as they are: they cannot mention a channel or hide a link.
+    # "plain_text" shows names of sources unchanged: a name cannot mention a channel or hide a link.
     title = {
         "type": "header",
         "text": {"type": "plain_text", "text": message["title"][:150], "emoji": False},
@@ -190,7 +192,7 @@ def checked_addresses(host: str, port: int, networks: Iterable[Network]) -> list
 
 
 class _CheckedNetwork(httpcore.SyncBackend):
-    """Connects only to checked addresses. The name is resolved once, so that it cannot change after the check."""
+    """Connects only to checked addresses. The name is resolved once: the address cannot change after the check."""
 
     def connect_tcp(
         self,

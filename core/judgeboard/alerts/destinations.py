@@ -1,4 +1,4 @@
-"""Destinations of messages, and the environment variables that sending to them needs."""
+"""Destinations of messages, and the environment variables that sending needs."""
 
 import re
 import shlex
@@ -27,7 +27,7 @@ def destination_of(text: str) -> Destination:
     kind, _, value = text.strip().partition(":")
     if kind in WEBHOOKS:
         variable = _VARIABLE.fullmatch(value)
-        if variable is None:  # the value is not shown: it may be the secret
+        if variable is None:  # the error does not show the value, which may be the secret
             raise BadInput(
                 f"the address of a webhook is a secret: store it in an environment variable of the worker, and write "
                 f"{kind}:env:NAME_OF_THE_VARIABLE"
@@ -44,7 +44,7 @@ def destination_of(text: str) -> Destination:
 
 
 def web_addresses() -> list[str]:
-    """Return the names of the environment variables of this process that have a web address, without their values."""
+    """Return the names of this process's environment variables that have a web address, without the values."""
     return sorted(
         name
         for name, value in ENVIRONMENT.items()
@@ -55,8 +55,7 @@ def web_addresses() -> list[str]:
 def check_settings(destination: str) -> None:
     """Raise BadInput if this process could not send to a destination, MissingSetting if a variable is not set.
 
-    The variable of a webhook is not checked: the rule names it, and it may be set for the worker
-    alone.
+    The variable of a webhook is not checked, because it may be set for the worker alone.
     """
     kind = destination_of(destination).kind
     if kind == "email":
@@ -66,7 +65,7 @@ def check_settings(destination: str) -> None:
 
 
 def address_in(variable: str, schemes: Iterable[str]) -> SplitResult:
-    """Return the address in an environment variable; no error shows it."""
+    """Return the address in an environment variable; no error shows the address."""
     value = ENVIRONMENT.get(variable)
     if not value:
         raise BadInput(f"the environment variable {variable} is not set where the worker runs")
@@ -97,7 +96,7 @@ class MailServer(NamedTuple):
 
 
 def mail_server() -> MailServer:
-    """Return the mail server; raise BadInput if it is not usable, MissingSetting if it or the sender is not set."""
+    """Return the mail server; raise BadInput if not usable, MissingSetting if the server or the sender is not set."""
     settings, variable = load_settings(), variable_of("smtp")
     sender_example = {variable_of("smtp_from"): "judgeboard@example.org"}
     if not settings.smtp:
@@ -118,7 +117,7 @@ def mail_server() -> MailServer:
 
 
 def alert_command() -> list[str]:
-    """Return the words of the command that gets messages; raise BadInput if it is none, MissingSetting if not set."""
+    """Return the words of the command that gets messages; raise BadInput if unusable, MissingSetting if not set."""
     command, variable = load_settings().alert_command, variable_of("alert_command")
     try:
         words = shlex.split(command or "")

@@ -32,7 +32,7 @@ from judgeboard.store.tables import AlertDelivery, AlertEvent, AlertRule
 EVERY = timedelta(minutes=1)
 """How often workers evaluate a rule."""
 CALM = timedelta(minutes=5)
-"""An event is resolved when its condition has not been met for this long, so that a figure at its threshold sends one
+"""An event is resolved when the condition has not been met for this long, so that a figure at the threshold sends one
 message."""
 LOOK_SECONDS = 5.0  # between two looks for due rules and messages
 FOLLOW_SECONDS = 600.0  # of one entry: the engine keeps a note of each
@@ -43,7 +43,7 @@ _log = logging.getLogger("judgeboard.alerts")
 
 
 def is_resolved(event: AlertEvent, met: Collection[str], now: datetime) -> bool:
-    """Return whether an open event is over: its condition is not met now, and has not been for a while."""
+    """Return whether an open event is over: the condition is not met now, and has not been for a while."""
     return event.resolved_at is None and event.subject not in met and now - event.seen_at >= CALM
 
 
@@ -66,7 +66,7 @@ def due_message(rule: AlertRule, event: AlertEvent, now: datetime) -> MessageKin
 def message_of(
     rule: AlertRule, kind: MessageKind, now: datetime, event: AlertEvent | None = None
 ) -> dict[str, Any]:
-    """Return a message as JSON: what every destination gets, each in its own form."""
+    """Return a message as JSON. Every destination gets this message, in the form of the destination."""
     text = CONDITIONS[rule.condition].words if event is None else event.sentence
     if event is not None and event.resolved_at is not None:
         text = f"Last met at {moment_words(event.seen_at)}; it began at {moment_words(event.opened_at)}. {text}"
@@ -97,17 +97,19 @@ _TITLES = {
 
 
 def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
-    """Evaluate the active rules that nobody has evaluated for ``every``, and store their events and messages.
+    """Evaluate the active rules that nobody has evaluated for ``every``, and store events and messages.
 
     Each rule is evaluated by one process at a time. Any number of evaluations find the same events.
     """
     with store.reading() as connection:
         active = active_rules(connection, AlertRule)
-    due = [rule for rule in active if rule.evaluated_at is None or now - rule.evaluated_at >= every]
-    if not due:
+    rules_due = [
+        rule for rule in active if rule.evaluated_at is None or now - rule.evaluated_at >= every
+    ]
+    if not rules_due:
         return
     with store.writing() as connection:
-        rules = [rule for rule in due if take_rule(connection, rule, "evaluated_at", now)]
+        rules = [rule for rule in rules_due if take_rule(connection, rule, "evaluated_at", now)]
     for rule in rules:
         problem = None
         try:
@@ -162,7 +164,7 @@ def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
 
 
 def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event) -> None:
-    """Evaluate the rules and send their messages for ten minutes, or until ``closing`` is set. Errors are logged."""
+    """Evaluate the rules and send messages for ten minutes, or until ``closing`` is set. Errors are logged."""
     begun, wait = time.monotonic(), 0.0
     while time.monotonic() - begun < FOLLOW_SECONDS and not closing.wait(wait):
         started, looked = time.monotonic(), 0.0
@@ -172,7 +174,7 @@ def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event)
                 time.monotonic() - started
             )  # without the sending: a webhook that does not answer delays no rule
             deliver_due(store, utc_now)
-        except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
+        except Exception as error:  # noqa: BLE001 - whatever the database raises: the database comes back
             _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
         wait = max(LOOK_SECONDS, min(looked / LOOK_SHARE, CALM.total_seconds()))
 

@@ -1,4 +1,4 @@
-"""The level of a measure over the newest answers: the figure that a level rule compares with its threshold."""
+"""The level of a measure over the newest answers: the figure that a level rule compares with the threshold."""
 
 import re
 from collections.abc import Iterator
@@ -82,10 +82,10 @@ def slice_of(text: str) -> RowFilter:
 
 @dataclass(frozen=True, slots=True)
 class SubjectFigure:
-    """The figure of a subject of a rule now, with a sentence about it; ``is_met``: it meets the condition of the rule.
+    """The figure of a subject of a rule now, with a sentence. ``is_met``: the figure meets the condition of the rule.
 
-    Of a level rule, a subject is a slice ("" for all answers). The figure counts ``n`` answers; without
-    a ``value``, these are too few.
+    The subject of a level rule is a slice ("" for all answers). The figure counts ``n`` answers;
+    without a ``value``, there are too few answers.
     """
 
     subject: str
@@ -124,8 +124,8 @@ def level_figures(
     for subject in rule.subjects or ("",):
         where = slice_of(subject) if subject else RowFilter()
         if judge is None:
-            missing = "The primary judge has not judged an answer yet."
-            yield SubjectFigure(subject, missing, is_met=False)
+            no_judgment = "The primary judge has not judged an answer yet."
+            yield SubjectFigure(subject, no_judgment, is_met=False)
             continue
         newest = newest_values(
             connection,
@@ -160,7 +160,7 @@ def level_figures(
 
 
 def levels_now(connection: Connection, rule: AlertRule, now: datetime | None = None) -> list[str]:
-    """Return a sentence for each slice of a level rule: its figure now, or why it has none; no sentence for others."""
+    """Return a sentence for each slice of a level rule (none for other rules): the figure now, or why there is none."""
     try:
         return [figure.sentence for figure in level_figures(connection, rule, now or utc_now())]
     except (BadInput, NotFound) as error:  # no judge has the criterion yet
@@ -170,11 +170,11 @@ def levels_now(connection: Connection, rule: AlertRule, now: datetime | None = N
 def _window(
     newest: NewestValues, level: Level, days: PlausibleDays, today: int
 ) -> tuple[IntArray, str]:
-    """Return the positions of the answers in the window, and words about those that were left out."""
+    """Return the positions of the answers in the window, and words about the answers that were left out."""
     misdated = days.misdated(newest.days)
     if level.answers is not None:
-        # The day first: a file may have its newest answers first. Answers without a time count as
-        # the oldest.
+        # The day first, because a file may have the newest answers first. Answers without a time
+        # count as the oldest.
         order = np.lexsort((newest.response_ids, newest.days))[::-1]
         inside = order[~misdated[order]][: level.answers]
         undated = misdated
@@ -213,5 +213,7 @@ def _figure(
     window = f"the last {estimate.n:,} answers"
     if days_window is not None:
         window, limit = days_window, f"n = {estimate.n:,}; {limit}"
-    known = note("level", figure=f"{name} in {window}", value=value, limit=limit)
-    return SubjectFigure(subject, f"{known.text}{left_out}", estimate.value, estimate.n, away > TIE)
+    level_note = note("level", figure=f"{name} in {window}", value=value, limit=limit)
+    return SubjectFigure(
+        subject, f"{level_note.text}{left_out}", estimate.value, estimate.n, away > TIE
+    )

@@ -1,4 +1,4 @@
-"""Alert rules as people write them: read, check, add, pause, resume and remove them."""
+"""Alert rules as people write them: checks rules, adds rules, and describes rules in words."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -39,7 +39,7 @@ _HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)(?:\s+(
 
 
 class QuietHours(NamedTuple):
-    """Daily hours without messages; they may include midnight."""
+    """Daily hours without messages, which may include midnight."""
 
     start: time
     end: time
@@ -121,13 +121,13 @@ def _level(written: WrittenRule) -> tuple[float, Level]:
 
 
 def _limits(written: WrittenRule, condition: Condition) -> tuple[float | None, str | None]:
-    for field, value, known in (
+    for field, value, meaning in (
         *((field, getattr(written, field), None) for field in _OF_LEVELS),
         ("above", written.above, condition.unit),
         ("after", written.after, condition.period),
         ("only", written.only or None, condition.subject),
     ):
-        if value is not None and known is None:
+        if value is not None and meaning is None:
             raise BadInput(f"{field}: the condition {written.when} does not use it: leave it out")
     threshold = condition.threshold if written.above is None else written.above
     if threshold is None and condition.unit is not None:
@@ -175,9 +175,11 @@ def checked_rule(written: WrittenRule, by: str = "", now: datetime | None = None
 
 def unset_webhooks(destinations: Iterable[str]) -> Note | None:
     """Return which variables of webhooks are not set for this process; None if all are."""
-    known = (destination_of(each) for each in destinations)
+    parsed_destinations = (destination_of(each) for each in destinations)
     unset = [
-        each.value for each in known if each.kind in WEBHOOKS and not ENVIRONMENT.get(each.value)
+        each.value
+        for each in parsed_destinations
+        if each.kind in WEBHOOKS and not ENVIRONMENT.get(each.value)
     ]
     return note("unset_webhooks", variables=unset) if unset else None
 

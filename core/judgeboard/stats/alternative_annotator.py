@@ -34,41 +34,45 @@ def compare(judge: FloatArray, people: Ratings) -> Comparison:
     """Compare the judge with each person on items with a usable verdict and two people."""
     same_length(judge, people.values)
     usable, several = ~np.isnan(judge), people.per_item >= 2
-    compared = people.rated & (usable & several)[:, None]
-    of_judge = _distance(people, np.broadcast_to(judge[:, None], people.values.shape), compared)
-    of_person = _distance(people, people.values, compared)
+    is_compared = people.rated & (usable & several)[:, None]
+    of_judge = _distance(people, np.broadcast_to(judge[:, None], people.values.shape), is_compared)
+    of_person = _distance(people, people.values, is_compared)
     return Comparison(
         people,
-        compared,
-        compared & (of_judge <= of_person + TIE),
-        compared & (of_person <= of_judge + TIE),
+        is_compared,
+        is_compared & (of_judge <= of_person + TIE),
+        is_compared & (of_person <= of_judge + TIE),
         int((several & ~usable).sum()),
         int((people.per_item == 1).sum()),
     )
 
 
-def _distance(people: Ratings, values: FloatArray, compared: BoolArray) -> FloatArray:
-    """Return the distance of each compared value from the other people's values; infinite if it is not compared.
+def _distance(people: Ratings, values: FloatArray, is_compared: BoolArray) -> FloatArray:
+    """Return the distance of each compared value from the other people's values; infinite if not compared.
 
     The distance of categories is the share of unequal ones. The distance of scores is the mean
     squared difference.
     """
-    item, rater = np.nonzero(compared)
-    value, own, others = values[item, rater], people.values[item, rater], people.per_item[item] - 1
-    distance: FloatArray = np.full(compared.shape, np.inf)
+    item, rater = np.nonzero(is_compared)
+    value, person_value, other_count = (
+        values[item, rater],
+        people.values[item, rater],
+        people.per_item[item] - 1,
+    )
+    distance: FloatArray = np.full(is_compared.shape, np.inf)
     if people.scale.categories is not None and people.scale.weights is None:
         votes = np.pad(
             people.votes, ((0, 0), (0, 1))
         )  # nobody gives the position of a verdict that counts as wrong
-        equal = votes[item, value.astype(np.int64)] - (value == own)
-        distance[compared] = 1 - equal / others
+        equal = votes[item, value.astype(np.int64)] - (value == person_value)
+        distance[is_compared] = 1 - equal / other_count
     else:
         filled = np.where(people.rated, people.values, 0.0)
         total, squares = (
-            filled.sum(axis=1)[item] - own,
-            np.square(filled).sum(axis=1)[item] - own * own,
+            filled.sum(axis=1)[item] - person_value,
+            np.square(filled).sum(axis=1)[item] - person_value * person_value,
         )
-        distance[compared] = (squares - 2 * value * total) / others + value * value
+        distance[is_compared] = (squares - 2 * value * total) / other_count + value * value
     return distance
 
 
@@ -83,7 +87,7 @@ Small = Literal["skip", "wilcoxon"]
 
 @dataclass(frozen=True, slots=True)
 class PersonTest:
-    """The judge compared with one person on their ``n`` usable items; fields are None if the person was not tested.
+    """The judge compared with one person on ``n`` usable items; fields are None if the person was not tested.
 
     ``advantage`` is how often the judge is at least as near to the others as the person is. ``p``
     is the p-value of the one-sided ``test`` of the hypothesis that the judge is worse by epsilon or
@@ -123,9 +127,9 @@ def alternative_annotator_test(
     """Test whether the judge may replace a person, on all items.
 
     ``judge`` has a verdict on each item, coded as ``people.values``, NaN if it is not usable.
-    ``epsilon`` (0 to 1) is how much worse than a person it may be. ``small`` is the treatment of
-    people with fewer than 30 usable items. Unordered categories are near if they are equal; other
-    values are near if their difference is small.
+    ``epsilon`` (0 to 1) is how much worse than a person the judge may be. ``small`` is the
+    treatment of people with fewer than 30 usable items. Unordered categories are near if equal;
+    other values are near if the difference is small.
     """
     (test,) = _tested([(judge, people)], epsilon, small)
     return test
@@ -152,20 +156,20 @@ def _tested(
 ) -> list[AlternativeAnnotatorTest]:
     if not 0 <= epsilon <= 1:
         raise ValueError(f"epsilon must be from 0 to 1, not {epsilon!r}")
-    compared = [compare(judge, people) for judge, people in parts]
-    tested = [
+    comparisons = [compare(judge, people) for judge, people in parts]
+    person_tests = [
         [_test(part, person, epsilon, small) for person in range(len(part.people.raters))]
-        for part in compared
+        for part in comparisons
     ]
-    p = [test.p for tests in tested for test in tests if test.p is not None]
+    p = [test.p for tests in person_tests for test in tests if test.p is not None]
     rejected = iter(benjamini_yekutieli(p).tolist())
-    decided = [
+    corrected_tests = [
         tuple(test if test.p is None else replace(test, rejected=next(rejected)) for test in tests)
-        for tests in tested
+        for tests in person_tests
     ]
     return [
         _summary(part, tests, epsilon, len(p))
-        for part, tests in zip(compared, decided, strict=True)
+        for part, tests in zip(comparisons, corrected_tests, strict=True)
     ]
 
 
@@ -202,26 +206,28 @@ def _summary(
         f"people with fewer than {MIN_ITEMS} usable items": sum(test.p is None for test in people),
     }
     left_out = tuple((why, count) for why, count in counts.items() if count)
-    tested = [person for person, test in enumerate(people) if test.p is not None]
-    if not tested:
+    tested_people = [person for person, test in enumerate(people) if test.p is not None]
+    if not tested_people:
         reason = "nobody could be tested" if n else "no item with a usable verdict and two people"
         nothing = leaving_out(unmeasured(n, reason), *left_out)
         return AlternativeAnnotatorTest(
             epsilon, nothing, nothing, people, n, left_out, tests, passed=None
         )
-    share = sum(people[person].rejected for person in tested) / len(tested)
+    share = sum(people[person].rejected for person in tested_people) / len(tested_people)
     omega = measured(
         share,
-        len(tested),
+        len(tested_people),
         reason="no interval: it counts people, and each person has a separate test",
     )
     # The mean over people of how often the judge wins. An item affects all people who rated it.
-    compared, wins = part.compared[:, tested], part.judge_wins[:, tested]
-    rows = np.asarray(compared.any(axis=1))
-    compared, wins = compared[rows], wins[rows]
-    of_person = compared.sum(axis=0)
+    is_compared, wins = part.compared[:, tested_people], part.judge_wins[:, tested_people]
+    rows = np.asarray(is_compared.any(axis=1))
+    is_compared, wins = is_compared[rows], wins[rows]
+    of_person = is_compared.sum(axis=0)
     means = wins.sum(axis=0) / of_person
-    influence = (np.where(compared, wins - means, 0.0) * (len(compared) / of_person)).mean(axis=1)
+    influence = (np.where(is_compared, wins - means, 0.0) * (len(is_compared) / of_person)).mean(
+        axis=1
+    )
     mean = share_estimate(float(means.mean()), influence, part.people.groups.at(rows))
     rho = leaving_out(mean, *left_out)
     return AlternativeAnnotatorTest(

@@ -33,11 +33,11 @@ class Flips:
 
 @dataclass(frozen=True, slots=True)
 class AnchorChange:
-    """The change from a judge's earlier verdicts to its verdicts now, on ``n`` answers with usable verdicts at both.
+    """The change from a judge's earlier to newer verdicts, on ``n`` answers with usable verdicts at both times.
 
     ``to_bad`` and ``to_good`` count the verdicts that changed. ``agreement`` compares the verdicts
     with people's labels (before: first, now: second). ``score_shift`` is the mean change of
-    groundedness. ``p_values`` are those of the tests, by name: ``direction`` (as many changed to
+    groundedness. ``p_values`` has a value for each test by name: ``direction`` (as many changed to
     bad as to good, exact binomial), ``agreement`` (McNemar's exact test), ``score`` (Student's t by
     evidence group) and ``flips`` (not more changed than between ``repeats`` of the judge, Fisher's
     exact test). Tests that are not available are missing.
@@ -75,12 +75,10 @@ def anchor_change(
     agreement = after_looks(
         paired_shares(right[0], right[1], groups.at(labelled)), groups.at(labelled), looks=1
     )
-    scored = ~np.isnan(score_changes)
-    of_scores = groups.at(scored)
+    rows = ~np.isnan(score_changes)
+    of_scores = groups.at(rows)
     shift = (
-        mean_estimate(score_changes[scored], of_scores)
-        if scored.any()
-        else unmeasured(0, "no scores")
+        mean_estimate(score_changes[rows], of_scores) if rows.any() else unmeasured(0, "no scores")
     )
     p_values = {}
     if n:
@@ -106,14 +104,14 @@ def flip_rate(flips: int, n: int) -> Estimate:
     return measured(flips / n, n, ends, method="Clopper-Pearson", unit="response")
 
 
-def more_often(now: Flips, known: Flips) -> float:
+def more_often(now: Flips, reference: Flips) -> float:
     """Return Fisher's exact one-sided p-value of more flips in ``now`` than in ``known``."""
-    flips = now.flips + known.flips
+    flips = now.flips + reference.flips
     ways = (
-        math.comb(now.n, k) * math.comb(known.n, flips - k)
+        math.comb(now.n, k) * math.comb(reference.n, flips - k)
         for k in range(now.flips, min(now.n, flips) + 1)
     )
-    return sum(ways) / math.comb(now.n + known.n, flips)
+    return sum(ways) / math.comb(now.n + reference.n, flips)
 
 
 def shown_tests(changes: Sequence[AnchorChange], looks: int = LOOKS) -> list[tuple[str, ...]]:

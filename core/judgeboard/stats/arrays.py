@@ -26,7 +26,7 @@ def finite_floats(values: npt.ArrayLike) -> FloatArray:
 
 
 def same_length(*arrays: AnyArray) -> int:
-    """Return the common length of ``arrays``; raise ValueError if they differ."""
+    """Return the common length of ``arrays``; raise ValueError if lengths differ."""
     lengths = {len(array) for array in arrays}
     if len(lengths) != 1:
         raise ValueError(
@@ -143,7 +143,7 @@ def grouping(
 
 
 def grouping_of_numbers(numbers: IntArray) -> Grouping:
-    """Return the groups of rows from small numbers, of which some may not occur; no sort is needed."""
+    """Return the groups of rows from small numbers, which may have gaps; no sort is needed."""
     codes = renumbered(numbers)
     return Grouping(codes, int(codes.max(initial=-1)) + 1)
 

@@ -83,10 +83,10 @@ def few_ratings(ratings: Ratings) -> tuple[tuple[str, int], ...]:
 
 def fleiss(ratings: Ratings) -> Estimate:
     """Return Fleiss' kappa on the items with the most common number of ratings (if tied, the larger number)."""
-    counted = np.bincount(ratings.per_item, minlength=3)[2:]
-    if not counted.any():
+    counts = np.bincount(ratings.per_item, minlength=3)[2:]
+    if not counts.any():
         return unmeasured(0, NO_ITEM)
-    raters = 2 + int(np.flatnonzero(counted == counted.max())[-1])
+    raters = 2 + int(np.flatnonzero(counts == counts.max())[-1])
     equal = ratings.per_item == raters
     estimate = fleiss_kappa(ratings.votes[equal], ratings.groups.at(equal))
     return leaving_out(estimate, (f"items without exactly {raters} ratings", int((~equal).sum())))
@@ -133,14 +133,14 @@ FEWEST_MARKED = 20
 """With fewer marked items, intervals of spans held the truth in 88 to 90 of 100 simulations."""
 
 
-def _of_few(estimate: Estimate, found: int, fewest: int, what: str) -> Estimate:
-    """Return the estimate without its interval if it rests on fewer than ``fewest`` items."""
-    if estimate.low is None or estimate.value is None or found >= fewest:
+def _of_few(estimate: Estimate, count: int, fewest: int, noun: str) -> Estimate:
+    """Return the estimate, without the interval if the number of items, ``count``, is below ``fewest``."""
+    if estimate.low is None or estimate.value is None or count >= fewest:
         return estimate
     return measured(
         estimate.value,
         estimate.n,
-        reason=f"no interval: only {found} {what}, at least {fewest} needed",
+        reason=f"no interval: only {count} {noun}, at least {fewest} needed",
     )
 
 
@@ -152,8 +152,8 @@ def gwet(ratings: Ratings) -> Estimate:
 
     By Gwet's definition, items with one rating count only towards how often each category is used.
     """
-    rated = ratings.per_item > 0
-    votes, m = ratings.votes[rated].astype(np.float64), ratings.per_item[rated]
+    has_rating = ratings.per_item > 0
+    votes, m = ratings.votes[has_rating].astype(np.float64), ratings.per_item[has_rating]
     usable = m >= 2
     n, items, k = int(usable.sum()), len(m), ratings.scale.k
     if not n:
@@ -162,13 +162,15 @@ def gwet(ratings: Ratings) -> Estimate:
     sums: FloatArray = np.column_stack((usable, alike, np.ones(items), votes / m[:, None]))
 
     def of_sums(summed: FloatArray) -> FloatArray:
-        observed, used = (
+        observed, category_shares = (
             ratio(summed[..., 1], summed[..., 0]),
             ratio(summed[..., 3:], summed[..., 2, None]),
         )
-        return _corrected(observed, (used * (1 - used)).sum(axis=-1) / (k - 1))
+        return _corrected(
+            observed, (category_shares * (1 - category_shares)).sum(axis=-1) / (k - 1)
+        )
 
-    estimate = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike=_RATERS_AGREE)
+    estimate = jackknifed(sums, of_sums, ratings.groups.at(has_rating), n, alike=_RATERS_AGREE)
     return leaving_out(
         estimate,
         (_ONLY_BY_CHANCE, items - n),
@@ -179,10 +181,10 @@ def gwet(ratings: Ratings) -> Estimate:
 def gwet_of_tables(tables: FloatArray) -> FloatArray:
     """Return AC1 of two raters, shape (...), from confusion tables of shape (..., k, k); NaN if empty."""
     n = row_sums(row_sums(tables))
-    used = ratio(row_sums(tables) + column_sums(tables), 2 * n[..., None])
+    category_shares = ratio(row_sums(tables) + column_sums(tables), 2 * n[..., None])
     return _corrected(
         ratio(np.einsum("...ii->...", tables), n),
-        row_sums(used * (1 - used)) / (tables.shape[-1] - 1),
+        row_sums(category_shares * (1 - category_shares)) / (tables.shape[-1] - 1),
     )
 
 
@@ -241,7 +243,7 @@ def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
         return unmeasured(0, _NO_VALUES)
     has_value, m = has_value[usable], has_value[usable].sum(axis=1)
     x = np.where(has_value, values[usable], 0.0)
-    # Only differences count. Values are centred and scaled so that their sums lose no digits.
+    # Only differences count. Values are centred and scaled so that sums lose no digits.
     x = np.where(has_value, x - x.sum() / m.sum(), 0.0)
     spread = float(np.sqrt(np.square(x).sum() / m.sum()))
     if np.isclose(spread, 0):
@@ -267,7 +269,7 @@ def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
 
     def coincidences(votes: FloatArray) -> FloatArray:
         pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(k)
-        # Halved: a table of two raters has every pair of values once, coincidences have it twice.
+        # Halved: a table of two raters has every pair of values once, coincidences have every pair twice.
         halves: FloatArray = pairs.reshape(len(votes), k * k) / (
             2 * (votes.sum(axis=1) - 1)[:, None]
         )
@@ -290,17 +292,17 @@ def _jackknifed_votes(
     alike: str,
 ) -> Estimate:
     """Return `jackknifed` of the ``terms`` of items, from ``votes`` (items, k) with two ratings of an item or more."""
-    # The votes that no item has, shape (kinds, k), and their chances if all ratings were
-    # independent. Only categories that occur count, and each item keeps its number of ratings.
-    used, shares = votes.any(axis=0), votes.sum(axis=0) / votes.sum()
+    # The votes that no item has, shape (kinds, k), and the chances of such votes if all ratings were
+    # independent. Only categories that occur count, and each item keeps the number of ratings.
+    occurs, shares = votes.any(axis=0), votes.sum(axis=0) / votes.sum()
     items = np.bincount(votes.sum(axis=1).astype(np.int64))
-    possible, orders = _possible_votes(tuple(np.flatnonzero(items).tolist()), int(used.sum()))
+    possible, orders = _possible_votes(tuple(np.flatnonzero(items).tolist()), int(occurs.sum()))
     place = len(items) ** np.arange(
         possible.shape[1]
     )  # no item has as many votes: the sum names the votes
-    is_unseen = ~np.isin(possible @ place, votes[:, used].astype(np.int64) @ place)
+    is_unseen = ~np.isin(possible @ place, votes[:, occurs].astype(np.int64) @ place)
     kinds = np.zeros((int(is_unseen.sum()), votes.shape[1]))
-    kinds[:, used] = possible[is_unseen]
+    kinds[:, occurs] = possible[is_unseen]
     ratings = items[possible[is_unseen].sum(axis=1)]
     chances = orders[is_unseen] * (shares**kinds).prod(axis=1) * ratings
     unseen = Unseen(terms(kinds), chances)
@@ -312,9 +314,9 @@ _MOST_KINDS = 100  # of votes on an item: six ratings on four levels have 84
 
 @lru_cache(maxsize=128)
 def _possible_votes(sizes: tuple[int, ...], k: int) -> tuple[IntArray, FloatArray]:
-    """Return all votes of so many ratings (ascending) on ``k`` categories, and in how many orders raters can give each.
+    """Return all votes of ``sizes`` ratings (ascending) on ``k`` categories, and the number of orders of each vote.
 
-    There are none if the largest number of ratings allows too many kinds of votes.
+    Returns no votes if the largest number of ratings allows too many kinds of votes.
     """
     few = sizes if math.comb(sizes[-1] + k - 1, k - 1) <= _MOST_KINDS else ()
     kinds = [
@@ -357,7 +359,7 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     value = 1 - all_within * scale
     if np.isclose(all_within, 0):
         return measured(value, n, reason=f"no interval: {_NEVER_DIFFER}")
-    # A value changes the rank of every value above it, and half as much the rank of its equals. The
+    # A value changes the rank of every higher value, and half as much the rank of equal values. The
     # scale cancels.
     of_within, of_between = (
         4 * (m[item] * x - total[item]) / (m - 1)[item],
@@ -456,14 +458,13 @@ def ranking_agreement(
 ) -> Estimate:
     """Return the mean Kendall's tau-b of two raters' rankings of an item's things.
 
-    A ranking has numbers of things (1 to ``length``), the best first. Things that it leaves out
-    share the last place. A pair of rankings is left out if one of them has all things in the same
-    place.
+    A ranking has numbers of things (1 to ``length``), the best first. Things without a number share
+    the last place. A pair of rankings is left out if one ranking has all things in the same place.
     """
     taus: list[float] = []
     rows: list[int] = []
     for row, (rankings, length) in enumerate(zip(items, lengths, strict=True)):
-        differing = list[FloatArray]()
+        orders = list[FloatArray]()
         for ranking in rankings:
             place = np.full(length, len(ranking))
             for at, thing in enumerate(ranking):
@@ -472,9 +473,9 @@ def ranking_agreement(
             above = np.sign(place[:, None] - place[None, :]).astype(np.float64)
             order = above[np.triu_indices(length, k=1)]
             if order.any():
-                differing.append(order)
+                orders.append(order)
         of_item = [
-            float(a @ b) / float(np.sqrt((a @ a) * (b @ b))) for a, b in combinations(differing, 2)
+            float(a @ b) / float(np.sqrt((a @ a) * (b @ b))) for a, b in combinations(orders, 2)
         ]
         if of_item:
             taus.append(float(np.mean(of_item)))

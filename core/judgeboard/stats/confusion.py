@@ -33,7 +33,7 @@ from judgeboard.stats.intervals import (
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """``counts[i][j]``: answers that people put in category i and the judge in j; and these as shares of the row."""
+    """``counts[i][j]``: answers that people put in category i and the judge in j; also as shares of the row."""
 
     categories: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
@@ -60,7 +60,7 @@ def category_codes(values: AnyArray, categories: Sequence[Any]) -> IntArray:
 
 
 def confusion_of_cells(cells: IntArray, categories: Sequence[Any]) -> Confusion:
-    """Return the table of pairs from their flattened ``cells``. It includes categories that never occur."""
+    """Return the table of pairs from flattened ``cells``, including categories that never occur."""
     k = len(categories)
     counts = np.bincount(cells, minlength=k * k).reshape(k, k).tolist()
     return Confusion(tuple(map(str, categories)), tuple(map(tuple, counts)))
@@ -83,7 +83,7 @@ def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableShare:
-    """A share of a k x k confusion table: its ``hits`` cells as a share of its ``of`` cells (masks of shape (k, k)).
+    """A share of a k x k confusion table: the ``hits`` cells as a share of the ``of`` cells (masks of shape (k, k)).
 
     ``undefined`` is the reason if all ``of`` cells are empty.
     """
@@ -97,7 +97,7 @@ class TableShare:
         return tables[..., self.hits].sum(axis=-1), tables[..., self.of].sum(axis=-1)
 
     def value(self, tables: FloatArray) -> FloatArray:
-        """Return the share in each table, NaN if it is undefined."""
+        """Return the share in each table, NaN if undefined."""
         return ratio(*self.counts(tables))
 
 
@@ -119,12 +119,12 @@ def detection_shares(k: int, bad: int) -> dict[str, TableShare]:
 
 
 def macro_precision(tables: FloatArray) -> FloatArray:
-    """Return the mean precision over the categories that occur; undefined if the judge did not use all of them."""
+    """Return the mean precision over the categories that occur; undefined if the judge never used one."""
     return _macro(_right(tables), column_sums(tables), tables)
 
 
 def macro_recall(tables: FloatArray) -> FloatArray:
-    """Return the mean recall over the categories that occur; undefined if people did not use all of them."""
+    """Return the mean recall over the categories that occur; undefined if people never used one."""
     return _macro(_right(tables), row_sums(tables), tables)
 
 
@@ -135,8 +135,8 @@ def macro_f1(tables: FloatArray) -> FloatArray:
 
 def f1_of(tables: FloatArray, category: int) -> FloatArray:
     """Return the F1 of one category: 2 TP / (2 TP + FP + FN); undefined if no side gave it."""
-    used = row_sums(tables) + column_sums(tables)
-    return ratio(2 * tables[..., category, category], used[..., category])
+    totals = row_sums(tables) + column_sums(tables)
+    return ratio(2 * tables[..., category, category], totals[..., category])
 
 
 def matthews(tables: FloatArray) -> FloatArray:
@@ -155,9 +155,9 @@ def _right(tables: FloatArray) -> FloatArray:
 
 
 def _macro(hits: FloatArray, of: FloatArray, tables: FloatArray) -> FloatArray:
-    """Return the mean of hits / of over the categories that occur, NaN if one of them has an empty ``of``.
+    """Return the mean of hits / of over the categories that occur, NaN if a category has an empty ``of``.
 
-    With a single category it would always be 1, so it is NaN.
+    With a single category the mean would always be 1, so the result is NaN.
     """
     occurs = row_sums(tables) + column_sums(tables) > 0
     categories = row_sums(occurs.astype(np.float64))
@@ -173,9 +173,9 @@ FEWEST_OF_CLASS = 15
 class CellStatistic:
     """A statistic of the shares of the four cells (`cells_of`) of a table of good and bad answers.
 
-    ``of_shares`` returns the value (None: undefined) and its slope for each cell. Its interval is
+    ``of_shares`` returns the value (None: undefined) and the slope for each cell. The interval is
     on ``scale``. Labels in the ``counted`` cells count; a mean ``of_classes`` needs enough labels
-    of both.
+    of both classes.
     """
 
     of_shares: Callable[[FloatArray], tuple[float | None, FloatArray]]
@@ -185,7 +185,7 @@ class CellStatistic:
 
 
 def cells_of(people_bad: AnyArray, judge_bad: AnyArray) -> IntArray:
-    """Return the cell of each label and its verdict; both are 1 or True if bad.
+    """Return the cell of each pair of label and verdict; both are 1 or True if bad.
 
     The cells are: good and judged good, good and judged bad, bad and judged good, bad and judged bad.
     """
@@ -193,14 +193,19 @@ def cells_of(people_bad: AnyArray, judge_bad: AnyArray) -> IntArray:
 
 
 def kappa_of_cells(shares: FloatArray) -> tuple[float | None, FloatArray]:
-    """Return Cohen's kappa of the shares of the four cells (None: undefined), and its slope for each of them."""
-    judged, bad = float(shares[1] + shares[3]), float(shares[2] + shares[3])
-    seen, chance = float(shares[0] + shares[3]), judged * bad + (1 - judged) * (1 - bad)
+    """Return Cohen's kappa of the shares of the four cells (None: undefined), and the slope for each cell."""
+    bad_by_judge, bad = float(shares[1] + shares[3]), float(shares[2] + shares[3])
+    agreement, chance = (
+        float(shares[0] + shares[3]),
+        bad_by_judge * bad + (1 - bad_by_judge) * (1 - bad),
+    )
     if chance >= 1 - _FLAT:
         return None, np.zeros(4)
-    of_chance = np.array([0.0, 2 * bad - 1, 2 * judged - 1, 2 * (bad + judged) - 2])
-    slopes = np.array([1.0, 0, 0, 1]) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
-    return (seen - chance) / (1 - chance), slopes
+    of_chance = np.array([0.0, 2 * bad - 1, 2 * bad_by_judge - 1, 2 * (bad + bad_by_judge) - 2])
+    slopes = (
+        np.array([1.0, 0, 0, 1]) / (1 - chance) - (1 - agreement) / (1 - chance) ** 2 * of_chance
+    )
+    return (agreement - chance) / (1 - chance), slopes
 
 
 def ratio_of_cells(
@@ -208,7 +213,7 @@ def ratio_of_cells(
     lower: Sequence[float] | BoolArray,
     counted: Sequence[float] | BoolArray | None = None,
 ) -> CellStatistic:
-    """Return the statistic that divides two sums of cells; the ``counted`` cells are by default those of ``lower``."""
+    """Return the statistic that divides two sums of cells. The ``counted`` cells default to the cells of ``lower``."""
     above, below = np.asarray(upper, dtype=np.float64), np.asarray(lower, dtype=np.float64)
 
     def of_shares(shares: FloatArray) -> tuple[float | None, FloatArray]:
@@ -224,10 +229,10 @@ def ratio_of_cells(
 def table_of_cells(
     compute: Callable[[FloatArray], FloatArray], scale: Transform, *, of_classes: bool = False
 ) -> CellStatistic:
-    """Return a statistic of confusion tables as one of the shares of the four cells, with numeric slopes."""
+    """Return a statistic of confusion tables as a statistic of the shares of the four cells, with numeric slopes."""
 
     def of_shares(shares: FloatArray) -> tuple[float | None, FloatArray]:
-        # A step into the table: a share of 0 has no smaller one.
+        # Steps go up, because no share is below 0.
         moved = np.vstack((shares, shares + _STEP * np.eye(4)))
         values = compute(moved.reshape(-1, 2, 2))
         if np.isnan(values).any():
@@ -242,12 +247,12 @@ _FLAT = 1e-12
 
 
 class TableEstimates:
-    """A k x k confusion table with its bootstrap over evidence groups, drawn once for all statistics."""
+    """A k x k confusion table with a bootstrap over evidence groups, drawn once for all statistics."""
 
     def __init__(
         self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES
     ) -> None:
-        """Count and resample pairs. ``cells`` are their cells in the flattened table, with people in the rows."""
+        """Count and resample pairs. ``cells`` has a cell of the flattened table per pair, with people in the rows."""
         self._cells = cells
         self._groups = groups
         self._patterns = patterns(cells, k * k, groups)
@@ -256,30 +261,30 @@ class TableEstimates:
 
     def kappa(self, weights: Weights = "nominal") -> Estimate:
         """Return Cohen's kappa; undefined only if expected agreement is 1."""
-        named = "" if weights == "nominal" else f"{weights} weights; "
+        prefix = "" if weights == "nominal" else f"{weights} weights; "
         return self.statistic(
-            partial(kappa, weights=weights), ONE_CATEGORY, named, scale="Fisher's z"
+            partial(kappa, weights=weights), ONE_CATEGORY, prefix, scale="Fisher's z"
         )
 
     def statistic(
         self,
         of_tables: Callable[[FloatArray], FloatArray],
         undefined: str,
-        named: str = "",
+        prefix: str = "",
         *,
         scale: Transform | None = None,
     ) -> Estimate:
-        """Return a statistic of tables of shape (..., k, k); ``undefined`` is the reason if it is NaN."""
+        """Return a statistic of tables of shape (..., k, k); ``undefined`` is the reason if the value is NaN."""
         n = len(self._cells)
         if n == 0:
             return unmeasured(0, "no pairs")
         value = float(of_tables(self._observed))
         if np.isnan(value):
             return unmeasured(n, undefined)
-        return self._bootstrapped(value, n, of_tables, named, scale if abs(value) < 1 else None)
+        return self._bootstrapped(value, n, of_tables, prefix, scale if abs(value) < 1 else None)
 
     def share(self, share: TableShare) -> Estimate:
-        """Return a share of the table; n is the number of pairs in its ``of`` cells."""
+        """Return a share of the table; n is the number of pairs in the ``of`` cells."""
         hits, size = (int(count) for count in share.counts(self._observed))
         if size == 0:
             return unmeasured(0, share.undefined)
@@ -293,23 +298,30 @@ class TableEstimates:
         value: float,
         n: int,
         of_tables: Callable[[FloatArray], FloatArray],
-        named: str = "",
+        prefix: str = "",
         scale: Transform | None = None,
     ) -> Estimate:
-        left = self._observed - self._patterns.counts.reshape(-1, *self._observed.shape)
-        without = WithoutOne(of_tables(left), self._patterns.shared_by)
+        counts_without = self._observed - self._patterns.counts.reshape(-1, *self._observed.shape)
+        without = WithoutOne(of_tables(counts_without), self._patterns.shared_by)
         draws, above = of_tables(self._resampled), 0.0
         if scale is not None:
             above = self._unseen.variance_above(
                 value, of_tables, self._observed, n / self._groups.count
             )
         return bootstrapped(
-            value, n, draws, self._groups, named, without=without, scale=scale, variance_above=above
+            value,
+            n,
+            draws,
+            self._groups,
+            prefix,
+            without=without,
+            scale=scale,
+            variance_above=above,
         )
 
     @cached_property
     def _unseen(self) -> Unseen:
-        """A pair in each empty cell, with the chance that it has if the judge and people are independent."""
+        """A pair in each empty cell, with the chance of that pair if the judge and people are independent."""
         empty = self._observed == 0
         expected = np.outer(row_sums(self._observed), column_sums(self._observed))
         return Unseen(np.eye(empty.size)[empty.ravel()].reshape(-1, *empty.shape), expected[empty])

@@ -38,7 +38,7 @@ def spearman(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimat
 
 
 def rank_correlation(judge: FloatArray, people: FloatArray) -> tuple[float, FloatArray]:
-    """Return Spearman's rank correlation of two sides that are not constant, and the influence of each row on it."""
+    """Return Spearman's rank correlation of two sides that are not constant, and the influence of each row."""
     x, y = mid_ranks(judge), mid_ranks(people)
     u, v = (
         x.shares,
@@ -56,7 +56,7 @@ def rank_correlation(judge: FloatArray, people: FloatArray) -> tuple[float, Floa
 
 
 def constant_side(judge: FloatArray, people: FloatArray) -> str | None:
-    """Return why no correlation is defined (no pairs, or a side is constant); None if it is defined."""
+    """Return why no correlation is defined (no pairs, or a side is constant); None if defined."""
     if judge.size == 0:
         return "no pairs"
     if np.ptp(judge) < TIE:
@@ -69,21 +69,22 @@ def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
     if (reason := constant_side(judge, people)) is not None:
         return unmeasured(len(judge), reason)
     x, y, n = mid_ranks(judge), mid_ranks(people), len(judge)
-    # For each row the number of rows in the same order on both sides, minus those in opposite
+    # For each row the number of rows in the same order on both sides, minus the number in opposite
     # order.
     up, down = (x.levels, y.levels), (x.levels.max() - x.levels, y.levels.max() - y.levels)
     same = _both_below(up[0], up[1]) + _both_below(down[0], down[1])
     order = (same - _both_below(up[0], down[1]) - _both_below(down[0], up[1])).astype(
         np.float64
     ) / n
-    tied = [each.counts[each.levels] / n for each in (x, y)]
-    # For two rows drawn with replacement: how often they differ on each side, and how far both
-    # sides order them alike.
-    apart = [1 - float(share.mean()) for share in tied]
+    tie_shares = [each.counts[each.levels] / n for each in (x, y)]
+    # For two rows drawn with replacement: how often the rows differ on each side, and how far both
+    # sides order the rows alike.
+    apart = [1 - float(share.mean()) for share in tie_shares]
     alike, root = float(order.mean()), float(np.sqrt(apart[0] * apart[1]))
     value = alike / root
     moved_apart = sum(
-        (float(share.mean()) - share) / rest for share, rest in zip(tied, apart, strict=True)
+        (float(share.mean()) - share) / difference
+        for share, difference in zip(tie_shares, apart, strict=True)
     )
     influence: FloatArray = 2 * (order - alike) / root - value * moved_apart
     return correlation_estimate(value, influence, groups)
@@ -91,7 +92,7 @@ def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
 
 def _both_below(x: IntArray, y: IntArray) -> IntArray:
     """Return, for each row, the number of rows with a smaller x and a smaller y."""
-    # Sorted by x. Rows with equal x are in descending order of y, so that none of them counts as
+    # Sorted by x. Rows with equal x are in descending order of y, so that no such row counts as
     # below another.
     order = np.lexsort((-y, x))
     both_below = np.empty(len(x), dtype=np.int64)
@@ -113,7 +114,7 @@ def _both_below(x: IntArray, y: IntArray) -> IntArray:
 
 
 def root_mean_square(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return the root of the mean squared difference (RMSE); its interval is Student's t on the log of the mean square.
+    """Return the root of the mean squared difference (RMSE); the interval is Student's t on the log of the mean square.
 
     A few large differences have most of the weight, so the interval on the plain scale ends too
     low.
@@ -132,7 +133,7 @@ _LARGEST_LEVERAGE = 0.99
 
 
 def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
-    """Return how much the score rises per unit of length (least squares), with its interval by evidence group."""
+    """Return how much the score rises per unit of length (least squares), with an interval by evidence group."""
     n = len(score)
     centred = length - length.mean() if n else length
     spread = float(np.mean(centred * centred)) if n else 0.0
@@ -140,8 +141,8 @@ def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
         return unmeasured(n, "all answers have the same length" if n else "no answers")
     value = float(np.mean(centred * score)) / spread
     residual = score - score.mean() - value * centred
-    # An answer draws the line towards itself. Without it, its residual would be larger (MacKinnon
-    # and White, 1985).
+    # An answer draws the line towards itself. On a line without the answer, the residual would be
+    # larger (MacKinnon and White, 1985).
     leverage = 1 / n + centred * centred / (n * spread)
     influence = centred * residual / (1 - np.minimum(leverage, _LARGEST_LEVERAGE)) / spread
     if groups.count == 1:
@@ -155,19 +156,20 @@ def correlation_within(
 ) -> Estimate:
     """Return the correlation of score and length within strata (equal human grades), over all strata together.
 
-    Both are ranked within their stratum. Therefore differences between strata (such as longer good
-    answers) and the shapes of the distributions do not count. Strata of one row are left out.
+    Scores and lengths are ranked within each stratum. Therefore differences between strata (such as
+    longer good answers) and the shapes of the distributions do not count. Strata of one row are
+    left out.
     """
     _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
-    kept = counts[codes] > 1
-    score, length, codes = score[kept], length[kept], codes[kept]
+    rows = counts[codes] > 1
+    score, length, codes = score[rows], length[rows], codes[rows]
     if not len(score):
         return unmeasured(0, "no two answers have the same grade")
     of_score, of_length = (
         (mid_ranks_within(side, codes) - 0.5) / counts[codes] for side in (score, length)
     )
     estimate = pearson(
-        of_score, of_length, grouping(None if groups is None else groups[kept], len(score))
+        of_score, of_length, grouping(None if groups is None else groups[rows], len(score))
     )
     if estimate.value is None:
         return unmeasured(

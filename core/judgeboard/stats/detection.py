@@ -37,7 +37,7 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     n = len(score)
     if (reason := missing_class(bad)) is not None:
         return unmeasured(n, reason)
-    # For each row the share of rows of the other class on the correct side of it; ties count half.
+    # For each row the share of rows of the other class on the correct side; ties count half.
     ranks = mid_ranks(score)
     good_above, bad_above = (
         ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad)
@@ -103,7 +103,7 @@ class Tenth:
 
 
 def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
-    """Return ten tenths of ``score`` (0 to 1) with the share of their answers that people call ``grounded``."""
+    """Return ten tenths of ``score`` (0 to 1), each with the share of answers that people call ``grounded``."""
     same_length(score, grounded)
     tenth = tenths(score)
     n = np.bincount(tenth, minlength=TENTHS)
@@ -118,7 +118,7 @@ def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
 def expected_calibration_error(
     score: FloatArray, grounded: BoolArray, groups: Grouping
 ) -> Estimate:
-    """Return the mean over answers of the distance between their tenth's mean ``score`` and share of ``grounded``.
+    """Return the mean distance, over answers, between mean ``score`` and share of ``grounded`` in the answer's tenth.
 
     Source: M. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities
     using Bayesian binning" (AAAI 2015), with equally wide bins. Even a calibrated judge gets more

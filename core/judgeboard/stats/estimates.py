@@ -1,4 +1,4 @@
-"""Estimates: rounding, reasons, Student's t, when to warn, and how they are written."""
+"""Estimates: rounding, reasons, Student's t, when to warn, and words for numbers."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ def measured(
 ) -> Estimate:
     """Return a defined, finite statistic; without ``interval``, ``reason`` tells why there is none.
 
-    All numbers are rounded to 1e-12, far below their error, so that the order of the rows does not
+    All numbers are rounded to 1e-12, far below the error, so that the order of the rows does not
     change the result.
     """
     if interval is None:
@@ -61,12 +61,12 @@ def too_few(n: int) -> str:
 
 
 def leaving_out(estimate: Estimate, *left_out: tuple[str, int]) -> Estimate:
-    """Return ``estimate`` with more items that it leaves out, as (reason, count); counts of 0 are skipped."""
+    """Return ``estimate`` with more left-out items, as (reason, count); counts of 0 are skipped."""
     return replace(estimate, left_out=(*estimate.left_out, *(each for each in left_out if each[1])))
 
 
 def complement(estimate: Estimate, whole: float = 1) -> Estimate:
-    """Return ``whole`` minus the estimate, with its interval reversed."""
+    """Return ``whole`` minus the estimate, with the interval reversed."""
     if estimate.value is None:
         return estimate
     low, high = (
@@ -85,7 +85,7 @@ Z = NormalDist().inv_cdf(0.975)
 """The 97.5 % quantile of the normal distribution, 1.95996."""
 
 Z_80 = NormalDist().inv_cdf(0.8)
-"""Its 80 % quantile: what "would have been found" is found in 80 % of cases."""
+"""The 80 % quantile of the normal distribution: what "would have been found" is found in 80 % of cases."""
 
 
 _MANY = 300
@@ -146,10 +146,13 @@ def far_from_others(estimates: Mapping[str, Estimate]) -> str | None:
     }
     gaps: dict[str, float] = {}
     for name, (low, high) in bounds.items():
-        others = [each for other, each in bounds.items() if other != name]
-        if len(others) < 2:
+        other_bounds = [each for other, each in bounds.items() if other != name]
+        if len(other_bounds) < 2:
             return None
-        gap = max(min(other for other, _ in others) - high, low - max(other for _, other in others))
+        gap = max(
+            min(other for other, _ in other_bounds) - high,
+            low - max(other for _, other in other_bounds),
+        )
         if gap > 0:
             gaps[name] = gap
     return max(gaps, key=lambda name: gaps[name]) if gaps else None
@@ -167,7 +170,7 @@ def kappa_word(kappa: float) -> str:
 
 
 def kappa_words(estimate: Estimate) -> str:
-    """Return a kappa or alpha with its interval: "0.58 [0.44, 0.70]".
+    """Return a kappa or alpha with the interval: "0.58 [0.44, 0.70]".
 
     If the whole interval has the same strength, the strength follows: "0.70 [0.62, 0.77]
     (substantial)".
@@ -183,7 +186,7 @@ def kappa_words(estimate: Estimate) -> str:
 
 
 def one_in(share: float) -> str:
-    """Return "1 in 4" for shares from 4 % to 60 % that it meets within a tenth, else the percentage."""
+    """Return "1 in 4" for a share from 4 % to 60 % if it is right within a tenth, else the percentage."""
     number = int(1 / share + 0.5) if 0.04 <= share <= 0.6 else 0
     return f"1 in {number}" if number and abs(1 / number - share) <= share / 10 else percent(share)
 
@@ -245,20 +248,20 @@ def with_n(words: str, n: int) -> str:
 
 
 def count_words(estimate: Estimate) -> str:
-    """Return "about 9 [3, 18]": a number of answers with its interval, or the reason if there is none."""
+    """Return "about 9 [3, 18]": a number of answers with the interval, or the reason if there is none."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return estimate.reason or "unknown"
     return f"about {round(estimate.value):,} [{math.floor(estimate.low):,}, {math.ceil(estimate.high):,}]"
 
 
-def no_interval_sentences(named: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
+def no_interval_sentences(estimates: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
     """Yield why values have no interval, one sentence for each reason.
 
     For example "sql, table: no interval: a single answer." If all values have none for one reason,
     the names are left out.
     """
     names_by_reason: dict[str | None, list[str]] = {}
-    for name, each in named:
+    for name, each in estimates:
         if each.value is not None:
             names_by_reason.setdefault(each.reason if each.low is None else None, []).append(name)
     for reason, names in names_by_reason.items():
@@ -305,8 +308,8 @@ def more_pairs(estimate: Estimate) -> int | None:
     """Return how many more pairs narrow the interval to plus or minus 0.1, rounded up to two digits."""
     if estimate.low is None or estimate.high is None:
         return None
-    wanted = estimate.n * ((estimate.high - estimate.low) / 2 / 0.1) ** 2 - estimate.n
-    if wanted <= 0:
+    number = estimate.n * ((estimate.high - estimate.low) / 2 / 0.1) ** 2 - estimate.n
+    if number <= 0:
         return 0
-    step = int(max(10.0 ** (math.floor(math.log10(wanted)) - 1), 1))
-    return math.ceil(wanted / step) * step
+    step = int(max(10.0 ** (math.floor(math.log10(number)) - 1), 1))
+    return math.ceil(number / step) * step

@@ -26,7 +26,7 @@ _UNTHREADED = 1 << 17  # multiplications below which OpenBLAS stays in one threa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """The distinct patterns of groups (counts by cell, shape (patterns, n_cells)), and how many groups have each."""
+    """The distinct patterns of groups (counts by cell, shape (patterns, n_cells)), and the number of groups of each."""
 
     counts: FloatArray
     shared_by: IntArray
@@ -81,22 +81,22 @@ def resampled(of: Patterns, *, resamples: int = RESAMPLES) -> FloatArray:
     rng = np.random.Generator(np.random.SFC64(SEED))
     for start in range(0, resamples, chunk):
         times = rng.multinomial(groups, chances, size=min(chunk, resamples - start))
-        drawn = _product(times[:, :-1].astype(np.float64), patterns[:often])
+        sums = _product(times[:, :-1].astype(np.float64), patterns[:often])
         if len(rare):
             # The groups with a rare pattern are drawn one by one.
             of_rare = np.empty((len(times), len(rare)), dtype=kind)
             for sample, size in enumerate(times[:, -1].tolist()):
                 rows = rng.integers(0, len(rare), size=size)
                 of_rare[sample] = np.bincount(rows, minlength=len(rare))
-            drawn += _product(of_rare, rare)
-        tables[start : start + chunk, filled] = drawn
+            sums += _product(of_rare, rare)
+        tables[start : start + chunk, filled] = sums
     return tables
 
 
 def _product(times: AnyArray, patterns: AnyArray) -> AnyArray:
     """Return ``times @ patterns`` in blocks too small for BLAS to start threads.
 
-    On a busy machine its threads wait for one another four times as long as the work takes.
+    On a busy machine, threads wait for one another four times as long as the work takes.
     """
     block = max(_UNTHREADED // (len(times) * patterns.shape[1]), 1)
     total = np.zeros((len(times), patterns.shape[1]), dtype=patterns.dtype)
@@ -111,7 +111,7 @@ _NO_ERROR = 1e-9
 
 
 def standard_error(influence: FloatArray, groups: Grouping) -> float:
-    """Return the standard error of a statistic from the influence of each row on it and the rows' groups."""
+    """Return the standard error of a statistic from the influence of each row and the groups of the rows."""
     by_group = groups.sums(influence - influence.mean())
     return math.sqrt(groups.count / (groups.count - 1) * float(np.square(by_group).sum())) / len(
         influence
@@ -119,12 +119,12 @@ def standard_error(influence: FloatArray, groups: Grouping) -> float:
 
 
 def mean_estimate(values: FloatArray, groups: Grouping) -> Estimate:
-    """Return the mean of ``values`` (one per row, at least one) with its interval by evidence group."""
+    """Return the mean of ``values`` (one per row, at least one) with an interval by evidence group."""
     return influence_estimate(float(values.mean()), values, groups)
 
 
 def correlation_estimate(value: float, influence: FloatArray, groups: Grouping) -> Estimate:
-    """Return a correlation with its interval on Fisher's z scale, so that it stays within -1 and 1."""
+    """Return a correlation with an interval on Fisher's z scale, so that the interval stays within -1 and 1."""
     if (
         abs(value) > 1 + _NO_ERROR
     ):  # agreement corrected for chance may be below -1 on very few rows
@@ -133,7 +133,7 @@ def correlation_estimate(value: float, influence: FloatArray, groups: Grouping) 
 
 
 def share_estimate(value: float, influence: FloatArray, groups: Grouping) -> Estimate:
-    """Return a number from 0 to 1 with its interval on the logit scale, so that the interval stays within 0 and 1."""
+    """Return a number from 0 to 1 with an interval on the logit scale, so that the interval stays within 0 and 1."""
     return influence_estimate(value, influence, groups, scale="the logit")
 
 
@@ -164,14 +164,14 @@ def estimate_with_error(
     skew: float = 0.0,
     variance_above: float = 0.0,
 ) -> Estimate:
-    """Return a statistic with the Student's t interval of its standard ``error`` on ``scale``.
+    """Return a statistic with the Student's t interval of the standard ``error`` on ``scale``.
 
-    If a statistic depends on few groups, their influence is skewed to the right (``skew``, the
-    skewness of its sum, is above 0): a sample without them has both a low value and a small error.
-    The upper end is then moved outwards by the correction of N. J. Johnson, "Modified t tests and
-    confidence intervals for asymmetrical populations" (JASA, 1978). The lower end is not moved,
-    because the scale has corrected that side. ``variance_above`` is the variance that only the
-    upper end has beside that of ``error``.
+    If a statistic depends on few groups, the influence of groups is skewed to the right (``skew``,
+    the skewness of the summed influence, is above 0): a sample without these few groups has both a
+    low value and a small error. The upper end is then moved outwards by the correction of N. J.
+    Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978).
+    The lower end is not moved, because the scale has corrected that side. ``variance_above`` is
+    added to the variance of the upper end only.
     """
     slope, to, back = TRANSFORMS[scale](value) if scale else (1.0, float, float)
     if error < _NO_ERROR or slope < _NO_ERROR:
@@ -204,19 +204,19 @@ TRANSFORMS: dict[
         lambda x: (1 + math.tanh(x / 2)) / 2,
     ),
 }
-"""For each scale: the inverse of its slope at a value, the function to the scale, and the function back."""
+"""For each scale: the inverse of the slope at a value, the function to the scale, and the function back."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithoutOne:
-    """A statistic without one group, for each group: its distinct ``values``, and how many ``groups`` give each."""
+    """A statistic without one group, for each group: distinct ``values``, and ``groups``, the number of each."""
 
     values: FloatArray
     groups: IntArray
 
     @property
     def spread(self) -> float:
-        """The sum over groups of squared distances from their mean; NaN if a value is undefined."""
+        """The sum over groups of squared distances from the mean; NaN if a value is undefined."""
         return float((self.groups * np.square(self._apart)).sum())
 
     @property
@@ -234,7 +234,7 @@ class WithoutOne:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unseen:
-    """Kinds of rows that no group has though it could: ``rows`` of shape (kinds, ...), as a statistic sums them.
+    """Possible kinds of rows that no group has: ``rows`` of shape (kinds, ...), in the form that a statistic sums.
 
     ``chances`` (kinds,) are proportional to how often each kind occurs if raters agree by chance
     alone.
@@ -250,17 +250,19 @@ class Unseen:
         total: FloatArray,
         size: float,
     ) -> float:
-        """Return the variance that the bootstrap and the jackknife cannot find, because they only see these groups.
+        """Return the variance that the bootstrap and the jackknife cannot find, because both see only these groups.
 
         ``value`` is the statistic of ``total``, the sum of all rows. If few answers are bad and no
-        two raters call the same one bad, agreement is near 0 in every sample. So the number of
+        two raters call the same answer bad, agreement is near 0 in every sample. So the number of
         further groups, of ``size`` equal rows, is taken as a Poisson variable with mean 1. Only
         kinds of rows that raise the statistic count.
         """
-        raised = statistic(total + size * self.rows) - value
-        raises = raised > 0
-        chances = self.chances[raises]
-        return float(chances @ np.square(raised[raises]) / chances.sum()) if chances.any() else 0.0
+        changes = statistic(total + size * self.rows) - value
+        is_rise = changes > 0
+        chances = self.chances[is_rise]
+        return (
+            float(chances @ np.square(changes[is_rise]) / chances.sum()) if chances.any() else 0.0
+        )
 
 
 _JACKKNIFE_CHUNK = 1 << 20  # numbers in memory at once
@@ -278,7 +280,7 @@ def jackknifed(
     alike: str,
     unseen: Unseen | None = None,
 ) -> Estimate:
-    """Return the ``statistic`` of the summed rows, with its interval by evidence group on Fisher's z scale.
+    """Return the ``statistic`` of the summed rows, with an interval by evidence group on Fisher's z scale.
 
     ``sums`` has the terms of each row, shape (rows, d). The statistic takes sums of shape (..., d)
     and returns values of shape (...), NaN if undefined. ``alike`` is the reason why there is no
@@ -303,8 +305,8 @@ def jackknifed(
         return measured(
             value, n, reason="no interval: the figure is not available without one of the groups"
         )
-    left = WithoutOne(without, times)
-    error = math.sqrt((groups.count - 1) / groups.count * left.spread)
+    without_group = WithoutOne(without, times)
+    error = math.sqrt((groups.count - 1) / groups.count * without_group.spread)
     scale: Transform | None = "Fisher's z" if abs(value) < 1 else None
     above = (
         0.0
@@ -312,7 +314,7 @@ def jackknifed(
         else unseen.variance_above(value, statistic, total, len(sums) / groups.count)
     )
     return estimate_with_error(
-        value, n, error, groups, scale, "jackknife", skew=left.skew, variance_above=above
+        value, n, error, groups, scale, "jackknife", skew=without_group.skew, variance_above=above
     )
 
 
@@ -331,7 +333,7 @@ def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
 def wilson(share: npt.ArrayLike, n: npt.ArrayLike, z: float = Z) -> tuple[FloatArray, FloatArray]:
     """Return the bounds of the intervals of shares (0 to 1) of ``n`` > 0 rows each; shapes broadcast.
 
-    ``z`` is the quantile of their confidence (default: 95 %).
+    ``z`` is the quantile of the confidence (default: 95 %).
     """
     p, size = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
     spread = z * np.sqrt(p * (1 - p) / size + (z / (2 * size)) ** 2)
@@ -407,33 +409,33 @@ def bootstrapped(
     n: int,
     draws: FloatArray,
     groups: Grouping,
-    named: str = "",
+    prefix: str = "",
     *,
     without: WithoutOne | None = None,
     scale: Transform | None = None,
     variance_above: float = 0.0,
 ) -> Estimate:
-    """Return ``value`` of ``n`` rows with an interval from its bootstrap ``draws``.
+    """Return ``value`` of ``n`` rows with an interval from bootstrap ``draws``.
 
-    With ``scale`` it is a t interval, else with ``without`` a BCa interval, else a percentile
-    interval. Undefined draws (NaN) are left out; if they are more than 5 %, there is no interval.
-    ``named`` is a prefix of the method. A t interval adds ``variance_above`` to the variance of its
-    upper end.
+    The interval is a t interval with ``scale``, else a BCa interval with ``without``, else a
+    percentile interval. Undefined draws (NaN) are left out; with more than 5 % undefined draws,
+    there is no interval. ``prefix`` is the start of the name of the method. A t interval adds
+    ``variance_above`` to the variance of the upper end.
     """
     if groups.count == 1:
         return measured(value, n, reason=groups.only_one)
     defined = draws[~np.isnan(draws)]
-    undefined = draws.size - defined.size
-    if defined.size == 0 or undefined > _UNDEFINED_DRAWS * draws.size:
+    undefined_count = draws.size - defined.size
+    if defined.size == 0 or undefined_count > _UNDEFINED_DRAWS * draws.size:
         return measured(value, n, reason="no interval: too many resamples have no value")
     if np.ptp(defined) < _NO_SPREAD:
         return measured(value, n, reason="no interval: every resample gives the same value")
-    left_out = f", {undefined:,} without a value left out" if undefined else ""
-    drawn = f"{draws.size:,} resamples{left_out}"
+    left_out = f", {undefined_count:,} without a value left out" if undefined_count else ""
+    words = f"{draws.size:,} resamples{left_out}"
     wider = math.sqrt(groups.count / (groups.count - 1))
     if scale is not None:
         error, skew = wider * float(defined.std()), 0.0 if without is None else without.skew
-        method = f"{named}bootstrap error, {drawn},"
+        method = f"{prefix}bootstrap error, {words},"
         return estimate_with_error(
             value, n, error, groups, scale, method, skew=skew, variance_above=variance_above
         )
@@ -445,7 +447,7 @@ def bootstrapped(
     )
     low, high = np.quantile(defined, tails)
     kind = "percentile" if without is None else "BCa"
-    method = f"{named}expanded {kind} bootstrap, {drawn}"
+    method = f"{prefix}expanded {kind} bootstrap, {words}"
     return measured(value, n, (float(low), float(high)), method=method, unit=groups.unit)
 
 
@@ -458,8 +460,8 @@ def _bca_tails(
     acceleration = without.skew / 6
 
     def share(at: float) -> float:
-        # Beyond its pole the correction would change its sign. The end is then as far out as the
-        # draws go.
+        # Beyond the pole, the correction would change sign. The end is then as far out as the draws
+        # go.
         slope = max(1 - acceleration * (bias + at), _LEAST)
         return _NORMAL.cdf(bias + (bias + at) / slope)
 
@@ -467,7 +469,7 @@ def _bca_tails(
 
 
 def wilson_on_groups(value: float, n: int, groups: int, unit: str) -> Estimate:
-    """Return a share of 0 or 1 with Wilson's interval on its groups. A bootstrap would draw equal samples only."""
+    """Return a share of 0 or 1 with Wilson's interval on the groups. A bootstrap would draw equal samples only."""
     low, high = wilson(value, groups)
     method = "Wilson" if groups == n else f"Wilson on {groups:,} {unit}s"
     return measured(value, n, (float(low), float(high)), method=method, unit=unit)

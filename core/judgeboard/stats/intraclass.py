@@ -12,7 +12,7 @@ from judgeboard.stats.intervals import jackknifed
 
 
 def intraclass_correlation(values: FloatArray, groups: Grouping) -> Estimate:
-    """Return the one-way ICC(1) of ``values`` (items, repeats): the share of their variance that is between items.
+    """Return the one-way ICC(1) of ``values`` (items, repeats): the share of the variance that is between items.
 
     Repeats are exchangeable: the second repeat of one item has nothing to do with the second repeat
     of another. Source: P. E. Shrout, J. L. Fleiss, "Intraclass correlations: uses in assessing
@@ -46,15 +46,15 @@ def cronbach_alpha(values: FloatArray, groups: Grouping) -> Estimate:
         sums, squares = (
             sums[..., 1 : k + 2],
             sums[..., k + 2 :],
-        )  # of each repeat, then of their total
+        )  # of each repeat, then of the total
         spread = squares - ratio(sums * sums, n)
         unshared = ratio(row_sums(spread[..., :k]), spread[..., k], above=1e-9)
         value: FloatArray = (1 - unshared) * k / (k - 1)
         return value
 
     def columns(x: FloatArray) -> tuple[FloatArray, ...]:
-        every = np.column_stack((x, x.sum(axis=1)))
-        return every, np.square(every)
+        with_total = np.column_stack((x, x.sum(axis=1)))
+        return with_total, np.square(with_total)
 
     return _of_repeats(values, groups, columns, of_sums)
 
@@ -72,7 +72,7 @@ def _of_repeats(
         return unmeasured(n, "fewer than two items without a missing value")
     x = (
         x - x.mean()
-    )  # Only differences count. Values are centred and scaled so that their sums lose no digits.
+    )  # Only differences count. Values are centred and scaled so that sums lose no digits.
     spread = float(np.sqrt(np.square(x).mean()))
     if np.isclose(spread, 0):
         return unmeasured(n, EVERY_VALUE_THE_SAME)

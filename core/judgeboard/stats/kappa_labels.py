@@ -1,4 +1,4 @@
-"""How many more labels give Cohen's kappa in all answers an interval of a wanted width."""
+"""The number of further labels that give Cohen's kappa in all answers an interval of a given width."""
 
 import math
 from bisect import bisect_left
@@ -25,9 +25,9 @@ from judgeboard.stats.sample_size import ASSUMED_CORRELATION, allocated, correla
 
 @dataclass(frozen=True, slots=True)
 class KappaLabels:
-    """The number of labels (``more``) that narrow kappa, and the plus or minus that they show.
+    """The number of further labels (``more``) that narrow kappa, and the plus or minus (``shows``) after these labels.
 
-    ``shows`` is above what is wanted if labels of all answers are too few. ``is_rough``: fewer than
+    ``shows`` is above the target if labels of all answers are too few. ``is_rough``: fewer than
     5 labels of the strata that get more labels are bad, or fewer than 5 are good. Then ``more`` may
     be far too small. ``design_effect`` is how many times larger the variance is by evidence group
     than by answer.
@@ -48,12 +48,12 @@ def labels_for_weighted_kappa(
     *,
     least: int,
 ) -> KappaLabels | None:
-    """Return how many more labels give the kappa of `weighted_agreement` a 95 % interval of plus or minus ``reach``.
+    """Return the further labels that give the kappa of `weighted_agreement` a 95 % interval of plus or minus ``reach``.
 
-    The labels are allocated to the strata as a planned queue draws them, ``least`` of each. The
-    variance is that of `weighted_agreement`. A stratum's share of bad answers counts as (k + 1) /
+    The labels are allocated to the strata as in a planned queue, ``least`` of each. The variance is
+    the variance of `weighted_agreement`. A stratum's share of bad answers counts as (k + 1) /
     (n + 2), because few labels show a share too near to 0 or 1. If few labels of the strata that
-    get more share an evidence group, their contributions have at least the correlation
+    get more share an evidence group, contributions have at least the correlation
     ``ASSUMED_CORRELATION``. None if a stratum has no label, or the labels give no kappa.
     """
     answers = population.answers
@@ -61,24 +61,29 @@ def labels_for_weighted_kappa(
     cell_counts = np.bincount(labels.strata * 4 + cells, minlength=4 * population.count).reshape(
         population.count, 4
     )
-    labelled = cell_counts.sum(axis=1)
+    label_counts = cell_counts.sum(axis=1)
     now = weighted_agreement(population, labels, verdicts, target)["kappa"]
-    if now.value is None or (labelled[answers > 0] == 0).any():
+    if now.value is None or (label_counts[answers > 0] == 0).any():
         return None
-    left = [round(each) for each in np.maximum(answers - labelled, 0).tolist()]
-    sampled = cell_counts[labelled < answers].sum(axis=0)
-    good = sampled[:2].sum()
-    is_rough = bool(sampled.any() and min(good, sampled.sum() - good) < FEWEST_OF_RARER)
+    unlabelled_counts = [round(each) for each in np.maximum(answers - label_counts, 0).tolist()]
+    sample_counts = cell_counts[label_counts < answers].sum(axis=0)
+    good = sample_counts[:2].sum()
+    is_rough = bool(sample_counts.any() and min(good, sample_counts.sum() - good) < FEWEST_OF_RARER)
     half_width = _projection(population, labels, cells, cell_counts, target)
     if now.low is not None and now.high is not None and (now.high - now.low) / 2 <= reach:
-        return KappaLabels(0, (now.high - now.low) / 2, is_rough, half_width([0] * len(left))[1])
+        return KappaLabels(
+            0, (now.high - now.low) / 2, is_rough, half_width([0] * len(unlabelled_counts))[1]
+        )
 
     def shown_by(more: int) -> tuple[float, float]:
-        return half_width(allocated(more, left, least=least))
+        return half_width(allocated(more, unlabelled_counts, least=least))
 
     # Zero labels are too few: the interval of the labels so far is wider, or there is none.
     more = bisect_left(
-        range(sum(left)), -reach, lo=min(1, sum(left)), key=lambda number: -shown_by(number)[0]
+        range(sum(unlabelled_counts)),
+        -reach,
+        lo=min(1, sum(unlabelled_counts)),
+        key=lambda number: -shown_by(number)[0],
     )
     shows, effect = shown_by(more)
     return KappaLabels(more, shows, is_rough, effect)
@@ -88,52 +93,56 @@ def _projection(
     population: Population,
     labels: Labels,
     cells: IntArray,
-    found: IntArray,
+    cell_counts: IntArray,
     target: Target,
 ) -> Callable[[Sequence[int]], tuple[float, float]]:
     """Return a function from further labels by stratum to the plus or minus of kappa and the design effect."""
-    answers, labelled = population.answers, found.sum(axis=1)
+    answers, label_counts = population.answers, cell_counts.sum(axis=1)
     weights = answers / answers.sum()
-    of_labels = found / np.maximum(labelled, 1)[:, None]
+    of_labels = cell_counts / np.maximum(label_counts, 1)[:, None]
     # The shares of the cells of each stratum; of each verdict, (k + 1) / (n + 2) of a sample are bad.
-    of_verdicts = found[:, :2] + found[:, 2:]  # judged good, judged bad
+    of_verdicts = cell_counts[:, :2] + cell_counts[:, 2:]  # judged good, judged bad
     bad = np.where(
-        (labelled < answers)[:, None],
-        (found[:, 2:] + 1) / (of_verdicts + 2),
-        found[:, 2:] / np.maximum(of_verdicts, 1),
+        (label_counts < answers)[:, None],
+        (cell_counts[:, 2:] + 1) / (of_verdicts + 2),
+        cell_counts[:, 2:] / np.maximum(of_verdicts, 1),
     )
-    judged = of_verdicts / np.maximum(labelled, 1)[:, None]
-    expected: FloatArray = np.concatenate([judged * (1 - bad), judged * bad], axis=1)
+    verdict_shares = of_verdicts / np.maximum(label_counts, 1)[:, None]
+    expected: FloatArray = np.concatenate(
+        [verdict_shares * (1 - bad), verdict_shares * bad], axis=1
+    )
     value, slopes = kappa_of_cells(weights @ expected)
     _, slopes_now = kappa_of_cells(weights @ of_labels)
     levels, spread = expected @ slopes, _variances(expected, slopes)
-    made = linearised(population, labels, slopes_now[cells], of_labels @ slopes_now, target=target)
-    between = shared = 0.0
+    mean = linearised(population, labels, slopes_now[cells], of_labels @ slopes_now, target=target)
+    between = shared_variance = 0.0
     if target == "app":
         between = float(weights @ np.square(levels - weights @ levels)) / float(answers.sum())
         # More labels narrow what the drawing of labels adds. What answers of a group have in common
         # remains.
-        drawing = np.square(weights) @ (_variances(of_labels, slopes_now) / np.maximum(labelled, 1))
-        shared = max(made.error**2 - float(drawing) - between, 0.0)
+        drawing = np.square(weights) @ (
+            _variances(of_labels, slopes_now) / np.maximum(label_counts, 1)
+        )
+        shared_variance = max(mean.error**2 - float(drawing) - between, 0.0)
         least = _least_shared(
             population, labels, slopes_now[cells] - (of_labels @ slopes_now)[labels.strata]
         )
         if least is not None:
             deviations = np.square(levels - weights @ levels)
-            shared = max(shared, least * float(weights @ (spread + deviations)))
+            shared_variance = max(shared_variance, least * float(weights @ (spread + deviations)))
     inside = min(max(value or 0.0, -_MOST), _MOST)
     slope, to, back = TRANSFORMS["Fisher's z"](inside)
 
-    def half_width(drawn: Sequence[int]) -> tuple[float, float]:
-        counts = labelled + np.asarray(drawn, dtype=np.int64)
+    def half_width(further_labels: Sequence[int]) -> tuple[float, float]:
+        counts = label_counts + np.asarray(further_labels, dtype=np.int64)
         if missing_of_strata(answers, counts):
             return math.inf, 1.0
         part = 1 - counts / np.maximum(answers, 1) if target == "these" else np.ones(len(counts))
         by_answer = float(np.square(weights) @ (part * spread / np.maximum(counts, 1))) + between
-        error = math.sqrt(by_answer + shared)
-        reach = float(t_quantile(made.df + sum(drawn))) * error / slope
+        error = math.sqrt(by_answer + shared_variance)
+        reach = float(t_quantile(mean.df + sum(further_labels))) * error / slope
         middle = to(inside)
-        effect = (by_answer + shared) / by_answer if by_answer > 0 else 1.0
+        effect = (by_answer + shared_variance) / by_answer if by_answer > 0 else 1.0
         return (back(middle + reach) - back(middle - reach)) / 2, effect
 
     return half_width
@@ -144,13 +153,13 @@ def _least_shared(
 ) -> float | None:
     """Return the least variance that answers of a group have in common, for a variance of 1 per answer.
 
-    It has the correlation that is assumed where nothing is known. None if the ``contributions`` of
-    the labels of a sample measure the correlation. Where a stratum is labelled completely, its
-    labels tell little of the others.
+    The variance follows from the correlation that is assumed where nothing is known. None if the
+    ``contributions`` of the labels of a sample measure the correlation. The labels of a completely
+    labelled stratum tell little of other strata.
     """
     size, total = population.count, population.total
-    labelled = np.bincount(labels.strata, minlength=size)
-    rows = (labelled < population.answers)[labels.strata]
+    label_counts = np.bincount(labels.strata, minlength=size)
+    rows = (label_counts < population.answers)[labels.strata]
     if (
         not rows.any()
         or correlation_in_groups(

@@ -25,10 +25,10 @@ def mean_interval(
     bounds: tuple[float, float] | None = None,
     design_effect: float = 1.0,
 ) -> tuple[Estimate, ...]:
-    """Return the mean of each point with its t interval within ``bounds``, wider by the ``design_effect``.
+    """Return the mean of each point with a t interval within ``bounds``, wider by the ``design_effect``.
 
-    ``n``, ``total`` and ``total_of_squares`` have one entry per point. Raises ValueError if their
-    lengths differ, or a count is negative.
+    ``n``, ``total`` and ``total_of_squares`` have one entry per point. Raises ValueError if lengths
+    differ, or a count is negative.
     """
     counts = np.atleast_1d(np.asarray(n, dtype=np.int64))
     totals, squares = (
@@ -66,7 +66,7 @@ _CHANGE_DECIMALS = 9
 
 
 def mean_change(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
-    """Return the mean of after - before with its interval. If all changes are equal, both ends are this change."""
+    """Return the mean of after - before with an interval. If all changes are equal, both ends are this change."""
     n = same_length(before, after)
     if n == 0:
         return unmeasured(0, "no pairs")
@@ -114,8 +114,8 @@ def mean_paired_change(changes: npt.ArrayLike) -> Estimate:
         return measured(value, 1, reason="no interval: a single case")
     distinct, cells = np.unique(rounded, return_inverse=True)
     groups = grouping(None, rounded.size)
-    drawn = resampled_tables(cells.astype(np.int64), distinct.size, groups)
-    return bootstrapped(value, rounded.size, drawn @ distinct / rounded.size, groups, "paired; ")
+    tables = resampled_tables(cells.astype(np.int64), distinct.size, groups)
+    return bootstrapped(value, rounded.size, tables @ distinct / rounded.size, groups, "paired; ")
 
 
 def median(values: npt.ArrayLike) -> Estimate:

@@ -27,20 +27,22 @@ _LARGEST = 700.0  # the logarithm of the largest evidence; exp() of more is not 
 
 
 def rate_error(strata: Sequence[Stratum], judged_bad: Sequence[float] | float = 0.0) -> float:
-    """Return the standard error of a rate for tests. It is above 0, even if all labels of a stratum are equal.
+    """Return the standard error of a rate for tests, which is above 0 even if all labels of a stratum are equal.
 
-    With ``judged_bad``, the share of each stratum that the judge calls bad, it is the error of that
-    share minus the rate.
+    With ``judged_bad``, the share of each stratum that the judge calls bad, the error is the error
+    of that share minus the rate.
     """
-    answers, labelled, bad = (
+    answers, label_counts, bad = (
         np.array([getattr(each, name) for each in strata if each.answers], dtype=np.float64)
         for name in ("answers", "labelled", "bad")
     )
     weights = answers / answers.sum()
-    shares = (bad + 1) / (labelled + 2)
+    shares = (bad + 1) / (label_counts + 2)
     levels = np.asarray(judged_bad) - shares
     apart = levels - weights @ levels
-    variance = weights**2 @ (shares * (1 - shares) / labelled) + weights @ apart**2 / answers.sum()
+    variance = (
+        weights**2 @ (shares * (1 - shares) / label_counts) + weights @ apart**2 / answers.sum()
+    )
     return math.sqrt(float(variance))
 
 
@@ -53,17 +55,17 @@ def mean_errors(
 ) -> FloatArray:
     """Return the standard error of each period's mean for tests, shape (periods,); every period has values.
 
-    The variance is the one within periods, with one more value at each of the ``bounds``. It is
-    above 0, even if all values of a period are equal. Each period has a mean of its own, which
-    takes one degree of freedom.
+    The variance is the variance within periods, with one more value at each of the ``bounds``, so
+    that the error is above 0 even if all values of a period are equal. Each period has a separate
+    mean, which takes one degree of freedom.
     """
     counts, totals, squares = (
         np.asarray(each, dtype=np.float64) for each in (n, total, total_of_squares)
     )
     within = float((squares - totals**2 / counts).sum())
     mean = float(totals.sum() / counts.sum())
-    added = sum((bound - mean) ** 2 for bound in bounds)
-    variance = (max(within, 0.0) + added) / (counts.sum() - len(counts) + 2)
+    squares_at_bounds = sum((bound - mean) ** 2 for bound in bounds)
+    variance = (max(within, 0.0) + squares_at_bounds) / (counts.sum() - len(counts) + 2)
     errors: FloatArray = np.sqrt(design_effect * variance / counts)
     return errors
 
@@ -75,16 +77,16 @@ def difference_effect(
 
     The change is the difference between the figure of a period and the mean of the figures of all
     periods before. What a group adds to both sides cancels out, so questions that recur in each
-    period do not hide a change. There is one factor for all periods, because the groups of one
-    period are too few for a variance of their own.
+    period do not hide a change. There is one factor for all periods, because one period has too few
+    groups for a separate variance.
 
     Args:
-        influences: What each answer adds to the error of its period's figure.
+        influences: What each answer adds to the error of the figure of the period.
         periods: The position of each answer's period, from 0.
         groups: The evidence group of each answer.
         weights: The weight of each period in the mean of the periods before, shape (periods,).
     """
-    # An answer that is alone in its group shares nothing with another period: its square is enough.
+    # An answer alone in a group shares nothing with another period: the square of the answer is enough.
     several = np.flatnonzero(np.bincount(groups.codes, minlength=groups.count)[groups.codes] > 1)
     several = several[np.argsort(periods[several], kind="stable")]
     rows, squares = (
@@ -111,18 +113,24 @@ def difference_effect(
         last[touched] = places
         at = last[touched]
         is_last = at == places
-        own = np.bincount(at, weights=influences[start:end], minlength=end - start)[is_last]
+        sums_of_groups = np.bincount(at, weights=influences[start:end], minlength=end - start)[
+            is_last
+        ]
         touched, n = touched[is_last], int(rows[period])
-        earlier, n_groups = of_groups[touched], len(own) + alone[period]
+        earlier, n_groups = of_groups[touched], len(sums_of_groups) + alone[period]
         if whole and n_groups > 1:
-            shared = float(own @ earlier) / whole
+            shared_part = float(sums_of_groups @ earlier) / whole
             few = n_groups / (n_groups - 1) * (n - 1) / n  # 1 if nothing is shared
-            change = few * (float(own @ own) + of_alone[period]) - 2 * shared + before / whole**2
+            change = (
+                few * (float(sums_of_groups @ sums_of_groups) + of_alone[period])
+                - 2 * shared_part
+                + before / whole**2
+            )
             variance = squares[period] + square_of_before / whole**2
             scale = 1 / weight + 1 / whole
             by_group, by_answer = by_group + change / scale, by_answer + variance / scale
         if n:
-            of_groups[touched] = later = earlier + weight * own
+            of_groups[touched] = later = earlier + weight * sums_of_groups
             before += float(later @ later - earlier @ earlier) + weight**2 * of_alone[period]
             square_of_before += weight**2 * squares[period]
             whole += weight
@@ -131,7 +139,7 @@ def difference_effect(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The strata of a period, and the design effect of its labels."""
+    """The strata of a period, and the design effect of the labels."""
 
     strata: tuple[Stratum, ...]
     design_effect: float = 1.0
@@ -181,7 +189,7 @@ def detect(rates: Iterable[tuple[float, float]], direction: Direction) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A change that a detector found. Its evidence began to grow in the period at position ``start``.
+    """A change that a detector found. The evidence began to grow in the period at position ``start``.
 
     ``evidence`` reached the limit in the period at position ``seen``.
     """
@@ -195,24 +203,24 @@ class Found:
 def found_changes(
     states: Mapping[Direction, Sequence[Detected]], limit: float
 ) -> tuple[Found, ...]:
-    """Return the first change that each detector found, if its evidence reached ``limit``."""
+    """Return the first change of each detector whose evidence reached ``limit``."""
     changes = []
     for direction, of_detector in states.items():
-        seen = next(
+        alarm_place = next(
             (place for place, state in enumerate(of_detector) if state.evidence >= limit), None
         )
-        if seen is not None:
-            state = of_detector[seen]
-            changes.append(Found(direction, state.since + 1, seen, state.evidence))
+        if alarm_place is not None:
+            state = of_detector[alarm_place]
+            changes.append(Found(direction, state.since + 1, alarm_place, state.evidence))
     return tuple(changes)
 
 
 def likeliest_start(rates: Sequence[tuple[float, float]], change: Found) -> int:
-    """Return the position of the period in which a change most likely began; ``rates`` are those of `detect`.
+    """Return the position of the period in which a change most likely began; ``rates`` are as in `detect`.
 
-    Evidence can begin to grow by chance before the change. Of the periods from then until the limit
-    was reached, it is the one from which on the rates differ most from those before, in standard
-    errors.
+    Evidence can begin to grow by chance before the change. Among the periods from then until the
+    limit was reached, the likeliest start is the period from which on the rates differ most from
+    earlier rates, in standard errors.
     """
     values, errors = np.asarray(rates, dtype=np.float64).T
     weights = errors**-2
@@ -245,15 +253,15 @@ def smallest_change(
     if no possible change is found so often, and for fewer than two periods.
     """
     middle = (len(errors) + 1) // 2
-    weight = changed = reach = 0.0
+    weight = weight_after = reach = 0.0
     smallest: float | None = None
     for period, error in enumerate(errors):
         if period >= middle:
             # The periods since the change are part of the reference, too.
-            reach += (1 - changed / weight) / math.sqrt(error**2 + 1 / weight)
+            reach += (1 - weight_after / weight) / math.sqrt(error**2 + 1 / weight)
             n = period - middle + 1
-            needed = (math.log(limit) + n * STEP**2 / 2) / STEP + Z_80 * math.sqrt(n)
-            smallest = min(needed / reach, math.inf if smallest is None else smallest)
-            changed += error**-2
+            distance = (math.log(limit) + n * STEP**2 / 2) / STEP + Z_80 * math.sqrt(n)
+            smallest = min(distance / reach, math.inf if smallest is None else smallest)
+            weight_after += error**-2
         weight += error**-2
     return None if smallest is None or smallest > largest else smallest

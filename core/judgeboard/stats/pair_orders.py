@@ -1,4 +1,4 @@
-"""Verdicts on pairs of answers that a judge saw in both orders: which one counts, and how far they agree.
+"""Verdicts on pairs of answers that a judge saw in both orders: which verdict counts, and how far both agree.
 
 Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A pair whose verdict
 differs between the orders is inconsistent: an option decides how it counts. A pair with an unusable
@@ -46,8 +46,8 @@ class OrderVerdicts:
     """Verdicts on pairs (A, B, TIE or NONE), one row per pair: ``ab`` if A was shown first, ``ba`` if B was.
 
     With ``one_order`` the judge saw each pair in one order only, and this verdict counts. Pairs
-    with equal ``questions`` are about one question: intervals resample questions. By default each
-    pair has its own question.
+    with equal ``questions`` are about one question: intervals resample questions. By default all
+    questions differ.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class OrderVerdicts:
 
     @cached_property
     def verdicts(self) -> IntArray:
-        """The verdict on each pair: A, B, TIE, INCONSISTENT, or NONE where it is unmeasured."""
+        """The verdict on each pair: A, B, TIE, INCONSISTENT, or NONE if unmeasured."""
         if self.one_order:
             return np.where(self.ab != NONE, self.ab, self.ba)
         return np.where(self.both, np.where(self.ab == self.ba, self.ab, INCONSISTENT), NONE)
@@ -99,14 +99,14 @@ class OrderVerdicts:
         return np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
 
     def unusable(self, asked: tuple[BoolArray, BoolArray]) -> Estimate:
-        """Return the share of unusable verdicts among those asked for, by order. n is the number of verdicts."""
+        """Return the share of unusable verdicts among verdicts that were ``asked`` for, by order. n counts verdicts."""
         rows = np.concatenate([np.flatnonzero(each) for each in asked])
         if not rows.size:
             return unmeasured(0, "no verdict was asked for")
-        missing = np.concatenate(
+        is_missing = np.concatenate(
             [sides[each] == NONE for sides, each in zip((self.ab, self.ba), asked, strict=True)]
         )
-        return self._share(missing, rows)
+        return self._share(is_missing, rows)
 
     def counts(self) -> dict[str, int]:
         """Return the number of pairs by result: pairs = wins_a + wins_b + ties + flips + tie_win + unmeasured.
@@ -139,16 +139,16 @@ class OrderVerdicts:
     def first_position(self) -> Estimate:
         """Return the share of single verdicts, ties excluded, for the answer shown first; 0.5 means no position bias.
 
-        It counts pairs with both orders usable. n is the number of verdicts.
+        Only pairs with both orders usable count. n is the number of verdicts.
         """
         if self.one_order:
             return unmeasured(0, ONE_ORDER)
         pairs = np.flatnonzero(self.both)
         first = np.concatenate((self.ab[pairs] == A, self.ba[pairs] == B))
-        decided = np.concatenate((self.ab[pairs] != TIE, self.ba[pairs] != TIE))
-        if not decided.any():
+        is_decided = np.concatenate((self.ab[pairs] != TIE, self.ba[pairs] != TIE))
+        if not is_decided.any():
             return unmeasured(0, "all usable verdicts in both orders are ties")
-        hits, rows = first[decided], np.tile(pairs, 2)[decided]
+        hits, rows = first[is_decided], np.tile(pairs, 2)[is_decided]
         if hits.all() or not hits.any():
             return self._share(hits, rows)
         # A pair with the same preference in both orders has one verdict for each place: its two
@@ -177,19 +177,19 @@ class OrderVerdicts:
     ) -> Estimate:
         """Return how often a single verdict is right, as the mean of both orders.
 
-        ``truth`` is A, B or TIE of each pair, NONE if it is not known; ``unknown`` is the reason if
-        none is known.
+        ``truth`` is A, B or TIE of each pair, NONE if not known; ``unknown`` is the reason if no
+        truth is known.
         """
         if self.one_order:
             return self.accuracy(truth, unusable=unusable, unknown=unknown)
-        known = truth != NONE
-        rows = np.flatnonzero(known & self.both if unusable == "drop" else known)
+        is_known = truth != NONE
+        rows = np.flatnonzero(is_known & self.both if unusable == "drop" else is_known)
         if not rows.size:
-            return unmeasured(0, "no usable verdict on these pairs" if known.any() else unknown)
+            return unmeasured(0, "no usable verdict on these pairs" if is_known.any() else unknown)
         verdicts = np.concatenate((self.ab[rows], self.ba[rows]))
-        counted = np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
+        counts = np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
         return replace(
-            self._share(counted == np.tile(truth[rows], 2), np.tile(rows, 2)), n=rows.size
+            self._share(counts == np.tile(truth[rows], 2), np.tile(rows, 2)), n=rows.size
         )
 
     def accuracy(
@@ -201,13 +201,13 @@ class OrderVerdicts:
         unknown: str,
     ) -> Estimate:
         """Return how often the verdict that counts for a pair (`counted`) is right; see `accuracy_of_orders`."""
-        counted = self.counted(inconsistent, unusable)
-        rows = np.flatnonzero((truth != NONE) & (counted >= 0))
+        verdicts = self.counted(inconsistent, unusable)
+        rows = np.flatnonzero((truth != NONE) & (verdicts >= 0))
         if not rows.size:
             return unmeasured(
                 0, "no usable verdict on these pairs" if (truth != NONE).any() else unknown
             )
-        return self._share(counted[rows] == truth[rows], rows)
+        return self._share(verdicts[rows] == truth[rows], rows)
 
     def _share(self, hits: BoolArray, pairs: IntArray) -> Estimate:
         """Return the share of ``hits``, one row per verdict on one of the ``pairs``."""

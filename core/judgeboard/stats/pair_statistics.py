@@ -70,7 +70,7 @@ class Pairs:
     """Rating pairs with the resampled table that several statistics share.
 
     ``judge`` and ``people`` are positions among the declared categories, or continuous scores
-    (`positions`). ``scores`` is the judge's groundedness in addition to its labels, NaN if there is
+    (`positions`). ``scores`` is the judge's groundedness in addition to the labels, NaN if there is
     none.
     """
 
@@ -102,18 +102,18 @@ class Pairs:
 
     @cached_property
     def table(self) -> TableEstimates:
-        """The confusion table with its resamples, drawn on first use."""
+        """The confusion table with resamples, drawn on first use."""
         return TableEstimates(self.cells, self.scale.k, self.groups, resamples=self._resamples)
 
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A statistic of agreement: its ``name`` on pages, whether a scale has it, and how it is computed.
+    """A statistic of agreement: the ``name`` on pages, the scales to which it applies, and the computation.
 
-    If it is ``symmetric``, neither side counts as the truth, so it applies to two people or two
-    judges too. A ``share`` is shown in percent. Short tables show only the statistics with
-    ``leads``. A correlation compares different ``scales`` too. One with ``of_cells`` has a figure
-    of all answers, from labels on a sample.
+    If a statistic is ``symmetric``, neither side counts as the truth, so the statistic applies to
+    two people or two judges too. A ``share`` is shown in percent. Short tables show only the
+    statistics with ``leads``. A correlation compares different ``scales`` too. A statistic with
+    ``of_cells`` has a figure of all answers, from labels on a sample.
     """
 
     name: str
@@ -167,8 +167,8 @@ def pair_statistics(
 ) -> PairStatistics:
     """Return `statistics_of` two sides whose grades are values of ``scale``, one pair per response.
 
-    ``groups`` are evidence groups; they are required if people are stacked (several rows of a
-    response). ``scores`` is the judge's groundedness for the AUROC of labels, or NaN. Raises
+    ``groups`` are evidence groups, required if people are stacked (several rows of a response).
+    ``scores`` is the judge's groundedness for the AUROC of labels, or NaN. Raises
     ValueError if arrays differ in length, a value is outside the scale, or a value is missing.
     """
     judge, people = positions(judge, scale), positions(people, scale)
@@ -223,7 +223,7 @@ def estimates(pairs: Pairs, names: Collection[str] | None = None) -> dict[str, E
 
 
 def why_not(row: Statistic, scale: Scale, n: int) -> str | None:
-    """Return why a statistic of ``n`` items is not available, whatever their values; None if it may be."""
+    """Return why a statistic of ``n`` items is not available for any values; None if it may be available."""
     if n < MIN_PAIRS:
         return too_few(n)
     return "scores on different scales" if scale.different and not row.scales else None
@@ -474,8 +474,8 @@ STATISTICS: Mapping[str, Statistic] = {
 }
 """Every statistic of agreement by name, in display order.
 
-Rows without a function are computed elsewhere (complements, repeats, pairs in both orders) and have
-their title here.
+Rows without a function have only the title here, and are computed elsewhere (complements, repeats,
+pairs in both orders).
 """
 
 STATISTICS_OF_ALL: Mapping[str, CellStatistic] = {

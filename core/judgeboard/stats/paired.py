@@ -1,4 +1,4 @@
-"""Paired comparisons: two versions on the same answers, the change with its interval, and the conclusion from it."""
+"""Paired comparisons: two versions on the same answers, the change with an interval, and the conclusion."""
 
 import math
 from dataclasses import dataclass, replace
@@ -63,11 +63,11 @@ class PairedShares:
     """Two versions on the same ``n`` answers.
 
     ``only_first`` and ``only_second`` count the answers that only one version got right. ``change``
-    is the share right of the second version minus that of the first. ``p`` is by evidence group
-    (None if there is no difference at all), ``p_mcnemar`` is McNemar's exact p by answer. A test at
-    5 % finds this change with a power of 80 % from ``labels_needed`` labels; the versions differ on
-    about ``differing_needed`` of them. ``as_good_needed`` labels show with the same power that the
-    second version is as good; None if the loss that was measured is too large.
+    is the share right of the second version minus the share right of the first. ``p`` is by
+    evidence group (None if there is no difference at all), ``p_mcnemar`` is McNemar's exact p by
+    answer. A test at 5 % finds this change with a power of 80 % from ``labels_needed`` labels; the
+    versions differ on about ``differing_needed`` of these labels. ``as_good_needed`` labels show
+    with the same power that the second version is as good; None if the measured loss is too large.
     """
 
     n: int
@@ -125,7 +125,7 @@ def without_plan(shares: PairedShares) -> PairedShares:
 
 
 def change_of_shares(changes: FloatArray, groups: Grouping) -> Estimate:
-    """Return the mean of changes of -1, 0 or 1 (one per row) with its interval by evidence group.
+    """Return the mean of changes of -1, 0 or 1 (one per row) with an interval by evidence group.
 
     If all changes are equal, the interval is Wilson's for the share of groups that change, in
     either direction.
@@ -166,9 +166,9 @@ def weighted_by_stratum(
 ) -> PairedShares:
     """Return the ``shares`` of labelled answers on which two versions differ, as the change in all ``answers``.
 
-    The arrays have one row for each answer on which the versions differ; on all others both are
-    right or both are wrong, so that they add nothing to the change. Labels are a random sample of
-    their stratum (small numbers), and each stratum has one. ``second_right`` is read where an
+    The arrays have one row for each answer on which the versions differ. Other answers add nothing
+    to the change, because both versions are right or both are wrong. Labels are a random sample of
+    each stratum (small numbers), and each stratum has a label. ``second_right`` is read where an
     answer is ``labelled``. The share of answers that only the second version gets right is
     post-stratified (`judgeboard.stats.rates.rate`), and has the interval of a share.
     """
@@ -193,17 +193,17 @@ def weighted_by_stratum(
         part * value + side * math.hypot(part * (end - value), of_part)
         for side, end in ((-1, low), (1, high))
     ]
-    made = measured(part * value, n, (ends[0], ends[1]), method=half.method, unit=groups.group)
-    change, mean = within_range(made, -1, 1), part * value
+    estimate = measured(part * value, n, (ends[0], ends[1]), method=half.method, unit=groups.group)
+    change, mean = within_range(estimate, -1, 1), part * value
     variance = (part - mean**2) * effect * POWER**2
-    needed = math.ceil(variance / mean**2) if mean else None
+    label_count = math.ceil(variance / mean**2) if mean else None
     return replace(
         shares,
         change=change,
         p=None,
         p_mcnemar=None,
-        labels_needed=needed,
-        differing_needed=math.ceil(needed * part) if needed else None,
+        labels_needed=label_count,
+        differing_needed=math.ceil(label_count * part) if label_count else None,
         as_good_needed=math.ceil(variance / (mean + within) ** 2) if mean > -within else None,
     )
 
@@ -236,10 +236,10 @@ def weighted_changes_by_class(
 ) -> dict[str, Estimate]:
     """Return the figures of `changes_by_class` in all answers, one row each, from labels on some of them.
 
-    Labels are a random sample of their stratum (small numbers), and each stratum has one. ``bad``
-    is read where an answer is ``labelled``. Within a stratum and both verdicts, only the share of
-    bad answers is unknown. Its interval is Wilson's, and the MOVER (see `judgeboard.stats.rates`)
-    puts these together.
+    Labels are a random sample of each stratum (small numbers), and each stratum has a label.
+    ``bad`` is read where an answer is ``labelled``. Within a stratum and both verdicts, only the
+    share of bad answers is unknown. The interval of this share is Wilson's, and the MOVER (see
+    `judgeboard.stats.rates`) combines these intervals.
     """
     values, n = bad[labelled].astype(np.float64), int(labelled.sum())
     of_strata = np.bincount(strata[labelled], weights=values) / np.maximum(
@@ -261,11 +261,11 @@ def weighted_changes_by_class(
     cells = good_cells[labels.strata] + 2 * values.astype(np.int64)
 
     def cube(of_bad: FloatArray) -> FloatArray:
-        """Return the shares of all answers in each cell, for these shares of bad answers."""
-        made = np.bincount(good_cells, weights * (1 - of_bad), 8) + np.bincount(
+        """Return the share of all answers in each cell, from the shares of bad answers."""
+        cell_shares = np.bincount(good_cells, weights * (1 - of_bad), 8) + np.bincount(
             good_cells + 2, weights * of_bad, 8
         )
-        return made.astype(np.float64, copy=False).reshape(2, 2, 2)
+        return cell_shares.astype(np.float64, copy=False).reshape(2, 2, 2)
 
     changes = {}
     for name, counting in (
@@ -300,10 +300,10 @@ def weighted_changes_by_class(
             )
             for side in (-1, 1)
         )
-        made = measured(
+        estimate = measured(
             value, counting, (value - below, value + above), method=_MOVER, unit=groups.group
         )
-        changes[name] = within_range(made, *((-2, 2) if name == "kappa" else (-1, 1)))
+        changes[name] = within_range(estimate, *((-2, 2) if name == "kappa" else (-1, 1)))
     return changes
 
 
@@ -311,7 +311,7 @@ _MOVER = "post-stratified, MOVER"
 
 
 def _change_of_cells(name: str, cube: FloatArray) -> tuple[float | None, FloatArray]:
-    """Return the change of a statistic from the shares of the cells, and its slope for each of them.
+    """Return the change of a statistic from the shares of the cells, and the slope for each cell.
 
     The axes are the first version's verdict, people's label and the second version's verdict. None
     if undefined.
@@ -334,8 +334,8 @@ def _kappa_change(
     change = influence_estimate(after - before, of_after - of_before, groups)
     if change.value is None or change.low is None or change.high is None:
         return change
-    # Few rows of a class have most of the weight: Student's t is the one of that class, as for the
-    # AUROC.
+    # Few rows of a class have most of the weight: Student's t has the degrees of freedom of that
+    # class, as for the AUROC.
     freedom = min(groups.touched(people), groups.touched(~people)) - 1
     if freedom < 1:
         return measured(

@@ -59,7 +59,7 @@ def half_credit(
 ) -> Estimate:
     """Return the mean of ``scores`` of 0, 0.5 or 1, one per pair; ``undefined`` is the reason if there are none.
 
-    The interval resamples ``groups``; without them, or if all differ, it is Wilson's.
+    The interval resamples ``groups``. Without groups, or if all differ, the interval is Wilson's.
     """
     values = finite_floats(scores)
     if not len(values):
@@ -87,7 +87,7 @@ def superiority(before: FloatArray, after: FloatArray, groups: Grouping) -> Esti
 
 @dataclass(frozen=True, slots=True)
 class RatioSums:
-    """Sums over ``n`` rows of two amounts, their squares and their product."""
+    """Sums over ``n`` rows of two amounts, of both squares and of the product."""
 
     n: int
     upper: float
@@ -123,43 +123,43 @@ _JACKKNIFE = "jackknife"
 def anchoring(
     judge: FloatArray, blind: FloatArray, revealed: FloatArray, responses: Grouping
 ) -> Estimate:
-    """Return how far people move to the judge's grades after they have seen them: 0 not at all, 1 all adopt them.
+    """Return how far people move to the judge's grades after seeing these: 0 not at all, 1 if all adopt the grades.
 
-    It is the least-squares slope through the origin of m = revealed - blind on d = judge - blind.
+    The figure is the least-squares slope through the origin of m = revealed - blind on d = judge - blind.
     ``responses`` groups the rows by response. Rows on which both agreed before are left out of n.
 
     The interval is a jackknife over responses (B. Efron, C. Stein, Annals of Statistics, 1981),
-    since several people on one response move together. Few responses have most of the weight, and
-    if anchoring is small, few of them move. The interval is therefore computed on the logit scale,
-    with half a response added on either side (F. J. Anscombe, "On estimating binomial response
-    relations", Biometrika, 1956). Without this, it covered the true value in only 70 to 90 of 100
-    simulations.
+    because several people on one response move together. Few responses have most of the weight, and
+    if anchoring is small, few responses move. The interval is therefore computed on the logit
+    scale, with half a response added on either side (F. J. Anscombe, "On estimating binomial
+    response relations", Biometrika, 1956). Without this addition, the interval covered the true
+    value in only 70 to 90 of 100 simulations.
     """
     same_length(judge, blind, revealed, responses.codes)
     apart, moved = judge - blind, revealed - blind
-    differing = np.abs(apart) > TIE
-    n, agreed = int(differing.sum()), int((~differing).sum())
+    differs = np.abs(apart) > TIE
+    n, agreeing_count = int(differs.sum()), int((~differs).sum())
     if not n:
         return unmeasured(
-            0, "nobody differed from the judge" if agreed else "no grades before and after"
+            0, "nobody differed from the judge" if agreeing_count else "no grades before and after"
         )
-    apart, moved, groups = apart[differing], moved[differing], responses.at(differing)
+    apart, moved, groups = apart[differs], moved[differs], responses.at(differs)
     upper, lower = groups.sums(apart * moved), groups.sums(apart * apart)
     value = float(upper.sum() / lower.sum())
     return leaving_out(
         _on_the_logit(value, n, upper, lower, groups),
-        ("agreed with the judge before seeing it", agreed),
+        ("agreed with the judge before seeing it", agreeing_count),
     )
 
 
 def _on_the_logit(
     value: float, n: int, upper: FloatArray, lower: FloatArray, groups: Grouping
 ) -> Estimate:
-    """Return the share with its interval, from each group's sum of d * m (``upper``) and of d * d (``lower``)."""
+    """Return the share with an interval, from each group's sum of d * m (``upper``) and of d * d (``lower``)."""
     if groups.count < 2:
         return measured(value, n, reason=groups.only_one)
     t = float(t_quantile(groups.count - 1))
-    if not 0 <= value <= 1:  # people moved away from the judge, or beyond it
+    if not 0 <= value <= 1:  # people moved away from the judge, or beyond the judge
         error = _jackknife_error(upper, lower)
         return measured(
             value, n, (value - t * error, value + t * error), method=_JACKKNIFE, unit=groups.unit
@@ -186,7 +186,7 @@ def _jackknife_error(upper: FloatArray, lower: FloatArray) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LevelUse:
-    """The share of the most frequent level, its position, and the entropy as a share of log(levels), 0 to 1."""
+    """The share and the position of the most frequent level, and the entropy as a share of log(levels), 0 to 1."""
 
     most: Estimate
     level: int

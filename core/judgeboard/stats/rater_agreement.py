@@ -70,10 +70,10 @@ def pairs_of_raters(ratings: Ratings) -> tuple[RaterPair, ...]:
     """Return all pairs of raters that have an item in common, in the order of the columns."""
     results = []
     for first, second in combinations(range(len(ratings.raters)), 2):
-        both = ratings.rated[:, first] & ratings.rated[:, second]
-        if both.any():
-            of_first, of_second = ratings.values[both, first], ratings.values[both, second]
-            groups = ratings.groups.at(both)
+        rows = ratings.rated[:, first] & ratings.rated[:, second]
+        if rows.any():
+            of_first, of_second = ratings.values[rows, first], ratings.values[rows, second]
+            groups = ratings.groups.at(rows)
             pairs = Pairs(of_second, of_first, ratings.scale, groups, resamples=PAIR_RESAMPLES)
             names = ratings.raters[first], ratings.raters[second]
             results.append(RaterPair(*names, pairs.n, estimates(pairs, SYMMETRIC)))
@@ -87,7 +87,7 @@ def self_agreement(
     scale: Scale,
     groups: AnyArray | None = None,
 ) -> tuple[RaterPair, ...]:
-    """Return how far each rater agrees with themselves, by name; a row has a rater's two `positions` of an item."""
+    """Return the agreement of each rater's first and second rating, by name; a row has both `positions` of an item."""
     same_length(raters, first, second)
     rater_pairs = []
     for name in np.unique(raters).tolist():
@@ -107,8 +107,8 @@ def against_gold(ratings: Ratings, gold: FloatArray) -> tuple[RaterPair, ...]:
     results = []
     for column, name in enumerate(ratings.raters):
         rows = ratings.rated[:, column] & ~np.isnan(gold)
-        own, groups = ratings.values[rows, column], ratings.groups.at(rows)
-        pairs = Pairs(own, gold[rows], ratings.scale, groups, resamples=PAIR_RESAMPLES)
+        rater_values, groups = ratings.values[rows, column], ratings.groups.at(rows)
+        pairs = Pairs(rater_values, gold[rows], ratings.scale, groups, resamples=PAIR_RESAMPLES)
         results.append(RaterPair(name, "gold", pairs.n, estimates(pairs)))
     return tuple(results)
 
@@ -116,10 +116,10 @@ def against_gold(ratings: Ratings, gold: FloatArray) -> tuple[RaterPair, ...]:
 def agreement_beyond_people(
     first: FloatArray, second: FloatArray, people: FloatArray, scale: Scale, groups: Grouping
 ) -> Estimate | None:
-    """Return how far two judges agree more with each other than the better one does with people; one row per item.
+    """Return the agreement of two judges, less the agreement of the better judge with people; one row per item.
 
     Agreement is kappa (weighted for levels), or the rank correlation of scores. The interval
-    resamples all three together. All sides are `positions` on the scale, or scores; a side may be
+    resamples all three sides together. All sides are `positions` on the scale, or scores; a side may be
     on a shifted scale if the scale has no categories. None under ten rows, or if one of the three
     statistics is undefined.
     """

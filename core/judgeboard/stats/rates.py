@@ -1,4 +1,4 @@
-"""Rates of all answers: a judge's verdicts on all of them, people's labels on a sample.
+"""Rates of all answers: a judge's verdicts on all answers, people's labels on a sample.
 
 Methods: post-stratification (Cochran, Sampling Techniques, 1977, 5A.9) with intervals by the MOVER
 (Zou, Donner, 2008) and Kish's design effect (1965); prediction-powered inference (Angelopoulos et
@@ -21,7 +21,7 @@ from judgeboard.stats.intervals import TRANSFORMS, Transform, modified_wilson, w
 from judgeboard.stats.pair_statistics import STATISTICS_OF_ALL
 
 Target = Literal["app", "these"]
-"""What a rate describes: the app, of which the answers are a sample, or these answers as they are."""
+"""What a rate describes: the app (the answers are a sample of the app's answers), or only these answers."""
 
 UNLABELLED = "a part of the answers has no label that counts"
 FEWEST_OF_RARER = 5
@@ -45,7 +45,7 @@ OPEN_REASON = "no interval: these labels do not narrow it down"
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """The number of ``answers`` in a class that every answer is in, the number ``labelled``, and those labelled bad."""
+    """One class of answers: the number of ``answers``, the number ``labelled``, and the number labelled ``bad``."""
 
     answers: int
     labelled: int
@@ -57,8 +57,8 @@ class Population:
     """Sums over all answers, for H strata.
 
     ``answers``, ``scores`` and ``squares`` are the number of answers, the sum of the judge's scores
-    and that of their squares by stratum, shape (H,). Each evidence group has a row of 2 H numbers:
-    its answers by stratum, then its scores by stratum. ``moments`` is the sum over all ``groups``
+    and the sum of squared scores by stratum, shape (H,). Each evidence group has a row of 2 H
+    numbers: answers by stratum, then scores by stratum. ``moments`` is the sum over all ``groups``
     of the products of a row's numbers, shape (2 H, 2 H). ``of_labelled`` has the rows of the groups
     with a label, shape (L, 2 H).
     """
@@ -94,7 +94,7 @@ class Population:
 
     @property
     def means(self) -> FloatArray:
-        """The mean score of each stratum, 0 if it is empty."""
+        """The mean score of each stratum, 0 if empty."""
         return self.scores / np.maximum(self.answers, 1)
 
 
@@ -116,18 +116,17 @@ def summed(
     labelled: BoolArray,
     values: FloatArray,
 ) -> tuple[Population, Labels]:
-    """Return the sums over answers (one row each) and their labels.
+    """Return the sums over answers (one row each), and the labels.
 
-    ``groups`` are evidence groups as small numbers, of which some may not occur. ``count`` is the
-    number of strata. ``values`` has the labels of the rows that are ``labelled``, in their order.
+    ``groups`` are evidence groups as small numbers, which may have gaps. ``count`` is the number of
+    strata. ``values`` has the labels of the rows that are ``labelled``, in the order of the rows.
     """
     same_length(strata, scores, groups, labelled)
     sizes = np.bincount(groups)
     has_label = np.zeros(len(sizes), dtype=np.bool_)
     has_label[groups[labelled]] = True
     at = (np.cumsum(has_label) - 1)[groups[labelled]]
-    # A group of one answer without a label has a row with two numbers, so most logs need no row of
-    # it.
+    # A group of one answer without a label has only two numbers, which are added without a row.
     needs_row = (sizes > 1) | has_label
     place, inside = np.cumsum(needs_row) - 1, needs_row[groups]
     some: BoolArray | slice = slice(None) if inside.all() else inside  # without a copy
@@ -153,7 +152,7 @@ def summed(
 
 
 def _by_stratum(strata: IntArray, scores: FloatArray, count: int) -> list[FloatArray]:
-    """Return the number of answers, the sum of their scores, and that of their squares by stratum."""
+    """Return the number of answers, the sum of scores, and the sum of squared scores by stratum."""
     weights = (None, scores, np.square(scores))
     return [
         np.bincount(strata, weights=each, minlength=count).astype(np.float64) for each in weights
@@ -162,9 +161,9 @@ def _by_stratum(strata: IntArray, scores: FloatArray, count: int) -> list[FloatA
 
 def strata_of(population: Population, labels: Labels) -> tuple[Stratum, ...]:
     """Return the counts of each stratum; the values of labels are 1 (bad) or 0."""
-    labelled = np.bincount(labels.strata, minlength=population.count)
+    label_counts = np.bincount(labels.strata, minlength=population.count)
     bad = np.bincount(labels.strata, weights=labels.values, minlength=population.count)
-    rows = zip(population.answers.tolist(), labelled.tolist(), bad.tolist(), strict=True)
+    rows = zip(population.answers.tolist(), label_counts.tolist(), bad.tolist(), strict=True)
     return tuple(Stratum(round(answers), n, round(k)) for answers, n, k in rows)
 
 
@@ -174,8 +173,8 @@ def influences(
     """Return what each answer adds to the error of `rate`, one per answer; the sum is 0.
 
     ``strata`` has small numbers, ``values`` the labels of the rows that are ``labelled``. With
-    ``judged_bad`` (1 where the judge calls the answer bad), it is the error of the judge's share
-    minus the rate.
+    ``judged_bad`` (1 where the judge calls the answer bad), the error is the error of the judge's
+    share minus the rate.
     """
     of_labels, count = strata[labelled], int(strata.max(initial=-1)) + 1
     shares = _means(of_labels, values, count)
@@ -196,13 +195,13 @@ def bounds(
     groups: IntArray,
     target: Target = "these",
 ) -> tuple[float, float]:
-    """Return the ends of the rate if none, and if all, of the answers are bad that nobody knows anything about.
+    """Return the lower end of the rate if all unknown answers are good, and the upper end if all are bad.
 
     Each array has a row per answer. ``strata`` and evidence ``groups`` are small numbers.
-    ``values`` has the labels (1 bad, 0 good, NaN unknown), of which those ``sampled`` are a random
-    sample of their stratum. In a stratum without such a label, every other label counts for its own
-    answer. The ends carry the sampling error of the labels, and for the app that of the answers:
-    they are those of the two intervals.
+    ``values`` has the labels (1 bad, 0 good, NaN unknown). The ``sampled`` labels are a random
+    sample of each stratum. In a stratum without such a label, every other label counts for one
+    answer only. The ends are the outer ends of the two intervals, so they contain the sampling
+    error of the labels and, for the app, of the answers.
     """
     count = int(strata.max(initial=-1)) + 1
     is_unsampled = np.bincount(strata, weights=sampled, minlength=count)[strata] == 0
@@ -212,8 +211,16 @@ def bounds(
     )
     ends = []
     for assumed in (0.0, 1.0):
-        known = replace(labels, values=np.where(np.isnan(labels.values), assumed, labels.values))
-        ends.append(rate(strata_of(population, known), target, app_effect(population, known)))
+        assumed_labels = replace(
+            labels, values=np.where(np.isnan(labels.values), assumed, labels.values)
+        )
+        ends.append(
+            rate(
+                strata_of(population, assumed_labels),
+                target,
+                app_effect(population, assumed_labels),
+            )
+        )
     low, high = ends
     return low.low or 0.0, 1.0 if high.high is None else high.high
 
@@ -226,12 +233,12 @@ def rate(
     *,
     z: float = Z,
 ) -> Estimate:
-    """Return the share of bad answers among all: the strata's shares, weighted by their sizes.
+    """Return the share of bad answers among all: the shares of the strata, weighted by size.
 
-    Labels must be a random sample of their stratum. A stratum without a bad answer still adds to
-    the width. The value is undefined if a stratum has no label; `bounds` tells what is known then.
-    With ``judged_bad``, the share of each stratum with answers that the judge calls bad, it is the
-    judge's share minus the rate, -1 to 1. For the target ``app``, ``z`` is the quantile of the
+    Labels must be a random sample of each stratum. A stratum without a bad answer still adds to the
+    width. The value is undefined if a stratum has no label; `bounds` tells what is known then. With
+    ``judged_bad``, the share of each stratum with answers that the judge calls bad, the result is
+    the judge's share minus the rate, -1 to 1. For the target ``app``, ``z`` is the quantile of the
     interval's confidence (default: 95 %).
     """
     filled = [each for each in strata if each.answers]
@@ -240,11 +247,11 @@ def rate(
         return unmeasured(0, "no answers")
     if any(not each.labelled for each in filled):
         return unmeasured(n, UNLABELLED)
-    answers, labelled, bad = (
+    answers, label_counts, bad = (
         np.array([getattr(each, name) for each in filled], dtype=np.float64)
         for name in ("answers", "labelled", "bad")
     )
-    shares, weights = bad / labelled, answers / answers.sum()
+    shares, weights = bad / label_counts, answers / answers.sum()
     value = float(weights @ shares)
     of_judge = (
         np.zeros(len(filled)) if judged_bad is None else np.asarray(judged_bad, dtype=np.float64)
@@ -252,16 +259,16 @@ def rate(
     apart = of_judge - shares - (weights @ of_judge - value)
     between = 0.0
     if target == "app":
-        low, high = wilson(shares, labelled / design_effect, z)
+        low, high = wilson(shares, label_counts / design_effect, z)
         between = z**2 * design_effect * float(weights @ np.square(apart)) / float(answers.sum())
     else:
         low, high = shares.copy(), shares.copy()
-        part = labelled < answers
-        # With more labels of both classes, Wilson's bounds hold, and they are narrower.
+        part = label_counts < answers
+        # With more labels of both classes, Wilson's bounds hold, and are narrower.
         share_bounds = (
             modified_wilson if min(bad.sum(), n - bad.sum()) <= MODIFIED_UP_TO else wilson
         )
-        sizes = labelled[part] / (1 - labelled[part] / answers[part])
+        sizes = label_counts[part] / (1 - label_counts[part] / answers[part])
         low[part], high[part] = share_bounds(shares[part], sizes)
     below = math.sqrt(float(np.square(weights * (shares - low)).sum()) + between)
     above = math.sqrt(float(np.square(weights * (high - shares)).sum()) + between)
@@ -278,13 +285,15 @@ def design_effect(population: Population, labels: Labels) -> float:
     shares = _means(labels.strata, labels.values, population.count)
     by_group = linearised(population, labels, labels.values, shares).error
     answers, total = population.answers, population.total
-    labelled = np.bincount(labels.strata, minlength=population.count)
+    label_counts = np.bincount(labels.strata, minlength=population.count)
     apart = shares - float(answers @ shares) / max(total, 1)
-    factors = answers / np.maximum(labelled, 1)
+    factors = answers / np.maximum(label_counts, 1)
     influence = (
         factors[labels.strata] * (labels.values - shares[labels.strata]) + apart[labels.strata]
     )
-    squares = float(np.square(influence).sum() + ((answers - labelled) * np.square(apart)).sum())
+    squares = float(
+        np.square(influence).sum() + ((answers - label_counts) * np.square(apart)).sum()
+    )
     variance = squares / (total * (total - 1)) if total > 1 else 0.0
     return max(1.0, by_group**2 / variance) if variance > _FLAT**2 else 1.0
 
@@ -321,28 +330,28 @@ def linearised(
     slopes: FloatArray | None = None,
     target: Target = "app",
 ) -> Linearised:
-    """Return the weighted mean of ``levels`` (one per stratum) with its standard error.
+    """Return the weighted mean of ``levels`` (one per stratum) with the standard error.
 
-    ``residuals`` are the labels' values minus ``slopes`` times their scores. For the app the error
-    is by evidence group. The degrees of freedom are Satterthwaite's.
+    ``residuals`` are the values of the labels minus ``slopes`` times the scores. For the app the
+    error is by evidence group. The degrees of freedom are Satterthwaite's.
     """
     answers, total = population.answers, max(population.total, 1.0)
     value = float(answers @ levels) / total
-    labelled = np.bincount(labels.strata, minlength=population.count)
+    label_counts = np.bincount(labels.strata, minlength=population.count)
     apart = residuals - _means(labels.strata, residuals, population.count)[labels.strata]
     if target == "these":
         squares = np.bincount(labels.strata, weights=np.square(apart), minlength=population.count)
-        spread = squares / np.maximum(labelled - 1, 1)
+        spread = squares / np.maximum(label_counts - 1, 1)
         parts = (
             (answers / total) ** 2
-            * (1 - labelled / np.maximum(answers, 1))
+            * (1 - label_counts / np.maximum(answers, 1))
             * spread
-            / np.maximum(labelled, 1)
+            / np.maximum(label_counts, 1)
         )
-        variance, freedom = float(parts.sum()), labelled
+        variance, freedom = float(parts.sum()), label_counts
     else:
-        # What a group adds without its labels is linear in its row: so much per answer and per
-        # score of a stratum.
+        # The contribution of a group, apart from the labels, is linear in the row of the group: a
+        # factor per answer and a factor per score of a stratum.
         factors = np.zeros((population.count, 2 * population.count))
         each = np.arange(population.count)
         slope = np.zeros(population.count) if slopes is None else slopes
@@ -350,7 +359,7 @@ def linearised(
         factors[each, population.count + each] = slope
         unlabelled = population.moments - population.of_labelled.T @ population.of_labelled
         sums = population.of_labelled @ factors.T
-        weighted = (answers / np.maximum(labelled, 1))[labels.strata] * apart
+        weighted = (answers / np.maximum(label_counts, 1))[labels.strata] * apart
         np.add.at(sums, (labels.groups, labels.strata), weighted)
         parts = (
             np.einsum("hi,ij,hj->h", factors, unlabelled, factors) + np.square(sums).sum(axis=0)
@@ -381,13 +390,13 @@ def predicted_mean(
     scores is tuned to the least variance, for a share within 0 and N / (N - n).
     """
     count, answers, means = population.count, population.answers, population.means
-    labelled = np.bincount(labels.strata, minlength=count)
-    n = int(labelled.sum())
+    label_counts = np.bincount(labels.strata, minlength=count)
+    n = int(label_counts.sum())
     if not population.total:
         return unmeasured(0, "no answers")
-    if (labelled[answers > 0] < 2).any():
+    if (label_counts[answers > 0] < 2).any():
         return unmeasured(n, "a part of the answers has fewer than 2 labels")
-    full = answers / np.maximum(answers - labelled, 1)
+    full = answers / np.maximum(answers - label_counts, 1)
     rarer = min(float(labels.values.sum()), n - float(labels.values.sum()))
     spread = (population.squares - answers * np.square(means)) / np.maximum(answers - 1, 1)
     products = (
@@ -397,7 +406,7 @@ def predicted_mean(
     slopes = np.clip(slopes, 0, full) if share else np.maximum(slopes, 0)
     residuals = labels.values - slopes[labels.strata] * labels.scores
     levels = _means(labels.strata, residuals, count) + slopes * means
-    made = linearised(population, labels, residuals, levels, slopes, target)
+    mean = linearised(population, labels, residuals, levels, slopes, target)
     scale: Transform | None = "the logit" if share else None
     if share and rarer < FEWEST_OF_RARER:
         end = 0 if float(labels.values.sum()) == rarer else 1
@@ -405,8 +414,8 @@ def predicted_mean(
             f"no interval: the labels differ from {end} by {rarer:.3g} in all, and at "
             f"least {FEWEST_OF_RARER} is needed"
         )
-        return measured(min(max(made.value, 0.0), 1.0), n, reason=few)
-    return _estimate(made, n, scale, "prediction-powered", _without_error(population, n, target))
+        return measured(min(max(mean.value, 0.0), 1.0), n, reason=few)
+    return _estimate(mean, n, scale, "prediction-powered", _without_error(population, n, target))
 
 
 _FEW_EVIDENCE_GROUPS = f"no interval: fewer than {MIN_PAIRS} evidence groups"
@@ -422,9 +431,10 @@ def judge_alone(
     """Return the judge's mean score of the answers in the strata ``scored``, without labels.
 
     The interval covers chance only, not the judge's errors: for the app, the chance which answers
-    it gave; there is none for these answers. ``hits``, the numbers of answers of a stratum that the
-    judge calls bad and that it judged, give a share with the Wilson interval, as `rate` of verdicts
-    in place of labels. Other means have Student's t on ``scale``. Both are by evidence group.
+    the app gave; for these answers, there is no chance. With ``hits``, the numbers of answers of a
+    stratum that the judge calls bad and that the judge judged, the result is a share with the
+    Wilson interval, like `rate` with verdicts in place of labels. Other means have Student's t on
+    ``scale``. Both intervals are by evidence group.
     """
     answers, total = (float(sums[scored].sum()) for sums in (population.answers, population.scores))
     n = round(answers) if hits is None else int(hits[1].sum())
@@ -444,8 +454,8 @@ def judge_alone(
         )
     by_group = max(float(factors @ population.moments @ factors), 0.0) * groups / (groups - 1)
     if hits is None:
-        made = Linearised(value, math.sqrt(by_group) / answers, groups - 1)
-        return _estimate(made, n, scale, "chance only, by evidence group", "all scores are equal")
+        mean = Linearised(value, math.sqrt(by_group) / answers, groups - 1)
+        return _estimate(mean, n, scale, "chance only, by evidence group", "all scores are equal")
     by_answer = answers * value * (1 - value) * answers / max(answers - 1, 1)
     effect = max(1.0, by_group / by_answer) if by_answer > _FLAT else 1.0
     wider = (float(t_quantile(groups - 1)) / Z) ** 2 if groups < FEW_GROUPS else 1.0
@@ -467,21 +477,21 @@ def weighted_agreement(
     """Return each of ``STATISTICS_OF_ALL`` of the judge in all answers.
 
     ``verdicts`` has 1 for each label whose answer the judge called bad, otherwise 0. Each label
-    stands for the answers of its stratum. If all ``judged_bad`` answers are labelled, the recall in
-    these answers depends only on the number of bad answers that the judge missed, and so does its
-    interval. ``too_small`` is the reason if a stratum has too few labels for an interval.
+    stands for the answers of a stratum. If all ``judged_bad`` answers are labelled, the recall in
+    these answers, and the interval, depend only on the number of bad answers that the judge missed.
+    ``too_small`` is the reason if a stratum has too few labels for an interval.
     """
     count, answers = population.count, population.answers
     cells = cells_of(labels.values, verdicts)
     cell_counts = np.bincount(labels.strata * 4 + cells, minlength=4 * count).reshape(count, 4)
-    labelled, n = cell_counts.sum(axis=1), len(cells)
-    if not n or (labelled[answers > 0] == 0).any():
+    label_counts, n = cell_counts.sum(axis=1), len(cells)
+    if not n or (label_counts[answers > 0] == 0).any():
         return dict.fromkeys(
             STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers")
         )
     if n < MIN_PAIRS:
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, too_few(n)))
-    inside = cell_counts / np.maximum(labelled, 1)[:, None]
+    inside = cell_counts / np.maximum(label_counts, 1)[:, None]
     shares = answers @ inside / answers.sum()
     results = {}
     rarer = min(labels.values.sum(), n - labels.values.sum())
@@ -495,19 +505,19 @@ def weighted_agreement(
         few_labels = (
             few_of_class if statistic.of_classes else few if counting < FEWEST_OF_RARER else None
         )
-        why_none = too_small if missing_of_strata(answers, labelled) else few_labels
+        why_none = too_small if missing_of_strata(answers, label_counts) else few_labels
         if value is None:
             results[name] = unmeasured(counting, _NO_CLASS)
         elif why_none is not None:
             results[name] = measured(value, counting, reason=f"no interval: {why_none}")
         else:
-            made = linearised(population, labels, slopes[cells], inside @ slopes, target=target)
-            made = replace(_with_unseen(made, cell_counts, answers, slopes, target), value=value)
+            mean = linearised(population, labels, slopes[cells], inside @ slopes, target=target)
+            mean = replace(_with_unseen(mean, cell_counts, answers, slopes, target), value=value)
             without_error = _without_error(population, n, target)
             if name == "precision" and target == "these" and counting == judged_bad:
                 without_error = f"all {counting:,} answers that the judge calls bad are labelled, so the value is exact"
             results[name] = _estimate(
-                made, counting, statistic.scale, "weighted by stratum", without_error
+                mean, counting, statistic.scale, "weighted by stratum", without_error
             )
     if target == "these" and judged_bad == verdicts.sum():
         results["sensitivity"] = _recall(population, labels, verdicts) or results["sensitivity"]
@@ -515,43 +525,45 @@ def weighted_agreement(
 
 
 def missing_of_strata(answers: AnyArray, labelled: IntArray) -> int:
-    """Return how many more labels the strata need until figures of all answers have an interval."""
+    """Return the number of further labels that the strata need until figures of all answers have an interval."""
     return int(missing_by_stratum(answers, labelled).sum())
 
 
 def missing_by_stratum(answers: AnyArray, labelled: IntArray) -> IntArray:
-    """Return how many more labels each stratum needs until figures of all answers have an interval."""
+    """Return the number of further labels that each stratum needs until figures of all answers have an interval."""
     least = np.where(answers > SMALL_STRATUM * answers.sum(), FEWEST_OF_STRATUM, 2)
     return np.maximum(np.minimum(least, answers) - labelled, 0).astype(np.int64)
 
 
 def _with_unseen(
-    sampled: Linearised, found: IntArray, answers: FloatArray, slopes: FloatArray, target: Target
+    mean: Linearised, cell_counts: IntArray, answers: FloatArray, slopes: FloatArray, target: Target
 ) -> Linearised:
     """Add the error from strata whose labels are all in one cell, though not all answers are labelled.
 
     One more label of either kind is counted, because the next label may be of the other kind.
     """
-    labelled, cells = found.sum(axis=1), found.argmax(axis=1)
-    alike = (found.max(axis=1) == labelled) & (labelled < answers)
-    other = (labelled + 1) / (labelled + 2) ** 2 / np.maximum(labelled, 1)  # p (1 - p) / n
+    label_counts, cells = cell_counts.sum(axis=1), cell_counts.argmax(axis=1)
+    alike = (cell_counts.max(axis=1) == label_counts) & (label_counts < answers)
+    variances = (
+        (label_counts + 1) / (label_counts + 2) ** 2 / np.maximum(label_counts, 1)
+    )  # p (1 - p) / n
     if target == "these":
-        other = other * (1 - labelled / np.maximum(answers, 1))
+        variances = variances * (1 - label_counts / np.maximum(answers, 1))
     apart = np.square(slopes[cells] - slopes[cells ^ 2])  # people could have said the other
-    parts = (np.square(answers / answers.sum()) * other * apart)[alike]
-    variance = sampled.error**2 + float(parts.sum())
+    parts = (np.square(answers / answers.sum()) * variances * apart)[alike]
+    variance = mean.error**2 + float(parts.sum())
     if variance < _FLAT**2:
-        return sampled
-    squares = sampled.error**4 / sampled.df + float(
-        (np.square(parts) / np.maximum(labelled[alike] - 1, 1)).sum()
+        return mean
+    squares = mean.error**4 / mean.df + float(
+        (np.square(parts) / np.maximum(label_counts[alike] - 1, 1)).sum()
     )
-    return Linearised(sampled.value, math.sqrt(variance), variance**2 / squares)
+    return Linearised(mean.value, math.sqrt(variance), variance**2 / squares)
 
 
 def _recall(population: Population, labels: Labels, verdicts: FloatArray) -> Estimate | None:
-    """Return the recall if all answers judged bad are labelled, from the rate among the others; None without one.
+    """Return the recall if all answers judged bad are labelled, from the rate among other answers; None without a rate.
 
-    With one stratum of the others, the interval has Wilson's ends of its share.
+    With one stratum of other answers, the interval has the Wilson ends of the share of that stratum.
     """
     flagged, caught = (
         np.bincount(labels.strata, weights=each, minlength=population.count)
@@ -564,15 +576,16 @@ def _recall(population: Population, labels: Labels, verdicts: FloatArray) -> Est
         Stratum(each.answers - judged, each.labelled - judged, each.bad - bad)
         for each, judged, bad in zip(strata_of(population, labels), flagged, caught, strict=True)
     ]
-    found, answers, missed = (
+    caught_count, answers, missed = (
         sum(caught),
         sum(each.answers for each in judged_good),
         rate(judged_good, "these"),
     )
-    if not found or missed.value is None or missed.low is None or missed.high is None:
+    if not caught_count or missed.value is None or missed.low is None or missed.high is None:
         return None
     value, low, high = (
-        found / (found + answers * share) for share in (missed.value, missed.high, missed.low)
+        caught_count / (caught_count + answers * share)
+        for share in (missed.value, missed.high, missed.low)
     )
     return measured(
         value, len(verdicts), (low, high), method="Wilson's interval of the missed bad answers"
@@ -589,15 +602,15 @@ def _without_error(population: Population, n: int, target: Target) -> str:
 
 
 def _estimate(
-    made: Linearised, n: int, scale: Transform | None, method: str, without_error: str
+    mean: Linearised, n: int, scale: Transform | None, method: str, without_error: str
 ) -> Estimate:
     least, most = {"the logit": (0.0, 1.0), "Fisher's z": (-1.0, 1.0), None: (-math.inf, math.inf)}[
         scale
     ]
-    value = min(max(made.value, least), most)
-    if made.error < _FLAT:
+    value = min(max(mean.value, least), most)
+    if mean.error < _FLAT:
         return measured(value, n, reason=f"no interval: {without_error}")
-    reach = float(t_quantile(made.df)) * made.error
+    reach = float(t_quantile(mean.df)) * mean.error
     if scale is None or not least < value < most:
         low, high, method = (
             max(value - reach, least),

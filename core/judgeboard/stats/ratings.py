@@ -23,7 +23,7 @@ from judgeboard.stats.confusion import Weights, category_codes
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A grade with its declared ``categories`` in order; None is a continuous score.
+    """A grade with the declared ``categories`` in order; None is a continuous score.
 
     ``weights`` names the weighted kappa of ordered categories. ``bad`` is the position of the
     category to detect. If the sides have ``different`` scales, only correlations compare them.
@@ -42,12 +42,12 @@ class Scale:
 
     @property
     def names_classes(self) -> bool:
-        """Whether its categories are unordered."""
+        """Whether the categories are unordered."""
         return self.categories is not None and self.weights is None
 
     @property
     def codes(self) -> tuple[Any, ...]:
-        """The numbers that stand for its categories in the store: 1 to k for classes, otherwise the levels."""
+        """The numbers that stand for the categories in the store: 1 to k for classes, otherwise the levels."""
         return tuple(range(1, self.k + 1)) if self.names_classes else self.categories or ()
 
     def named(self, values: FloatArray) -> AnyArray:
@@ -81,7 +81,7 @@ class Ratings:
     groups: Grouping
 
     def __post_init__(self) -> None:
-        """Check the shapes and the values; raise ValueError where they do not fit."""
+        """Check the shapes and the values; raise ValueError for a misfit."""
         if self.values.ndim != 2 or self.values.shape[1] != len(self.raters):
             raise ValueError(
                 f"{len(self.raters)} raters need as many columns, not shape {self.values.shape}"
@@ -105,8 +105,8 @@ class Ratings:
     @cached_property
     def per_item(self) -> IntArray:
         """How many ratings each item has."""
-        counted: IntArray = self.rated.sum(axis=1)
-        return counted
+        counts: IntArray = self.rated.sum(axis=1)
+        return counts
 
     @cached_property
     def votes(self) -> IntArray:
@@ -181,7 +181,7 @@ HUMANS: tuple[Human, ...] = get_args(Human)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeopleValues:
-    """One row per response, in the order of its id; several rows of a response if each person is a row.
+    """One row per response, in the order of ids; several rows of a response if each person is a row.
 
     ``ties`` responses are left out because no label had most votes, ``only_gold`` responses because
     people alone count and only a lead graded them.
@@ -205,7 +205,7 @@ def human_values(
     """Return the human value of each response, from one row per review as in ``one_value_per_response``.
 
     ``gold`` marks adjudications; a reviewer may have a review and an adjudication of the same
-    response. Adjudications count only if ``human`` is gold, because their author has seen the other
+    response. Adjudications count only if ``human`` is gold, because the lead has seen the other
     grades. If each person is a row, an interval must resample responses.
     """
     n = same_length(response_ids, reviewers, values)
@@ -213,16 +213,14 @@ def human_values(
     same_length(adjudicated, response_ids)
     by_people = ~adjudicated
     if human == "gold":
-        counted = adjudicated | ~among(response_ids, np.unique(response_ids[adjudicated]))
-        return one_value_per_response(
-            response_ids[counted], reviewers[counted], values[counted], kind
-        )
+        rows = adjudicated | ~among(response_ids, np.unique(response_ids[adjudicated]))
+        return one_value_per_response(response_ids[rows], reviewers[rows], values[rows], kind)
     only_gold = np.setdiff1d(response_ids[adjudicated], response_ids[by_people]).size
-    ids, who, grades = response_ids[by_people], reviewers[by_people], values[by_people]
+    ids, people, grades = response_ids[by_people], reviewers[by_people], values[by_people]
     if human in {"majority", "mean"}:
-        return replace(one_value_per_response(ids, who, grades, kind), only_gold=only_gold)
+        return replace(one_value_per_response(ids, people, grades, kind), only_gold=only_gold)
     _check_values(grades)
-    order = _check_one_review_each(ids, who)
+    order = _check_one_review_each(ids, people)
     return PeopleValues(ids[order], grades[order], only_gold=only_gold)
 
 
@@ -249,9 +247,9 @@ def one_value_per_response(
     if kind == "label":
         cells = np.repeat(np.arange(len(starts)), people) * len(distinct) + levels
         votes = np.bincount(cells, minlength=len(starts) * len(distinct)).reshape(-1, len(distinct))
-        decided = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
-        winners = votes.argmax(axis=1)[decided]
-        return PeopleValues(ids[starts][decided], distinct[winners], int((~decided).sum()))
+        has_winner = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
+        winners = votes.argmax(axis=1)[has_winner]
+        return PeopleValues(ids[starts][has_winner], distinct[winners], int((~has_winner).sum()))
     if kind == "quality":
         return PeopleValues(ids[starts], distinct[levels[starts + (people - 1) // 2]])
     return PeopleValues(ids[starts], np.add.reduceat(distinct[levels], starts) / people)
@@ -266,7 +264,7 @@ def _check_one_review_each(response_ids: IntArray, reviewers: AnyArray) -> IntAr
     """Return the order by response, then by reviewer; raise ValueError if a reviewer has two reviews of a response."""
     _, reviewer = np.unique(reviewers, return_inverse=True)
     order = np.lexsort((reviewer, response_ids))
-    ids, who = response_ids[order], reviewer[order]
-    if ((ids[1:] == ids[:-1]) & (who[1:] == who[:-1])).any():
+    ids, reviewer_codes = response_ids[order], reviewer[order]
+    if ((ids[1:] == ids[:-1]) & (reviewer_codes[1:] == reviewer_codes[:-1])).any():
         raise ValueError("a reviewer has two reviews of one response: select one of them first")
     return order

@@ -1,4 +1,4 @@
-"""How far a judge agrees with itself on answers that it judged repeatedly."""
+"""How far a judge agrees with itself on answers that were judged repeatedly."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ class RepeatedMeasure:
     """One measure of the items that have a value in every repeat.
 
     ``rows`` are the positions of these items. ``values`` has a row for each item and a column for
-    each repeat. ``same`` marks the items with equal values. ``incomplete`` is the number of items
-    with values in some repeats only, ``no_value`` that of items without any. ``spread`` is the mean
-    difference between an item's highest and lowest value.
+    each repeat. ``same`` marks the items with equal values. ``incomplete`` counts items with values
+    in some repeats only, ``no_value`` items without any value. ``spread`` is the mean difference
+    between an item's highest and lowest value.
     """
 
     measure: str
@@ -48,9 +48,9 @@ class RepeatedMeasure:
 def repeated_measures(
     items: Sequence[RepeatedItem], groups: IntArray
 ) -> tuple[RepeatedMeasure, ...]:
-    """Return each measure of the repeats, the one with the most complete items first.
+    """Return each measure of the repeats, the measure with the most complete items first.
 
-    The judge was asked about ``items`` at least twice. ``groups`` has their evidence groups.
+    The judge was asked about ``items`` at least twice. ``groups`` has the evidence group of each item.
     """
     names = {name: None for item in items for repeat in item.values() for name in repeat}
     measures = [_measure(name, items, groups) for name in names]

@@ -1,4 +1,4 @@
-"""The share of bad answers that a judge's own share implies, if its errors are known from labels of other answers."""
+"""The share of bad answers that a judge's own share implies, with errors known from labels of other answers."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than ch
 
 @dataclass(frozen=True, slots=True)
 class JudgeErrors:
-    """What labels from elsewhere show of a judge: bad answers and those it found, good answers and those it passed."""
+    """Counts from labels of other answers: ``bad`` answers, of these ``found``, ``good`` answers, of these ``passed``."""
 
     bad: int
     found: int
@@ -20,9 +20,9 @@ class JudgeErrors:
 
 
 def rogan_gladen(judged_bad: int, answers: int, errors: JudgeErrors) -> Estimate:
-    """Return the rate that explains the judge's own share, if it errs as often as on the labels of ``errors``.
+    """Return the rate that explains the judge's own share, if errors are as frequent as on the labels of ``errors``.
 
-    Only for labels that are no sample of these answers: on a sample, `rate` is narrower.
+    Only for labels that are no sample of these answers: with a sample, `rate` has a narrower interval.
     """
     n = errors.bad + errors.good
     if not answers:

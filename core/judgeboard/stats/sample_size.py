@@ -1,4 +1,4 @@
-"""How many labels a question needs, and which answers get them.
+"""How many labels a question needs, and which answers get labels.
 
 Methods: sample sizes of shares (Cochran, Sampling Techniques, 1977) with the variance that a judge
 explains taken off; proportional allocation to strata.
@@ -25,7 +25,7 @@ LEAST_EXPLAINED = 0.05
 """A judge that explains less of the variance of people's labels saves no labels."""
 
 ASSUMED_CORRELATION = 0.15
-"""The correlation of labels of an evidence group where it is not known. In RAGTruth, six answers each, it is 0.156."""
+"""The assumed correlation of labels in an evidence group. In RAGTruth (six answers each), the correlation is 0.156."""
 
 _ONE_SIDED = NormalDist().inv_cdf(0.95)
 
@@ -44,14 +44,14 @@ def labels_by_lot(
 ) -> int:
     """Return the labels by lot, without a judge, that give a share a 95 % interval of plus or minus ``half_width``.
 
-    With ``answers``, the share is that of these answers, and otherwise that of the app.
+    With ``answers``, the share is the share in these answers, and otherwise the share of the app.
     """
     n = share * (1 - share) * design_effect / (half_width / Z) ** 2
     return _whole(_in_all(n, answers))
 
 
 def _in_all(n: float, answers: int | None) -> float:
-    """Return the labels for a figure of these ``answers``: with a label of each, no sampling error is left."""
+    """Return the labels for a figure of these ``answers``: if all are labelled, no sampling error is left."""
     return n if answers is None else n / (1 + n / answers)
 
 
@@ -89,8 +89,8 @@ def labels_for_kappa(
 ) -> int:
     """Return the labels that give kappa a 95 % interval of plus or minus ``half_width``.
 
-    ``deviation`` is the standard deviation of `kappa_influence`; 1 if it is not known. With
-    ``answers``, the kappa is that of these answers, and otherwise that of the app.
+    ``deviation`` is the standard deviation of `kappa_influence`; 1 if not known. With ``answers``,
+    the kappa is the kappa in these answers, and otherwise the kappa of the app.
     """
     return _whole(_in_all((Z * deviation / half_width) ** 2, answers))
 
@@ -109,7 +109,7 @@ def labels_for_outcome(bound: float, share: float) -> int | None:
 def labels_for_change(change: float, variance: float) -> int:
     """Return the labels with which a ``change`` of a mean is found with probability 0.8.
 
-    ``variance`` is that of one label's contribution to the change.
+    ``variance`` is the variance of one label's contribution to the change.
     """
     return _whole(variance * (POWER / change) ** 2)
 
@@ -149,7 +149,7 @@ def correlation_in_groups(values: FloatArray, groups: Grouping) -> float | None:
     sizes = groups.sums(np.ones(len(values)))
     if float((sizes * (sizes - 1)).sum()) / 2 < LEAST_PILOT:
         return None
-    of_average_row = float(np.square(sizes).sum()) / len(values)  # the size of its group
+    of_average_row = float(np.square(sizes).sum()) / len(values)  # the size of the row's group
     return min((design_effect_of_mean(values, groups) - 1) / (of_average_row - 1), 1.0)
 
 
@@ -176,7 +176,7 @@ def labels_in_groups(
 
 
 def allocated(n: int, answers: Sequence[int], *, least: int) -> tuple[int, ...]:
-    """Return how many of ``n`` labels each stratum gets; they add up to ``n``, or to all answers if these are fewer.
+    """Return the number of labels of each stratum. The sum is ``n``, or the number of answers if that is smaller.
 
     The allocation is proportional. A stratum gets at least ``least`` labels, as far as it has
     answers and ``n`` allows.
@@ -188,23 +188,23 @@ def allocated(n: int, answers: Sequence[int], *, least: int) -> tuple[int, ...]:
         floors = sizes * total / max(sizes.sum(), 1)
     if not len(sizes):
         return ()
-    # A stratum gets level * size, between its floor and its size. The sum of all is piecewise
-    # linear in the level.
+    # A stratum gets level * size, between floor and size. The sum of all is piecewise linear in the
+    # level.
     levels_at_ends = np.concatenate((floors, sizes)) / np.maximum(np.tile(sizes, 2), 1e-12)
     order = np.argsort(levels_at_ends)
     slopes = np.cumsum(np.concatenate((sizes, -sizes))[order])
     points = np.concatenate(([0.0], levels_at_ends[order]))
     sums = floors.sum() + np.cumsum(np.concatenate(([0.0, 0.0], slopes[:-1] * np.diff(points[1:]))))
     level = np.interp(total, np.maximum.accumulate(sums), points)
-    wanted = np.clip(level * sizes, floors, sizes)
-    counts = np.minimum(np.floor(wanted + 1e-9), sizes)
-    for stratum in np.argsort(counts - wanted, kind="stable")[: max(total - int(counts.sum()), 0)]:
+    exact = np.clip(level * sizes, floors, sizes)
+    counts = np.minimum(np.floor(exact + 1e-9), sizes)
+    for stratum in np.argsort(counts - exact, kind="stable")[: max(total - int(counts.sum()), 0)]:
         counts[stratum] += 1
     return tuple(counts.astype(int).tolist())
 
 
 def kappa_influence(judge_bad: BoolArray, people_bad: BoolArray) -> tuple[float, FloatArray]:
-    """Return Cohen's kappa, and the influence of each labelled answer on it.
+    """Return Cohen's kappa, and the influence of each labelled answer.
 
     Not defined if judge and people called all answers the same.
     """

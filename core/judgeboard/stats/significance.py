@@ -1,4 +1,4 @@
-"""Tests of significance, and p-values corrected for their number."""
+"""Tests of significance, and p-values corrected for the number of tests."""
 
 from collections.abc import Sequence
 
@@ -47,7 +47,7 @@ def benjamini_yekutieli(p: npt.ArrayLike) -> BoolArray:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p values adjusted for their number, in the same order (S. Holm, 1979)."""
+    """Return the p values adjusted for the number of tests, in the same order (S. Holm, 1979)."""
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))

@@ -1,4 +1,4 @@
-"""Thresholds of a judge's score with a guarantee: at most so many of the verdicts beyond the threshold are wrong.
+"""Thresholds of a judge's score with a guarantee: at most a given share of the verdicts beyond the threshold are wrong.
 
 The guarantee holds with a confidence of 1 - ``delta`` over sets of labels. Methods: fixed-sequence
 tests (P. Bauer, "Multiple testing in clinical trials", 1991; J. Jung, F. Brahman, Y. Choi, "Trust
@@ -29,10 +29,10 @@ _MOST_LABELS = 100_000  # no plan asks for more
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A threshold that passed its test.
+    """A threshold that passed the test.
 
-    ``n`` labels count for the test, ``wrong`` of them are wrong. ``bound`` is the upper bound of
-    the wrong share at the confidence of the test.
+    ``n`` verdicts count for the test, and ``wrong`` verdicts are wrong. ``bound`` is the upper
+    bound of the wrong share at the confidence of the test.
     """
 
     threshold: float
@@ -95,9 +95,9 @@ def lowest_passing(
 ) -> Passed | None:
     """Return the same as `confidence_threshold` from the ``labels`` at or above each threshold.
 
-    These are their number, how many of them are wrong, and their design effect. They may be
-    different samples of the answers at or above the threshold: each test holds for itself.
-    Thresholds with fewer than ``fewest`` labels are not tested.
+    Each entry has the number of labels, the number of wrong verdicts, and the design effect. The
+    labels may be different samples of the answers at or above the threshold: each test is valid
+    alone. Thresholds with fewer than ``fewest`` labels are not tested.
     """
     least = max(fewest, math.log(delta / starts) / math.log(1 - risk))
     best: Passed | None = None
@@ -131,11 +131,11 @@ def recall_threshold(
     best: Passed | None = None
     n, ascending = len(badness), thresholds[::-1]
     below = np.searchsorted(np.sort(badness), ascending, side="left")
-    for threshold, missed in zip(ascending.tolist(), below.tolist(), strict=True):
-        bound = wrong_bound(missed, n, delta, design_effect)
+    for threshold, missed_count in zip(ascending.tolist(), below.tolist(), strict=True):
+        bound = wrong_bound(missed_count, n, delta, design_effect)
         if bound > risk:
             break
-        best = Passed(threshold, n, missed, bound, design_effect)
+        best = Passed(threshold, n, missed_count, bound, design_effect)
     return best
 
 
@@ -156,7 +156,7 @@ def cheapest_threshold(
 
 
 def fewest_labels(risk: float, delta: float = DELTA) -> int:
-    """Return the number of labels with which a threshold passes if none of them is wrong."""
+    """Return the number of labels with which a threshold passes if no verdict is wrong."""
     return math.ceil(math.log(delta) / math.log(1 - risk) - 1e-9)
 
 
@@ -177,8 +177,8 @@ def equal_chances(answers: IntArray, labelled: IntArray) -> FloatArray:
     """Return the share of each stratum's labels to keep, so that every answer is labelled with the same chance.
 
     ``answers`` and ``labelled`` are counts by stratum, each with a label. The stratum with the
-    smallest labelled share keeps all its labels. Another stratum keeps fewer only if chance does
-    not explain its larger share.
+    smallest labelled share keeps all labels. Another stratum keeps fewer only if chance does not
+    explain the larger share.
     """
     shares = labelled / answers
     low, high = wilson(np.minimum(shares, 1.0), answers)
