@@ -54,7 +54,7 @@ def _distance(people: Ratings, values: FloatArray, is_compared: BoolArray) -> Fl
     squared difference.
     """
     item, rater = np.nonzero(is_compared)
-    value, person_value, other_count = (
+    value, grade, count = (
         values[item, rater],
         people.values[item, rater],
         people.per_item[item] - 1,
@@ -64,15 +64,15 @@ def _distance(people: Ratings, values: FloatArray, is_compared: BoolArray) -> Fl
         votes = np.pad(
             people.votes, ((0, 0), (0, 1))
         )  # nobody gives the position of a verdict that counts as wrong
-        equal = votes[item, value.astype(np.int64)] - (value == person_value)
-        distance[is_compared] = 1 - equal / other_count
+        equal = votes[item, value.astype(np.int64)] - (value == grade)
+        distance[is_compared] = 1 - equal / count
     else:
         filled = np.where(people.rated, people.values, 0.0)
         total, squares = (
-            filled.sum(axis=1)[item] - person_value,
-            np.square(filled).sum(axis=1)[item] - person_value * person_value,
+            filled.sum(axis=1)[item] - grade,
+            np.square(filled).sum(axis=1)[item] - grade * grade,
         )
-        distance[is_compared] = (squares - 2 * value * total) / other_count + value * value
+        distance[is_compared] = (squares - 2 * value * total) / count + value * value
     return distance
 
 

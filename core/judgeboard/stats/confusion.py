@@ -194,18 +194,13 @@ def cells_of(people_bad: AnyArray, judge_bad: AnyArray) -> IntArray:
 
 def kappa_of_cells(shares: FloatArray) -> tuple[float | None, FloatArray]:
     """Return Cohen's kappa of the shares of the four cells (None: undefined), and the slope for each cell."""
-    bad_by_judge, bad = float(shares[1] + shares[3]), float(shares[2] + shares[3])
-    agreement, chance = (
-        float(shares[0] + shares[3]),
-        bad_by_judge * bad + (1 - bad_by_judge) * (1 - bad),
-    )
+    judge_bad, bad = float(shares[1] + shares[3]), float(shares[2] + shares[3])
+    same, chance = float(shares[0] + shares[3]), judge_bad * bad + (1 - judge_bad) * (1 - bad)
     if chance >= 1 - _FLAT:
         return None, np.zeros(4)
-    of_chance = np.array([0.0, 2 * bad - 1, 2 * bad_by_judge - 1, 2 * (bad + bad_by_judge) - 2])
-    slopes = (
-        np.array([1.0, 0, 0, 1]) / (1 - chance) - (1 - agreement) / (1 - chance) ** 2 * of_chance
-    )
-    return (agreement - chance) / (1 - chance), slopes
+    of_chance = np.array([0.0, 2 * bad - 1, 2 * judge_bad - 1, 2 * (bad + judge_bad) - 2])
+    slopes = np.array([1.0, 0, 0, 1]) / (1 - chance) - (1 - same) / (1 - chance) ** 2 * of_chance
+    return (same - chance) / (1 - chance), slopes
 
 
 def ratio_of_cells(

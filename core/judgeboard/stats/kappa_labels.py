@@ -61,28 +61,28 @@ def labels_for_weighted_kappa(
     cell_counts = np.bincount(labels.strata * 4 + cells, minlength=4 * population.count).reshape(
         population.count, 4
     )
-    label_counts = cell_counts.sum(axis=1)
+    n_labels = cell_counts.sum(axis=1)
     now = weighted_agreement(population, labels, verdicts, target)["kappa"]
-    if now.value is None or (label_counts[answers > 0] == 0).any():
+    if now.value is None or (n_labels[answers > 0] == 0).any():
         return None
-    unlabelled_counts = [round(each) for each in np.maximum(answers - label_counts, 0).tolist()]
-    sample_counts = cell_counts[label_counts < answers].sum(axis=0)
+    remaining = [round(each) for each in np.maximum(answers - n_labels, 0).tolist()]
+    sample_counts = cell_counts[n_labels < answers].sum(axis=0)
     good = sample_counts[:2].sum()
     is_rough = bool(sample_counts.any() and min(good, sample_counts.sum() - good) < FEWEST_OF_RARER)
     half_width = _projection(population, labels, cells, cell_counts, target)
     if now.low is not None and now.high is not None and (now.high - now.low) / 2 <= reach:
         return KappaLabels(
-            0, (now.high - now.low) / 2, is_rough, half_width([0] * len(unlabelled_counts))[1]
+            0, (now.high - now.low) / 2, is_rough, half_width([0] * len(remaining))[1]
         )
 
     def shown_by(more: int) -> tuple[float, float]:
-        return half_width(allocated(more, unlabelled_counts, least=least))
+        return half_width(allocated(more, remaining, least=least))
 
     # Zero labels are too few: the interval of the labels so far is wider, or there is none.
     more = bisect_left(
-        range(sum(unlabelled_counts)),
+        range(sum(remaining)),
         -reach,
-        lo=min(1, sum(unlabelled_counts)),
+        lo=min(1, sum(remaining)),
         key=lambda number: -shown_by(number)[0],
     )
     shows, effect = shown_by(more)
@@ -97,17 +97,17 @@ def _projection(
     target: Target,
 ) -> Callable[[Sequence[int]], tuple[float, float]]:
     """Return a function from further labels by stratum to the plus or minus of kappa and the design effect."""
-    answers, label_counts = population.answers, cell_counts.sum(axis=1)
+    answers, n_labels = population.answers, cell_counts.sum(axis=1)
     weights = answers / answers.sum()
-    of_labels = cell_counts / np.maximum(label_counts, 1)[:, None]
+    of_labels = cell_counts / np.maximum(n_labels, 1)[:, None]
     # The shares of the cells of each stratum; of each verdict, (k + 1) / (n + 2) of a sample are bad.
     of_verdicts = cell_counts[:, :2] + cell_counts[:, 2:]  # judged good, judged bad
     bad = np.where(
-        (label_counts < answers)[:, None],
+        (n_labels < answers)[:, None],
         (cell_counts[:, 2:] + 1) / (of_verdicts + 2),
         cell_counts[:, 2:] / np.maximum(of_verdicts, 1),
     )
-    verdict_shares = of_verdicts / np.maximum(label_counts, 1)[:, None]
+    verdict_shares = of_verdicts / np.maximum(n_labels, 1)[:, None]
     expected: FloatArray = np.concatenate(
         [verdict_shares * (1 - bad), verdict_shares * bad], axis=1
     )
@@ -120,9 +120,7 @@ def _projection(
         between = float(weights @ np.square(levels - weights @ levels)) / float(answers.sum())
         # More labels narrow what the drawing of labels adds. What answers of a group have in common
         # remains.
-        drawing = np.square(weights) @ (
-            _variances(of_labels, slopes_now) / np.maximum(label_counts, 1)
-        )
+        drawing = np.square(weights) @ (_variances(of_labels, slopes_now) / np.maximum(n_labels, 1))
         shared_variance = max(mean.error**2 - float(drawing) - between, 0.0)
         least = _least_shared(
             population, labels, slopes_now[cells] - (of_labels @ slopes_now)[labels.strata]
@@ -134,7 +132,7 @@ def _projection(
     slope, to, back = TRANSFORMS["Fisher's z"](inside)
 
     def half_width(further_labels: Sequence[int]) -> tuple[float, float]:
-        counts = label_counts + np.asarray(further_labels, dtype=np.int64)
+        counts = n_labels + np.asarray(further_labels, dtype=np.int64)
         if missing_of_strata(answers, counts):
             return math.inf, 1.0
         part = 1 - counts / np.maximum(answers, 1) if target == "these" else np.ones(len(counts))
@@ -158,8 +156,8 @@ def _least_shared(
     labelled stratum tell little of other strata.
     """
     size, total = population.count, population.total
-    label_counts = np.bincount(labels.strata, minlength=size)
-    rows = (label_counts < population.answers)[labels.strata]
+    n_labels = np.bincount(labels.strata, minlength=size)
+    rows = (n_labels < population.answers)[labels.strata]
     if (
         not rows.any()
         or correlation_in_groups(

@@ -32,17 +32,15 @@ def rate_error(strata: Sequence[Stratum], judged_bad: Sequence[float] | float = 
     With ``judged_bad``, the share of each stratum that the judge calls bad, the error is the error
     of that share minus the rate.
     """
-    answers, label_counts, bad = (
+    answers, labels, bad = (
         np.array([getattr(each, name) for each in strata if each.answers], dtype=np.float64)
         for name in ("answers", "labelled", "bad")
     )
     weights = answers / answers.sum()
-    shares = (bad + 1) / (label_counts + 2)
+    shares = (bad + 1) / (labels + 2)
     levels = np.asarray(judged_bad) - shares
     apart = levels - weights @ levels
-    variance = (
-        weights**2 @ (shares * (1 - shares) / label_counts) + weights @ apart**2 / answers.sum()
-    )
+    variance = weights**2 @ (shares * (1 - shares) / labels) + weights @ apart**2 / answers.sum()
     return math.sqrt(float(variance))
 
 
@@ -113,24 +111,18 @@ def difference_effect(
         last[touched] = places
         at = last[touched]
         is_last = at == places
-        sums_of_groups = np.bincount(at, weights=influences[start:end], minlength=end - start)[
-            is_last
-        ]
+        sums = np.bincount(at, weights=influences[start:end], minlength=end - start)[is_last]
         touched, n = touched[is_last], int(rows[period])
-        earlier, n_groups = of_groups[touched], len(sums_of_groups) + alone[period]
+        earlier, n_groups = of_groups[touched], len(sums) + alone[period]
         if whole and n_groups > 1:
-            shared_part = float(sums_of_groups @ earlier) / whole
+            common = float(sums @ earlier) / whole
             few = n_groups / (n_groups - 1) * (n - 1) / n  # 1 if nothing is shared
-            change = (
-                few * (float(sums_of_groups @ sums_of_groups) + of_alone[period])
-                - 2 * shared_part
-                + before / whole**2
-            )
+            change = few * (float(sums @ sums) + of_alone[period]) - 2 * common + before / whole**2
             variance = squares[period] + square_of_before / whole**2
             scale = 1 / weight + 1 / whole
             by_group, by_answer = by_group + change / scale, by_answer + variance / scale
         if n:
-            of_groups[touched] = later = earlier + weight * sums_of_groups
+            of_groups[touched] = later = earlier + weight * sums
             before += float(later @ later - earlier @ earlier) + weight**2 * of_alone[period]
             square_of_before += weight**2 * squares[period]
             whole += weight

@@ -46,12 +46,7 @@ from judgeboard.stats.confusion import (
     ratio_of_cells,
     table_of_cells,
 )
-from judgeboard.stats.correlation import (
-    kendall,
-    pearson,
-    root_mean_square,
-    spearman,
-)
+from judgeboard.stats.correlation import kendall, pearson, root_mean_square, spearman
 from judgeboard.stats.detection import auroc, brier, expected_calibration_error
 from judgeboard.stats.estimates import (
     MIN_PAIRS,

@@ -12,14 +12,7 @@ from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray
 from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured, within_range
 from judgeboard.stats.intervals import influence_estimate, mean_estimate, standard_error, wilson
 from judgeboard.stats.pair_statistics import STATISTICS_OF_ALL
-from judgeboard.stats.rates import (
-    FEWEST_OF_RARER,
-    Stratum,
-    app_effect,
-    rate,
-    strata_of,
-    summed,
-)
+from judgeboard.stats.rates import FEWEST_OF_RARER, Stratum, app_effect, rate, strata_of, summed
 from judgeboard.stats.sample_size import POWER, kappa_influence
 from judgeboard.stats.significance import mcnemar
 

@@ -161,9 +161,9 @@ def _by_stratum(strata: IntArray, scores: FloatArray, count: int) -> list[FloatA
 
 def strata_of(population: Population, labels: Labels) -> tuple[Stratum, ...]:
     """Return the counts of each stratum; the values of labels are 1 (bad) or 0."""
-    label_counts = np.bincount(labels.strata, minlength=population.count)
+    n_labels = np.bincount(labels.strata, minlength=population.count)
     bad = np.bincount(labels.strata, weights=labels.values, minlength=population.count)
-    rows = zip(population.answers.tolist(), label_counts.tolist(), bad.tolist(), strict=True)
+    rows = zip(population.answers.tolist(), n_labels.tolist(), bad.tolist(), strict=True)
     return tuple(Stratum(round(answers), n, round(k)) for answers, n, k in rows)
 
 
@@ -211,16 +211,8 @@ def bounds(
     )
     ends = []
     for assumed in (0.0, 1.0):
-        assumed_labels = replace(
-            labels, values=np.where(np.isnan(labels.values), assumed, labels.values)
-        )
-        ends.append(
-            rate(
-                strata_of(population, assumed_labels),
-                target,
-                app_effect(population, assumed_labels),
-            )
-        )
+        guesses = replace(labels, values=np.where(np.isnan(labels.values), assumed, labels.values))
+        ends.append(rate(strata_of(population, guesses), target, app_effect(population, guesses)))
     low, high = ends
     return low.low or 0.0, 1.0 if high.high is None else high.high
 
@@ -247,11 +239,11 @@ def rate(
         return unmeasured(0, "no answers")
     if any(not each.labelled for each in filled):
         return unmeasured(n, UNLABELLED)
-    answers, label_counts, bad = (
+    answers, labels, bad = (
         np.array([getattr(each, name) for each in filled], dtype=np.float64)
         for name in ("answers", "labelled", "bad")
     )
-    shares, weights = bad / label_counts, answers / answers.sum()
+    shares, weights = bad / labels, answers / answers.sum()
     value = float(weights @ shares)
     of_judge = (
         np.zeros(len(filled)) if judged_bad is None else np.asarray(judged_bad, dtype=np.float64)
@@ -259,16 +251,16 @@ def rate(
     apart = of_judge - shares - (weights @ of_judge - value)
     between = 0.0
     if target == "app":
-        low, high = wilson(shares, label_counts / design_effect, z)
+        low, high = wilson(shares, labels / design_effect, z)
         between = z**2 * design_effect * float(weights @ np.square(apart)) / float(answers.sum())
     else:
         low, high = shares.copy(), shares.copy()
-        part = label_counts < answers
+        part = labels < answers
         # With more labels of both classes, Wilson's bounds hold, and are narrower.
         share_bounds = (
             modified_wilson if min(bad.sum(), n - bad.sum()) <= MODIFIED_UP_TO else wilson
         )
-        sizes = label_counts[part] / (1 - label_counts[part] / answers[part])
+        sizes = labels[part] / (1 - labels[part] / answers[part])
         low[part], high[part] = share_bounds(shares[part], sizes)
     below = math.sqrt(float(np.square(weights * (shares - low)).sum()) + between)
     above = math.sqrt(float(np.square(weights * (high - shares)).sum()) + between)
@@ -285,15 +277,13 @@ def design_effect(population: Population, labels: Labels) -> float:
     shares = _means(labels.strata, labels.values, population.count)
     by_group = linearised(population, labels, labels.values, shares).error
     answers, total = population.answers, population.total
-    label_counts = np.bincount(labels.strata, minlength=population.count)
+    n_labels = np.bincount(labels.strata, minlength=population.count)
     apart = shares - float(answers @ shares) / max(total, 1)
-    factors = answers / np.maximum(label_counts, 1)
+    factors = answers / np.maximum(n_labels, 1)
     influence = (
         factors[labels.strata] * (labels.values - shares[labels.strata]) + apart[labels.strata]
     )
-    squares = float(
-        np.square(influence).sum() + ((answers - label_counts) * np.square(apart)).sum()
-    )
+    squares = float(np.square(influence).sum() + ((answers - n_labels) * np.square(apart)).sum())
     variance = squares / (total * (total - 1)) if total > 1 else 0.0
     return max(1.0, by_group**2 / variance) if variance > _FLAT**2 else 1.0
 
@@ -337,18 +327,18 @@ def linearised(
     """
     answers, total = population.answers, max(population.total, 1.0)
     value = float(answers @ levels) / total
-    label_counts = np.bincount(labels.strata, minlength=population.count)
+    n_labels = np.bincount(labels.strata, minlength=population.count)
     apart = residuals - _means(labels.strata, residuals, population.count)[labels.strata]
     if target == "these":
         squares = np.bincount(labels.strata, weights=np.square(apart), minlength=population.count)
-        spread = squares / np.maximum(label_counts - 1, 1)
+        spread = squares / np.maximum(n_labels - 1, 1)
         parts = (
             (answers / total) ** 2
-            * (1 - label_counts / np.maximum(answers, 1))
+            * (1 - n_labels / np.maximum(answers, 1))
             * spread
-            / np.maximum(label_counts, 1)
+            / np.maximum(n_labels, 1)
         )
-        variance, freedom = float(parts.sum()), label_counts
+        variance, freedom = float(parts.sum()), n_labels
     else:
         # The contribution of a group, apart from the labels, is linear in the row of the group: a
         # factor per answer and a factor per score of a stratum.
@@ -359,7 +349,7 @@ def linearised(
         factors[each, population.count + each] = slope
         unlabelled = population.moments - population.of_labelled.T @ population.of_labelled
         sums = population.of_labelled @ factors.T
-        weighted = (answers / np.maximum(label_counts, 1))[labels.strata] * apart
+        weighted = (answers / np.maximum(n_labels, 1))[labels.strata] * apart
         np.add.at(sums, (labels.groups, labels.strata), weighted)
         parts = (
             np.einsum("hi,ij,hj->h", factors, unlabelled, factors) + np.square(sums).sum(axis=0)
@@ -390,13 +380,13 @@ def predicted_mean(
     scores is tuned to the least variance, for a share within 0 and N / (N - n).
     """
     count, answers, means = population.count, population.answers, population.means
-    label_counts = np.bincount(labels.strata, minlength=count)
-    n = int(label_counts.sum())
+    n_labels = np.bincount(labels.strata, minlength=count)
+    n = int(n_labels.sum())
     if not population.total:
         return unmeasured(0, "no answers")
-    if (label_counts[answers > 0] < 2).any():
+    if (n_labels[answers > 0] < 2).any():
         return unmeasured(n, "a part of the answers has fewer than 2 labels")
-    full = answers / np.maximum(answers - label_counts, 1)
+    full = answers / np.maximum(answers - n_labels, 1)
     rarer = min(float(labels.values.sum()), n - float(labels.values.sum()))
     spread = (population.squares - answers * np.square(means)) / np.maximum(answers - 1, 1)
     products = (
@@ -484,14 +474,14 @@ def weighted_agreement(
     count, answers = population.count, population.answers
     cells = cells_of(labels.values, verdicts)
     cell_counts = np.bincount(labels.strata * 4 + cells, minlength=4 * count).reshape(count, 4)
-    label_counts, n = cell_counts.sum(axis=1), len(cells)
-    if not n or (label_counts[answers > 0] == 0).any():
+    n_labels, n = cell_counts.sum(axis=1), len(cells)
+    if not n or (n_labels[answers > 0] == 0).any():
         return dict.fromkeys(
             STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers")
         )
     if n < MIN_PAIRS:
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, too_few(n)))
-    inside = cell_counts / np.maximum(label_counts, 1)[:, None]
+    inside = cell_counts / np.maximum(n_labels, 1)[:, None]
     shares = answers @ inside / answers.sum()
     results = {}
     rarer = min(labels.values.sum(), n - labels.values.sum())
@@ -505,7 +495,7 @@ def weighted_agreement(
         few_labels = (
             few_of_class if statistic.of_classes else few if counting < FEWEST_OF_RARER else None
         )
-        why_none = too_small if missing_of_strata(answers, label_counts) else few_labels
+        why_none = too_small if missing_of_strata(answers, n_labels) else few_labels
         if value is None:
             results[name] = unmeasured(counting, _NO_CLASS)
         elif why_none is not None:
@@ -536,26 +526,24 @@ def missing_by_stratum(answers: AnyArray, labelled: IntArray) -> IntArray:
 
 
 def _with_unseen(
-    mean: Linearised, cell_counts: IntArray, answers: FloatArray, slopes: FloatArray, target: Target
+    mean: Linearised, counts: IntArray, answers: FloatArray, slopes: FloatArray, target: Target
 ) -> Linearised:
     """Add the error from strata whose labels are all in one cell, though not all answers are labelled.
 
     One more label of either kind is counted, because the next label may be of the other kind.
     """
-    label_counts, cells = cell_counts.sum(axis=1), cell_counts.argmax(axis=1)
-    alike = (cell_counts.max(axis=1) == label_counts) & (label_counts < answers)
-    variances = (
-        (label_counts + 1) / (label_counts + 2) ** 2 / np.maximum(label_counts, 1)
-    )  # p (1 - p) / n
+    n_labels, cells = counts.sum(axis=1), counts.argmax(axis=1)
+    alike = (counts.max(axis=1) == n_labels) & (n_labels < answers)
+    variances = (n_labels + 1) / (n_labels + 2) ** 2 / np.maximum(n_labels, 1)  # p (1 - p) / n
     if target == "these":
-        variances = variances * (1 - label_counts / np.maximum(answers, 1))
+        variances = variances * (1 - n_labels / np.maximum(answers, 1))
     apart = np.square(slopes[cells] - slopes[cells ^ 2])  # people could have said the other
     parts = (np.square(answers / answers.sum()) * variances * apart)[alike]
     variance = mean.error**2 + float(parts.sum())
     if variance < _FLAT**2:
         return mean
     squares = mean.error**4 / mean.df + float(
-        (np.square(parts) / np.maximum(label_counts[alike] - 1, 1)).sum()
+        (np.square(parts) / np.maximum(n_labels[alike] - 1, 1)).sum()
     )
     return Linearised(mean.value, math.sqrt(variance), variance**2 / squares)
 
@@ -576,16 +564,15 @@ def _recall(population: Population, labels: Labels, verdicts: FloatArray) -> Est
         Stratum(each.answers - judged, each.labelled - judged, each.bad - bad)
         for each, judged, bad in zip(strata_of(population, labels), flagged, caught, strict=True)
     ]
-    caught_count, answers, missed = (
+    hits, answers, missed = (
         sum(caught),
         sum(each.answers for each in judged_good),
         rate(judged_good, "these"),
     )
-    if not caught_count or missed.value is None or missed.low is None or missed.high is None:
+    if not hits or missed.value is None or missed.low is None or missed.high is None:
         return None
     value, low, high = (
-        caught_count / (caught_count + answers * share)
-        for share in (missed.value, missed.high, missed.low)
+        hits / (hits + answers * share) for share in (missed.value, missed.high, missed.low)
     )
     return measured(
         value, len(verdicts), (low, high), method="Wilson's interval of the missed bad answers"

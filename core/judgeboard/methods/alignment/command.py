@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import (
-    EXAMPLE_MODEL,
-    call_options,
-    refuse_given,
-    run_options,
-)
+from judgeboard.cli.asking import EXAMPLE_MODEL, call_options, refuse_given, run_options
 from judgeboard.errors import MissingOption
 from judgeboard.text import counted, money
 

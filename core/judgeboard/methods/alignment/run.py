@@ -52,10 +52,7 @@ from judgeboard.store.alignments import (
     stored_looks,
 )
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import (
-    ensure_version,
-    get_version,
-)
+from judgeboard.store.judge_versions import ensure_version, get_version
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import batches, rows_with
@@ -188,43 +185,30 @@ async def align_async(
             proposals = await asyncio.gather(
                 *(asking.propose(number, version, cases) for number in range(1, candidates + 1))
             )
-            scored_candidates: list[Candidate] = []
+            trials: list[Candidate] = []
             for candidate in proposals:
                 reason = check.reason(candidate.prompt) if candidate.prompt else None
-                if candidate.prompt in {earlier.prompt for earlier in scored_candidates}:
+                if candidate.prompt in {earlier.prompt for earlier in trials}:
                     reason = "It repeats an earlier candidate."
                 if candidate.prompt is None or reason:
-                    scored_candidates.append(
-                        replace(candidate, refused=reason or candidate.refused)
-                    )
+                    trials.append(replace(candidate, refused=reason or candidate.refused))
                     continue
                 codes = await asking.verdicts(candidate, develop_items, cuts)
                 labels = zip(develop.ids.tolist(), develop.bad.tolist(), strict=True)
                 right = sum(codes.get(id_) == (BAD if bad else GOOD) for id_, bad in labels)
-                scored_candidates.append(replace(candidate, right=right))
-            result = replace(
-                result, candidates=tuple(scored_candidates), cost_micro=asking.cost_micro
-            )
+                trials.append(replace(candidate, right=right))
+            result = replace(result, candidates=tuple(trials), cost_micro=asking.cost_micro)
             best = max(
-                (candidate for candidate in scored_candidates if candidate.right is not None),
+                (candidate for candidate in trials if candidate.right is not None),
                 key=lambda each: each.right or 0,
                 default=None,
             )
             if best is None or (best.right or 0) <= result.right:
                 return replace(result, notes=_no_gain(result, best, len(develop.ids)))
-            held_out_items = [items[id_] for id_ in held_out.ids.tolist() if id_ in items]
+            test_items = [items[id_] for id_ in held_out.ids.tolist() if id_ in items]
             result = replace(result, best=best.number)
             return await _looked(
-                store,
-                version,
-                asking,
-                best,
-                held_out_items,
-                held_out,
-                develop,
-                cuts,
-                result,
-                options,
+                store, version, asking, best, test_items, held_out, develop, cuts, result, options
             )
     finally:
         await endpoint.aclose()
@@ -241,18 +225,15 @@ def accept_latest(
     Raises NotFound if there is no such look.
     """
     with store.reading() as connection:
-        version, candidate_version = (
-            get_version(connection, which),
-            get_version(connection, candidate),
-        )
+        version, new_version = get_version(connection, which), get_version(connection, candidate)
         looks = [
             each.id
             for each in stored_looks(connection, version.id)
-            if each.look.candidate_id == candidate_version.id
+            if each.look.candidate_id == new_version.id
         ]
     if not looks:
         raise NotFound(
-            f"no look at held-out answers compared {candidate_version.title} with {version.title}"
+            f"no look at held-out answers compared {new_version.title} with {version.title}"
         )
     return accept_candidate(store, looks[0], actor)
 
@@ -375,14 +356,12 @@ def _cases(
             person_reviews(connection, batch),
         )
         for id_ in batch:
-            answer_reviews = sorted(
+            by_reason = sorted(
                 reviews.get(id_, ()),
                 key=lambda review: (review.grade.why_differs is None, not review.grade.note),
             )
             cases.append(
-                Case(
-                    items[id_], texts[id_], bad[id_], answer_reviews[0] if answer_reviews else None
-                )
+                Case(items[id_], texts[id_], bad[id_], by_reason[0] if by_reason else None)
             )
     return cases
 
@@ -512,12 +491,8 @@ async def _looked(
             looks=looks,
         )
         right = after == np.where(held_out.bad, BAD, GOOD)
-        changed_rows = (
-            (held_out.verdicts != UNUSABLE) & (after != UNUSABLE) & (right != held_out.right)
-        )
-        mended, broken = (
-            tuple(held_out.ids[changed_rows & rows].tolist()) for rows in (right, ~right)
-        )
+        flips = (held_out.verdicts != UNUSABLE) & (after != UNUSABLE) & (right != held_out.right)
+        mended, broken = (tuple(held_out.ids[flips & rows].tolist()) for rows in (right, ~right))
         conclusion = contrast.conclusion
         notes = [contrast.headline]
         if (

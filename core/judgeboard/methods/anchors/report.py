@@ -48,10 +48,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.grades import HALLUCINATED, graded_reviews
-from judgeboard.store.judge_versions import (
-    get_version,
-    list_versions,
-)
+from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.responses import answer_starts
 from judgeboard.store.settings import thresholds
 from judgeboard.store.tables import StoredVersion

@@ -9,9 +9,7 @@ from judgeboard.domain import AUDIT, JudgeInput, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import JudgeSignal
 from judgeboard.flags.rules import differences_of
-from judgeboard.judges.judge import (
-    AskedJudge,
-)
+from judgeboard.judges.judge import AskedJudge
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
 from judgeboard.measure.verdict_changes import side_of

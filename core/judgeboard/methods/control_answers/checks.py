@@ -78,12 +78,9 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     controls = record.controls.get(kind.name, ControlScores())
     changes = {}
     for measure in given_by(controls.before):
-        rows_of_measure = controls.judged(measure)
-        groups = grouping(controls.groups[rows_of_measure], int(rows_of_measure.sum()))
-        before, after = (
-            controls.before[measure][rows_of_measure],
-            controls.after[measure][rows_of_measure],
-        )
+        usable = controls.judged(measure)
+        groups = grouping(controls.groups[usable], int(usable.sum()))
+        before, after = controls.before[measure][usable], controls.after[measure][usable]
         change = mean_change(before, after, groups)
         if change.n >= LEAST:
             changes[measure] = change

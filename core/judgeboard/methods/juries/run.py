@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.domain import (
-    JURY,
-    Estimate,
-    JudgeVersion,
-    Status,
-    Verdict,
-)
+from judgeboard.domain import JURY, Estimate, JudgeVersion, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.agreed_with_people import AgreedWithPeople, agreed_with_people
@@ -40,10 +34,7 @@ from judgeboard.store.engine import Readable, Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.grades import GROUNDED, HALLUCINATED, LABELS
-from judgeboard.store.judge_versions import (
-    ensure_version,
-    get_version,
-)
+from judgeboard.store.judge_versions import ensure_version, get_version
 from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
 

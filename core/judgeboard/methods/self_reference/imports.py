@@ -7,13 +7,7 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import (
-    OVERALL,
-    Pair,
-    Shown,
-    Status,
-    StepRecord,
-)
+from judgeboard.domain import OVERALL, Pair, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import Cells, ColumnNames, Unusable, json_text

@@ -47,10 +47,7 @@ def load_items(
     pair_ids: Collection[int] | None = None,
 ) -> Loaded:
     """Return the items of a judge version from the first ``k`` samples of each question."""
-    loaded, selected_ids = (
-        Loaded([], Counter(), Counter()),
-        None if pair_ids is None else set(pair_ids),
-    )
+    loaded, ids = Loaded([], Counter(), Counter()), None if pair_ids is None else set(pair_ids)
     # The verdicts on the overall aspect, or on the judge's only aspect, by condition and pair.
     rows = load_comparisons(connection, [version_id])
     aspects = {row.aspect for row in rows}
@@ -66,7 +63,7 @@ def load_items(
     questions = comparisons.question_groups(connection)
     for question in load_samples(connection, version_id):
         if source not in {None, question.source} or (
-            selected_ids is not None and question.pair_id not in selected_ids
+            ids is not None and question.pair_id not in ids
         ):
             continue
         pair_comparisons = comparisons_of_pairs.get(question.pair_id, ())
@@ -180,14 +177,10 @@ def measure_self_reference(
 
 
 def result_of(
-    version: StoredVersion,
-    items_loaded: Loaded,
-    k: int,
-    needed: int,
-    account: RunAccount | None = None,
+    version: StoredVersion, loaded: Loaded, k: int, needed: int, account: RunAccount | None = None
 ) -> tuple[SelfReferenceResult, figures.Items]:
     """Return the figures of loaded items, and the items; the gate is on if ``needed`` of ``k`` samples agree."""
-    items = figures.items_of(items_loaded.items, k)
+    items = figures.items_of(loaded.items, k)
     rows = tuple(figures.main_rows(items, needed))
     conditions = items.conditions(needed)
     everywhere = np.ones(items.n, dtype=np.bool_)
@@ -198,7 +191,7 @@ def result_of(
         "no_sample_answer": int((~items.answered).sum()),
         "no_correct_answer": int((items.answered & (items.right == figures.UNKNOWN)).sum()),
         "no_better_answer": int((~items.gold).sum()) if conditions else 0,
-        **items_loaded.counts,
+        **loaded.counts,
     }
     result = SelfReferenceResult(
         about=About(
@@ -216,7 +209,7 @@ def result_of(
         )[:1],
         k=k,
         needed=needed,
-        account=account or RunAccount.of(items_loaded.steps),
+        account=account or RunAccount.of(loaded.steps),
         parts=(
             figures.conditions_part(items, needed),
             figures.levels_part(items),

@@ -8,10 +8,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import SELF_REFERENCE, PairItem, Shown, Status
 from judgeboard.errors import BadInput
-from judgeboard.judges.pairwise import (
-    DEFAULT_SAMPLES,
-    SelfReferenceJudge,
-)
+from judgeboard.judges.pairwise import DEFAULT_SAMPLES, SelfReferenceJudge
 from judgeboard.methods.self_reference.own_answers import (
     TAU,
     Majority,

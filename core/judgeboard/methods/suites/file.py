@@ -13,13 +13,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.checks import Check, read_checks
 from judgeboard.formats.yaml_file import not_in_a_file, read_yaml, unless_null
 from judgeboard.judges.prompt import Context
-from judgeboard.judges.rubric_file import (
-    LEVELS,
-    Rubric,
-    default_rubric,
-    read_rubric,
-    rubric_from,
-)
+from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, read_rubric, rubric_from
 from judgeboard.settings.fields import CLOSED, Number, Text
 
 THRESHOLD = 3.5

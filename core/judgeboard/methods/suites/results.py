@@ -139,14 +139,12 @@ def suite_result(
     with store.reading() as connection:
         run = queries.get_suite_run(connection, run_id)
         (suite_run,) = _suite_runs(connection, [run])
-        stored_cases = queries.load_cases(connection, run)
-        comparison = (
-            None if baseline is None else _baseline(connection, baseline, run, stored_cases)
-        )
+        outcomes = queries.load_cases(connection, run)
+        comparison = None if baseline is None else _baseline(connection, baseline, run, outcomes)
     notes = () if comparison is None else comparison.caveats
     if baseline is not None and comparison is None:
         notes = (note("no_baseline", suite=run.name, candidate=run.candidate, judge=run.judge),)
-    by_position = {case.position: case for case in stored_cases}
+    by_position = {case.position: case for case in outcomes}
     texts = {} if suite is None else {case.key: case.query for case in suite.cases}
     cases = tuple(
         _case(case_name, by_position.get(position), texts.get(case_name.key), run.threshold)
@@ -154,7 +152,7 @@ def suite_result(
     )
     failing_checks = sum(any(not check.passed for check in case.checks) for case in cases)
     average, passing = suite_run.average_score.value, sum(case.passed is True for case in cases)
-    run_account = account or account_of(store, run_id, not_reached=len(cases) - len(stored_cases))
+    run_account = account or account_of(store, run_id, not_reached=len(cases) - len(outcomes))
     verdict = gate(
         cases=suite_run.total_cases,
         unmeasured=suite_run.unmeasured,
