@@ -1,4 +1,4 @@
-"""Stores alarms with acknowledgements, and the events of alert rules with the deliveries of their messages."""
+"""Stores alarms with acknowledgements, and the events of alert rules with the deliveries of messages."""
 
 import uuid
 from collections.abc import Iterable, Mapping

@@ -45,7 +45,7 @@ def revoke_key(connection: Connection, name: str, *, by: str, now: datetime) -> 
 
 
 def list_keys(connection: Connection) -> list[ApiKey]:
-    """Return every key by name, also expired and revoked ones; keys of one name in the order of their creation."""
+    """Return every key by name, also expired and revoked ones; keys of one name in the order of creation."""
     return rows_of(connection, select(ApiKey).order_by(API_KEY.c.name, API_KEY.c.id))
 
 

@@ -26,7 +26,7 @@ _PART = 2**20  # bytes
 
 
 def back_up(url: URL, file: Path) -> str:
-    """Write the database to a new file while others use it, check the file, and return its schema revision.
+    """Write the database to a new file while others use it, check the file, and return the schema revision.
 
     Raises BadInput if the file exists, or if the database is on a server.
     """

@@ -219,15 +219,15 @@ class RowClass(SQLModelMetaclass):
 
     ``is_free``: rows change and are deleted. In all other tables, triggers refuse deletions and
     each change of a column that does not change. ``has_hidden_rows``: a row may belong to a verdict
-    or a review, which blind reviewers do not see. ``is_shared``: no row tells anything of an answer,
-    so readers with limited sources see all rows (`visible_sources`). ``keeps_run``: a run with such a row is not
-    empty, so it stays when an import is undone. ``of_responses``: SQL for the responses that a row
-    (OLD) is about. If such a response is forgotten, columns of the row may be blanked.
-    ``is_recorded``: an import of verdicts stores such rows, in a run of its own. ``in_record``: a
-    request to a judge version counts in the health record of the version. ``began_with``: the
-    column with the answer from which a run made other answers for a subject. The calls to
-    generators for the subject are about this answer too.
-    ``of_process``: rows tell what processes do now, so a copy of the database has none.
+    or a review, which blind reviewers do not see. ``is_shared``: no row tells anything of an
+    answer, so readers with limited sources see all rows (`visible_sources`). ``keeps_run``: a run
+    with such a row is not empty, so the run stays when an import is undone. ``of_responses``: SQL
+    for the responses that a row (OLD) is about. If such a response is forgotten, columns of the row
+    may be blanked. ``is_recorded``: an import of verdicts stores such rows, in a run of its own.
+    ``in_record``: a request to a judge version counts in the health record of the version.
+    ``began_with``: the column with the answer from which a run made other answers for a subject.
+    The calls to generators for the subject are about this answer too. ``of_process``: rows tell
+    what processes do now, so a copy of the database has none.
     """
 
     is_free: bool = False

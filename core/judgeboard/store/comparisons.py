@@ -163,7 +163,8 @@ def load_comparisons(
 
     If a pair was asked several times in one order, the latest usable verdict counts. If no verdict
     in an order is usable, this order is unmeasured on every aspect of the version's verdicts
-    (``overall`` if the version has none). ``condition`` limits the result to ``plain`` or ``reference``.
+    (``overall`` if the version has none). ``condition`` limits the result to ``plain`` or
+    ``reference``.
     """
     columns = ("judge_version_id", "condition", "pair_id", "shown", "ask")
     query: Select[Any] = _WITH_SCORES.with_only_columns(

@@ -47,7 +47,7 @@ def copy_database(
     """Copy all rows into an empty database, then compare both; return the number of rows of each table.
 
     Ids are kept. Rows about running processes are left out (``of_process``). Each batch of rows is
-    a transaction, so a copy that was killed goes on where it stopped. Until all is copied, the
+    a transaction, so a killed copy goes on after the last batch. Until all is copied, the
     target has a revision that no program opens. ``progress`` gets the rows so far, and all rows.
 
     Raises BadInput if the target is neither empty nor an unfinished copy of this source, if the
@@ -177,7 +177,7 @@ def _in_order(connection: Connection, table: Table) -> Select[Any]:
 
 
 def _compare(source: Connection, target: Store, table: Table) -> int:
-    """Compare each row with its copy, and return the number of rows. Raises BadInput for the first difference."""
+    """Compare each row with the copy, and return the number of rows. Raises BadInput for the first difference."""
     count = 0
     with (
         target.reading() as connection,

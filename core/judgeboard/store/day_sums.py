@@ -53,7 +53,7 @@ Groups = Subquery | None
 class DaySums:
     """Sums of one group of answers, day (days since 1970-01-01, None without a time) and judge version.
 
-    The ``group`` is a query type, or a value of a metadata field as a filter writes it. ``total``
+    The ``group`` is a query type, or a value of a metadata field as written in filters. ``total``
     and ``squares`` are the sums of the values and of the squares; for a share, both count the
     hits. ``version_id`` is None if the values do not come from a judge. ``unscored`` counts the
     verdicts without a value, which ``n`` leaves out.
@@ -160,9 +160,10 @@ def newest_values(
     """Return the values of the newest verdicts of a judge.
 
     The value is the ``score``. With a ``threshold``, the value is 1 if the score is below the
-    threshold, otherwise 0. Without a ``score``, the value is 1 if the answer is flagged, by any rule
-    or by ``rule``, otherwise 0. With ``groups``, only the answers of the groups are read. Query
-    types, sources, and conditions of metadata such as ``tenant=acme`` narrow the answers further.
+    threshold, otherwise 0. Without a ``score``, the value is 1 if the answer is flagged, by any
+    rule or by ``rule``, otherwise 0. With ``groups``, only the answers of the groups are read.
+    Query types, sources, and conditions of metadata such as ``tenant=acme`` narrow the answers
+    further.
     """
     is_flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, *_flagged(rule))
     value = case((is_flagged, 1.0), else_=0.0) if score is None else _score(score)

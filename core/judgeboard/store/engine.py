@@ -96,7 +96,7 @@ _TURNS_GUARD = Lock()
 
 
 def turns_at(database: str) -> Turns:
-    """Return the lock of a database file; all stores of this process share it."""
+    """Return the lock of a database file, which all stores of this process share."""
     with _TURNS_GUARD:
         return _TURNS.setdefault(database, Turns())
 
@@ -197,7 +197,7 @@ class Store:
 
     @contextmanager
     def _connected(self, *, writes: bool = False) -> Iterator[Connection]:
-        """Yield a connection, with a transaction if it ``writes``; wait while the database is away."""
+        """Yield a connection, with a transaction if ``writes`` is True; wait while the database is away."""
         while True:
             connection: Connection | None = None
             began = time.monotonic()

@@ -125,7 +125,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExportTable:
-    """One exported table: its columns, and its rows as dicts by column name.
+    """One exported table: the columns, and the rows as dicts by column name.
 
     ``response`` or ``pair`` is the column with the id of the answer or the pair that a row is
     about.
@@ -475,7 +475,7 @@ def _human(
 
 
 def _reviews() -> ExportTable:
-    """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` the scores on a rubric.
+    """Every review of an answer; ``fields`` are the values of a label schema, ``aspects`` the scores on a rubric.
 
     Each score has its own scale: a column ``scale`` would also be the scale of the quality.
     """

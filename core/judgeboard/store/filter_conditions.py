@@ -1,4 +1,4 @@
-"""Turns the filter, including its text search, into SQL conditions on responses, open flags and current judgments."""
+"""Turns the filter, including the text search, into SQL conditions on responses, open flags and current judgments."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -81,7 +81,7 @@ def other_text_conditions(
 
 
 def rule_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the filter's condition on the rule of a flag, if it has rules."""
+    """Return the filter's condition on the rule of a flag, if the filter has rules."""
     return [FLAG.c.rule.in_(where.rules)] if where.rules else []
 
 

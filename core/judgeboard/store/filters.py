@@ -88,7 +88,7 @@ class FieldCondition(NamedTuple):
     """A condition on one field of metadata or of a label schema.
 
     ``values`` are the allowed values, or the end of a range. Without values, the field is missing;
-    without an operator, it has any value.
+    without an operator, the field has any value.
     """
 
     field: str
@@ -203,7 +203,7 @@ def _number(condition: str, text: str) -> float:
 
 
 def _json_value(text: str) -> Scalar | None:
-    """Return the value of a JSON text if it is a text, number or boolean, otherwise None."""
+    """Return the value of a JSON text if the value is a text, number or boolean, otherwise None."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -291,7 +291,7 @@ class RowFilter:
 
     @property
     def texts(self) -> dict[str, tuple[str, ...]]:
-        """The values of the `TEXT_FILTERS` that are set, by their column of the log."""
+        """The values of the `TEXT_FILTERS` that are set, by column of the log."""
         return {
             column: values
             for column, each in TEXT_FILTERS.items()
@@ -422,7 +422,7 @@ def filter_sentence(where: RowFilter) -> str:
 
 
 def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
-    """Return a description of a filter, "all answers" if it is empty; ``titles`` are judge versions' titles by id."""
+    """Return a filter in words ("all answers" for an empty filter); ``titles`` are judge versions' titles by id."""
     alternatives = (
         where.query_types,
         tuple(rule.replace("_", " ") for rule in where.rules),

@@ -568,13 +568,11 @@ def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
         .where(FLAG.c.state.in_(_DECIDED))
         .group_by(FLAG.c.rule)
     )
-    return {
-        rule: (int(confirmed), decided) for rule, confirmed, decided in connection.execute(query)
-    }
+    return {rule: (int(confirmations), n) for rule, confirmations, n in connection.execute(query)}
 
 
 def flag_reviews(connection: Connection) -> FlagReviews:
-    """Return every current review of each flag, without its texts; reviews after the reveal do not count."""
+    """Return every current review of each flag, without texts; reviews after the reveal do not count."""
     decides = case((REVIEW.c.decision.in_((Decision.CONFIRM, Decision.DISMISS)), 1), else_=0)
     query = select(FLAG.c.rule, REVIEW.c.response_id, decides, REVIEW.c.seconds)
     rules, response_ids, has_decision, seconds = read_columns(connection, _of_flags(query))

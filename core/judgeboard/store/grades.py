@@ -483,7 +483,7 @@ class GradeOf:
 
     @property
     def grade(self) -> Grade:
-        """The grade with its scores."""
+        """The grade with the scores."""
         return replace(self.imported.grade, scores=self.imported.scores)
 
     def joined(self, other: "GradeOf") -> "GradeOf | None":
@@ -663,7 +663,7 @@ Owner = tuple[int | None, int | None, int]
 
 
 def owner_of(review: Review) -> Owner:
-    """Return the answer or the pair that a review is about, and its reviewer."""
+    """Return the answer or the pair of a review, and the reviewer."""
     return review.response_id, review.pair_id, review.reviewer_id
 
 
@@ -683,8 +683,8 @@ def current_imports(
 def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
     """Return the ids of the authors with these names, and store new authors.
 
-    "ines", "Ines" and "Ines " are one person. If several authors with such names are stored
-    already, they remain several.
+    "ines", "Ines" and "Ines " are one person. Several authors with such names that are stored
+    already remain several.
     """
     lock_names(connection)
     ids_by_name: dict[str, int] = {}
@@ -711,7 +711,7 @@ def several_of_spelling(connection: Connection) -> set[str]:
 
 
 def author_spellings(connection: Connection) -> dict[str, set[str]]:
-    """Return the names of authors by their common spelling (`one_spelling`)."""
+    """Return the names of authors by the common spelling (`one_spelling`)."""
     names: dict[str, set[str]] = defaultdict(set)
     for name, _ in authors(connection):
         names[one_spelling(name)].add(name)
@@ -719,11 +719,11 @@ def author_spellings(connection: Connection) -> dict[str, set[str]]:
 
 
 def one_spelling(name: str) -> str:
-    """Return the name of an author without blanks around it, with single blanks, in lower case."""
+    """Return the name of an author in lower case, with single blanks, and none at the ends."""
     return " ".join(name.split()).casefold()
 
 
 def import_key(content: list[Any]) -> str:
-    """Return the request key of an imported review: a hash of its content."""
+    """Return the request key of an imported review: a hash of the content."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"import:{hashlib.sha256(text.encode()).hexdigest()}"

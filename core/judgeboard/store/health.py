@@ -320,7 +320,7 @@ _NO_CONTROLS = (
 
 
 def controls_of(connection: Connection, kinds: Collection[str]) -> RowFilter:
-    """Return the filter for the stored control answers of these kinds and their originals.
+    """Return the filter for the stored control answers of these kinds and the originals.
 
     Raises BadInput if there are none yet.
     """
@@ -344,7 +344,7 @@ def answers_to_change(connection: Connection, where: RowFilter) -> tuple[IntArra
 
 
 def read_originals(connection: Connection, ids: Sequence[int]) -> list[tuple[int, Response]]:
-    """Return these answers with their ids in the order of ``ids``, without forgotten ones; at most 1,000."""
+    """Return ids and answers in the order of ``ids``, without forgotten answers; at most 1,000."""
     names = (
         "id",
         "source",
@@ -395,7 +395,7 @@ class FeedbackScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlScores:
-    """The control answers of one kind: their number, and the scores (NaN: missing) of original and control answer.
+    """The control answers of one kind: the number, and the scores (NaN: missing) of original and control answer.
 
     ``suitable`` is the number of logged answers from which control answers of this kind can be
     made, None if some answers were not tried. ``styles`` are styles of injections ("": none, or

@@ -231,7 +231,8 @@ def count_hidden(connection: Connection) -> int:
     """Return the number of logged answers that are hidden from a connection."""
     if not hides_blind_rows(connection):
         return 0
-    # Only logged answers: the number of attempts of a hidden answer would tell what the judge found.
+    # Only logged answers: the number of attempts of a hidden answer would tell what the judge
+    # found.
     query = select(func.count()).where(
         LOGGED, RESPONSE.c.id.in_(select(_hidden_ids()["response"].c.id))
     )

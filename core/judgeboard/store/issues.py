@@ -104,7 +104,7 @@ MOST_NOTES = 1_000  # only the latest are read; suggestions do not need older no
 
 
 def list_modes(connection: Connection) -> dict[str, FailureMode]:
-    """Return all failure modes by name, in the order in which they were added, retired ones too."""
+    """Return all failure modes by name, the oldest first, retired ones too."""
     return {
         mode.name: mode
         for mode in rows_of(connection, select(FailureMode).order_by(FAILURE_MODE.c.id))

@@ -173,8 +173,8 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
 
     A reader who has to review the answer blind (`hidden_rows.Seen`, `read_as`) gets the texts but
     no hidden part. With ``own_first``, a reader without an own review of the answer gets no review
-    by others (`hidden_of`). Raises NotFound if the response does not exist, or was made from an answer that
-    the reader has to review blind.
+    by others (`hidden_of`). Raises NotFound if the response does not exist, or was made from an
+    answer that the reader has to review blind.
     """
     query = select(RESPONSE).where(RESPONSE.c.id == response_id)
     row = connection.execute(query).one_or_none()

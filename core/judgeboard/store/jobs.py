@@ -286,7 +286,7 @@ def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunInProgress:
-    """A run that goes on: ``asked`` of its ``selected`` steps are done."""
+    """A run that goes on: ``asked`` of the ``selected`` steps are done."""
 
     id: int
     kind: str

@@ -191,7 +191,7 @@ def retired_versions(connection: Connection) -> dict[int, Event]:
 
 
 def setup_mark(connection: Connection) -> tuple[str, ...]:
-    """Return a mark that changes with the judge versions, their last runs, retirements and the primary judge."""
+    """Return a mark that changes with the judge versions, the last runs, retirements and the primary judge."""
     newest = [
         select(func.max(column)).scalar_subquery()
         for column in (VERSION.c.id, RUN.c.id, RUN.c.finished_at, SETTING.c.id)

@@ -227,7 +227,7 @@ def _runs(connection: Connection, rule: JudgingRule, *conditions: ColumnElement[
 
 
 def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> Run | None:
-    """Return the run of a rule and its judge on the day (UTC) of ``now``, None before the first answer."""
+    """Return the run of a rule with the current judge on the day (UTC) of ``now``, None before the first answer."""
     of_judge = RUN.c.judge_version_id == rule.judge_version_id
     runs = _runs(connection, rule, RUN.c.started_at >= _midnight(now), of_judge)
     return get_run(connection, runs[0]) if runs else None
@@ -236,7 +236,7 @@ def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> Run 
 def begin_run_of_day(
     connection: Connection, rule: JudgingRule, destination: Destination, now: datetime
 ) -> Run:
-    """Return the run of a rule on the day of ``now`` and mark it as running; the first call makes the run.
+    """Return the run of a rule on the day of ``now`` and mark the run as running; the first call makes the run.
 
     A rule has one run per day and judge, because limits are per day. The run stores the
     sampling rates. Runs of earlier days that a killed worker left running are finished.

@@ -147,7 +147,7 @@ def read_states(connection: Connection, responses: Sequence[ShortResponse]) -> l
 
 @dataclass(frozen=True, slots=True)
 class NewJudgment:
-    """A verdict to store, with the number of its ask (0 first) and of the repeat within the ask."""
+    """A verdict to store, with the number of the ask (0 first) and of the repeat within the ask."""
 
     response_id: int
     ask: int
@@ -298,7 +298,7 @@ def update_current_judgments(connection: Connection, states: Sequence[ResponseSt
 def dimension_scores(
     connection: Connection, judgment_ids: Sequence[int]
 ) -> dict[int, list[DimensionScore]]:
-    """Return the scores of these judgments in the order in which they were stored, by judgment id."""
+    """Return the scores of these judgments by judgment id, in the order of storing."""
     query = select(
         JUDGMENT_SCORE.c.judgment_id, *columns_of(DimensionScore, JUDGMENT_SCORE)
     ).order_by(JUDGMENT_SCORE.c.id)

@@ -1,4 +1,4 @@
-"""Label schemas: versions that never change and are numbered within their name.
+"""Label schemas: versions that never change and are numbered within a name.
 
 The format is imported where a schema is read, because few databases have schemas.
 """

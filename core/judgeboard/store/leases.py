@@ -125,7 +125,7 @@ def leases_at(connection: Connection, item_id: int) -> list[Lease]:
 
 
 def renew_lease(connection: Connection, token: str, reviewer_id: int, until: datetime) -> bool:
-    """Extend a lease with the same token; return False if the reviewer no longer has it."""
+    """Extend a lease with the same token; return False if the reviewer no longer has the lease."""
     mine = and_(LEASE.c.token == token, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False))
     return connection.execute(update(LEASE).where(mine).values(until=until)).rowcount > 0
 
@@ -189,7 +189,7 @@ def assign_lease(
     now: datetime,
     until: datetime,
 ) -> Lease | None:
-    """Assign a lease to a reviewer, even if another reviewer had it. None if ``which`` selects no lease."""
+    """Assign a lease to a reviewer, also another reviewer's lease. None if ``which`` selects no lease."""
     statement = (
         update(LEASE)
         .where(which)

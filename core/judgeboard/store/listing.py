@@ -1,4 +1,4 @@
-"""Lists in the order of an index: one statement reads the page at a key, its position and the total."""
+"""Lists in the order of an index: one statement reads the page at a key, the position and the total."""
 
 import json
 import math
@@ -127,8 +127,8 @@ class KeyedList:
 
         The list may have changed since the key was created. If fewer than ``limit`` rows are left
         before ``before``, this is the first page; if no row is left after ``after``, the last page.
-        A key of another order gives the first page. ``lines`` reads the lines of ids. Raises BadInput
-        if a key was not created by `ListPosition.key`.
+        A key of another order gives the first page. ``lines`` reads the lines of ids. Raises
+        BadInput if a key was not created by `ListPosition.key`.
         """
         start, end = self._position(after), self._position(before)
         if end is not None:
