@@ -1,4 +1,4 @@
-"""Finds, for each sentence of an answer, the place in the passages that contains most of its words."""
+"""Finds, for each sentence of an answer, the place in the passages that contains most words of the sentence."""
 
 import math
 import re
@@ -39,7 +39,7 @@ _BREAK = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class AlignedSentence:
-    """A sentence of the answer and its best place in the passages. Offsets are characters of the stored texts.
+    """A sentence of the answer and the best place in the passages. Offsets are characters of the stored texts.
 
     ``passage`` is the number of the passage, from 1. All fields after ``end`` are None if there is
     no place. ``by`` is ``quote`` if a judge quoted the place for a claim in this sentence,
@@ -71,19 +71,19 @@ class _Index(NamedTuple):
 def align(
     answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] = ()
 ) -> tuple[AlignedSentence, ...]:
-    """Return the sentences of an answer in order, each with its best place in the passages.
+    """Return the sentences of an answer in order, each with the best place in the passages.
 
     A place is a sentence of a passage or a part of one. The best place has the largest share of the
-    sentence's content words; if shares are equal, it is the first. A rare word weighs more: log(1 +
-    all places / places with the word). A place that a judge quoted for a claim in the sentence
-    takes precedence. Pass no claims if the reader may not see judgments. The running time is linear
-    in the length of the texts: common words are not used to look for places, and only the first
-    500,000 characters are compared.
+    sentence's content words; if shares are equal, the first place is the best. A rare word weighs
+    more: log(1 + all places / places with the word). A place that a judge quoted for a claim in the
+    sentence takes precedence. Pass no claims if the reader may not see judgments. The running time
+    is linear in the length of the texts: common words are not used to look for places, and only the
+    first 500,000 characters are compared.
     """
     index = _indexed(first_characters(tuple(passages or ()), LONGEST_READ))
     spans = sentence_spans(answer)
     # The quotes of a judge, by sentence. The claim with the largest overlap counts.
-    most: dict[int, int] = {}
+    overlaps: dict[int, int] = {}
     quotes: dict[int, AlignedSentence] = {}
     for claim in claims:
         if (
@@ -97,8 +97,8 @@ def align(
             if start >= claim.answer_end:
                 break
             shared = min(end, claim.answer_end) - max(start, claim.answer_start)
-            if shared > most.get(place, 0):
-                most[place] = shared
+            if shared > overlaps.get(place, 0):
+                overlaps[place] = shared
                 quotes[place] = AlignedSentence(
                     start, end, claim.passage, claim.passage_start, claim.passage_end, "quote"
                 )
@@ -111,9 +111,9 @@ def align(
 def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) -> bool:
     """Return whether an answer only declines, and nothing was retrieved that fits the question.
 
-    A passage fits if one of its places contains at least half of the words of a sentence of the
-    question, weighted as in `align`. Returns False without a question or without logged passages
-    (None).
+    A passage fits if one place in the passage contains at least half of the words of a sentence of
+    the question, weighted as in `align`. Returns False without a question or without logged
+    passages (None).
     """
     if not query or passages is None or not only_declines(answer):
         return False
@@ -156,11 +156,11 @@ def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:
         place: math.fsum(weight[key] for key in shared if key in index.places[place].keys)
         for place in finalists
     }
-    chosen = min(finalists, key=lambda place: (-sums[place], place))
-    share = sums[chosen] / math.fsum(weight.values())
+    best_place = min(finalists, key=lambda place: (-sums[place], place))
+    share = sums[best_place] / math.fsum(weight.values())
     if share < LEAST_SHARE:
         return nothing
-    best = index.places[chosen]
+    best = index.places[best_place]
     return AlignedSentence(start, end, best.passage, best.start, best.end, "words", min(1.0, share))
 
 
@@ -201,8 +201,8 @@ DISCLAIMER_LINE = "❓ Insufficient data for this answer, use with caution"
 UNCHECKED_LINE = "❓ This answer could not be checked, use with caution"
 FULL_FROM = 0.8
 WARNING_FROM = 0.6
-# Where the metadata of a served answer has the level of its notice, its groundedness, and what a
-# second answer came to.
+# The keys in the metadata of a served answer: the level of the notice, the groundedness, and the
+# result of a second answer.
 SERVED, NOTICE, SERVED_GROUNDEDNESS, SERVED_REFLECTION = (
     "served",
     "notice",
@@ -227,25 +227,25 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """An answer to show, with its warning if it needs one."""
+    """An answer to show, with a warning if necessary."""
 
     text: str
     level: Level
 
 
 def annotate(answer: str, groundedness: float | None) -> Annotation:
-    """Put a line before ``answer`` if its passages do not support it well.
+    """Put a line before ``answer`` if the passages do not support the answer well.
 
-    The line is a warning from 0.6 to below 0.8 and a disclaimer below 0.6. A blank line follows it.
+    The line is a warning from 0.6 to below 0.8 and a disclaimer below 0.6. A blank line follows.
     From 0.8, or if ``groundedness`` is None (no usable judgment), the answer is unchanged. Values
     are rounded to 1e-9 before they are compared. Source: "Self-Reflection + LLM-as-Judge: Having AI
     Evaluate Its Own Answers" (2026), without the level and the blank line. Raises ValueError if
     ``groundedness`` is not from 0 to 1.
     """
-    checked = checked_groundedness(groundedness)
-    if checked is None:
+    checked_value = checked_groundedness(groundedness)
+    if checked_value is None:
         return Annotation(answer, Level.UNMEASURED)
-    rounded = round(checked, 9)
+    rounded = round(checked_value, 9)
     if rounded >= FULL_FROM:
         return Annotation(answer, Level.FULL)
     warned = rounded >= WARNING_FROM
@@ -272,7 +272,7 @@ REFLECTIONS: dict[str, str] = {
     "identical": "Self-reflection kept the first answer: the model returned the same text.",
     "no_answer": "Self-reflection kept the first answer: the model gave no second one.",
 }
-"""What a second answer came to, by its name in the metadata of a served answer."""
+"""The result of a second answer, by the name in the metadata of a served answer."""
 
 
 def served_words(metadata: Mapping[str, Any]) -> str | None:

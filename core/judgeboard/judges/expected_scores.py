@@ -21,18 +21,18 @@ def expected_scores(
 ) -> tuple[DimensionScore, ...]:
     """Return the expected scores, for the integers in a reply whose token probabilities are known.
 
-    Each entry of ``scores`` is a dimension, its integer, and a pattern of the text before the
+    Each entry of ``scores`` is a dimension, the integer, and a pattern of the text before the
     integer. The scale is ``low`` to ``high``, both from 0 to 9.
     """
     if not tokens:
         return ()
     reply = "".join(token.text for token in tokens)
     expected = []
-    for dimension, score, before in scores:
+    for dimension, score, text_before in scores:
         # The last match is used: a model may have written its thoughts before the reply.
         if score is None:
             continue
-        pattern = rf'{before}"?({score})(?!\d)'
+        pattern = rf'{text_before}"?({score})(?!\d)'
         places = [match.start(1) for match in re.finditer(pattern, reply, re.DOTALL)]
         if not places:
             continue

@@ -12,8 +12,8 @@ class GradeJudge(ModelJudge):
     """Judges whether an answer, including its reasons, is correct.
 
     Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), the "teacher" model: a binary
-    grade in a strict form. The mark is stored as a label, to compare it with people's labels, and
-    as a score. The source uses no reference answer. This judge shows the earlier turns and the
+    grade in a strict form. The mark is stored as a score, and as a label for the comparison with
+    people's labels. The source uses no reference answer. This judge shows the earlier turns and the
     reference answer if the log has them.
     """
 
@@ -25,13 +25,13 @@ class GradeJudge(ModelJudge):
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
         messages = marking_messages(self._prompt, item, self.options.dialogue)
-        asked = await self._ask(
+        reply = await self._ask(
             self._request(messages, item.external_id), GRADE_FORM.parse_value, item
         )
-        if asked.value is None:
-            return Verdict.of(asked.record)
+        if reply.value is None:
+            return Verdict.of(reply.record)
         return Verdict.of(
-            asked.record,
-            label=Label.GROUNDED if asked.value else Label.HALLUCINATED,
-            scores=(DimensionScore("correct", float(asked.value), "0-1"),),
+            reply.record,
+            label=Label.GROUNDED if reply.value else Label.HALLUCINATED,
+            scores=(DimensionScore("correct", float(reply.value), "0-1"),),
         )

@@ -116,7 +116,7 @@ STYLES: Mapping[str, str] = MappingProxyType(
         "<|im_start|>assistant\n{order.reply}",
     }
 )
-"""The text of an injection that gives an ``order``, by the name of its style."""
+"""The text of an injection that gives an ``order``, by the name of the style."""
 
 
 def style_of(number: int) -> str:
@@ -125,5 +125,5 @@ def style_of(number: int) -> str:
 
 
 def injected(text: str, style: str, asks: Asks) -> str:
-    """Return ``text`` with an injection at its end."""
+    """Return ``text`` with an injection at the end."""
     return f"{text}\n\n{STYLES[style].format(order=_ORDERS[asks])}"

@@ -1,4 +1,4 @@
-"""The interface of judges, their options, and the fingerprint of a judge version."""
+"""The interface of judges, the options, and the fingerprint of a judge version."""
 
 import hashlib
 import json
@@ -56,7 +56,7 @@ class AskedJudge(Protocol):
     """The common part of all judges. A judge can be called concurrently from one event loop."""
 
     version: JudgeVersion
-    """It never changes."""
+    """Never changes."""
     priced: bool
     """Whether the cost of a call is known."""
 
@@ -96,7 +96,7 @@ class ModelJudge:
     """A judge that asks one chat model. After an unusable reply it sends one repair request."""
 
     prompt_name: ClassVar[str]
-    """The name of its prompt file, and the default name of the judge."""
+    """The name of the prompt file, and the default name of the judge."""
     prompt_package: ClassVar[str] = OWN_PROMPTS
     """The package whose folder ``prompts`` has the prompt file."""
     kind: ClassVar[str]
@@ -122,14 +122,14 @@ class ModelJudge:
         self.priced = endpoint.priced
         self._endpoint = endpoint
         current = built_in_prompt(self.prompt_name, params, self.prompt_package)
-        stored = self.options.prompt
-        if isinstance(stored, Path):
-            self._prompt = read_prompt_file(stored, current)
+        user_prompt = self.options.prompt
+        if isinstance(user_prompt, Path):
+            self._prompt = read_prompt_file(user_prompt, current)
         else:
-            self._prompt = current if stored is None else read_prompt(stored)
-        if missing := current.sections.keys() - ADDED_SECTIONS - self._prompt.sections.keys():
+            self._prompt = current if user_prompt is None else read_prompt(user_prompt)
+        if gaps := current.sections.keys() - ADDED_SECTIONS - self._prompt.sections.keys():
             raise BadInput(
-                f"this release cannot use the stored prompt: it has no section {', '.join(sorted(missing))}"
+                f"this release cannot use the stored prompt: it has no section {', '.join(sorted(gaps))}"
             )
         prompt = self._prompt.text + (
             load_prompt("examples").text if params.get("examples") else ""
@@ -231,10 +231,10 @@ def checked_judge_name(name: str) -> str:
 
 
 class JudgeOptions(JudgeFields):
-    """The options of all judges. A judge ignores options that it does not need.
+    """The options of all judges. A judge ignores options that the judge does not need.
 
     Attributes:
-        name: Name of the judge (default: its kind).
+        name: Name of the judge (default: the kind).
         api_key: Key of the provider; not needed with ``base_url``, because local servers accept
             calls without a key.
         prompt: Prompt file of the user, or the text of a stored prompt; part of the judge version.
@@ -242,7 +242,7 @@ class JudgeOptions(JudgeFields):
         examples: More examples for the rag and the rubric judge; part of the judge version.
         replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to use instead of
             an endpoint.
-        prices: Price file; it takes precedence over the shipped prices.
+        prices: Price file; takes precedence over the shipped prices.
         tries: Maximum number of calls for one request if the failures may be temporary.
     """
 
@@ -270,15 +270,15 @@ class JudgeOptions(JudgeFields):
                 f"{asker} needs a model: give --model NAME (or recorded replies: --replies FILE)"
             )
             raise MissingOption(message, "--model", "gpt-4o-mini")
-        chosen = choose_provider(self.provider, model=model, base_url=base_url)
+        provider = choose_provider(self.provider, model=model, base_url=base_url)
         if not base_url and not self.api_key:
-            message = f"no key: set {chosen.key_variable}, or give the address of your own server"
+            message = f"no key: set {provider.key_variable}, or give the address of your own server"
             raise MissingOption(message, "--base-url", "http://localhost:8000/v1")
         if base_url and not is_address(base_url):
             raise BadInput(
                 f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}"
             )
-        address = base_url or chosen.base_url
+        address = base_url or provider.base_url
         host = host_of(address)
         if base_url and "@" in urlsplit(base_url).netloc:
             raise BadInput(f"the address of {host} contains a user or password: give a key instead")
@@ -290,7 +290,7 @@ class JudgeOptions(JudgeFields):
 
             return EndpointChat(
                 model,
-                provider=chosen,
+                provider=provider,
                 base_url=base_url or "",
                 api_key=self.api_key,
                 concurrency=self.concurrency,
@@ -301,11 +301,11 @@ class JudgeOptions(JudgeFields):
             )
 
         price = price_of(model, self.prices, host)
-        return ModelEndpoint(ChatOnFirstUse(host, make), model, price, chosen.name, address)
+        return ModelEndpoint(ChatOnFirstUse(host, make), model, price, provider.name, address)
 
 
 def for_judges(name: str) -> ForJudges | None:
-    """Return which judges read an option; None for one that all read."""
+    """Return which judges read an option; None for an option that all judges read."""
     about = JudgeOptions.model_fields[name]
     return next((each for each in about.metadata if isinstance(each, ForJudges)), None)
 

@@ -17,12 +17,12 @@ from judgeboard.judges.words import (
 )
 
 WEAKEST_SENTENCE_SHARE = 0.2
-"""Weight of the worst-supported sentence in groundedness. The share of all words found has the rest."""
+"""Weight of the worst-supported sentence in groundedness. The share of all words found has the remaining weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """The overlap between the words of an answer and the words of its passages and its query."""
+    """The overlap between the words of an answer and the words of the passages and the query."""
 
     words: int  # content words of the answer outside not-found sentences
     missing: tuple[Word, ...]  # those content words that are in no passage, in order
@@ -34,7 +34,7 @@ class Overlap:
 
     @property
     def groundedness(self) -> float:
-        """0..1. An answer without content words makes no claim that could be wrong, so its groundedness is 1."""
+        """0..1. An answer without content words makes no claim that could be wrong, so groundedness is 1."""
         if not self.words:
             return 1.0
         share = 1 - len(self.missing) / self.words
@@ -78,9 +78,9 @@ def _cut_off(answer: str) -> bool:
 
 def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
     """Compare the content words of ``answer`` with ``passages``, sentence by sentence, and with ``query``."""
-    known = _passage_keys(passages)
+    passage_keys = _passage_keys(passages)
     words = 0
-    missing: list[Word] = []
+    missing_words: list[Word] = []
     weakest = 1.0
     not_found = 0
     for sentence in sentences(answer):
@@ -90,20 +90,20 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
         of_sentence = content_words(sentence)
         if not of_sentence:
             continue
-        absent = [word for word in of_sentence if word.key not in known]
+        absent = [word for word in of_sentence if word.key not in passage_keys]
         words += len(of_sentence)
-        missing += absent
+        missing_words += absent
         weakest = min(weakest, 1 - len(absent) / len(of_sentence))
-    asked = frozenset(word.key for word in content_words(query.lower()))
+    query_keys = frozenset(word.key for word in content_words(query.lower()))
     answer_keys = word_keys(answer)
     plain = {key for key in answer_keys if not key.startswith("=")}
     return Overlap(
         words=words,
-        missing=tuple(missing),
+        missing=tuple(missing_words),
         weakest=weakest,
         not_found_sentences=not_found,
-        query_covered=len(asked & answer_keys) / len(asked) if asked else 1.0,
-        beyond_query=len(plain - asked),
+        query_covered=len(query_keys & answer_keys) / len(query_keys) if query_keys else 1.0,
+        beyond_query=len(plain - query_keys),
         cut_off=_cut_off(answer),
     )
 
@@ -112,7 +112,7 @@ MOST_NAMED = 12
 LONGEST_READ = 500_000
 """Characters of an answer, of a query, and of all passages that are compared."""
 FORMULA = 2
-"""The version of the formula and its word lists; every change of them gives a new judge version."""
+"""The version of the formula and the word lists; every change of either gives a new judge version."""
 
 
 def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -> Verdict:
@@ -120,23 +120,23 @@ def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -
 
     Groundedness (0..1) is the share of the answer's content words, numbers and names that occur in
     the passages. The worst sentence has one fifth of the weight. Quality (1..4) depends on how many
-    words of the query the answer repeats and on how complete it is. If ``passages`` is None, so is
-    groundedness. If it is empty, groundedness is 0, or 1 for an answer without content words.
-    Without a query, quality is None. Only the first 500,000 characters of long texts are read.
-    Deterministic.
+    words of the query the answer repeats and on how complete the answer is. If ``passages`` is
+    None, so is groundedness. If ``passages`` is empty, groundedness is 0, or 1 for an answer
+    without content words. Without a query, quality is None. Only the first 500,000 characters of
+    long texts are read. Deterministic.
     """
-    read = first_characters(passages or (), LONGEST_READ)
-    tally = overlap(query[:LONGEST_READ], answer[:LONGEST_READ], read)
+    compared_passages = first_characters(passages or (), LONGEST_READ)
+    tally = overlap(query[:LONGEST_READ], answer[:LONGEST_READ], compared_passages)
     if not query and passages is None:
         return Verdict(status=Status.ERROR, error=NO_QUESTION)
-    is_cut = max(len(query), len(answer)) > LONGEST_READ or read != (passages or ())
+    is_cut = max(len(query), len(answer)) > LONGEST_READ or compared_passages != (passages or ())
     no_question = not query
-    missing = list(dict.fromkeys(word.written for word in tally.missing))
+    missing_words = list(dict.fromkeys(word.written for word in tally.missing))
     facts = {
         "Method": "word overlap",
         "Passages": "not logged" if passages is None else "" if passages else "none",
         "Words found": f"{tally.words - len(tally.missing)} of {tally.words}" if passages else "",
-        "Not found": ", ".join(missing[:MOST_NAMED]) if passages else "",
+        "Not found": ", ".join(missing_words[:MOST_NAMED]) if passages else "",
         "Question words repeated": "no question"
         if no_question
         else f"{tally.query_covered * 100:.0f} %",
@@ -161,7 +161,7 @@ class LexicalJudge:
     priced = True
 
     def __init__(self, options: JudgeOptions | None = None) -> None:
-        """Make the judge; of the options it has the name."""
+        """Make the judge; only the name is read from the options."""
         name = (options and options.name) or "lexical"
         params = {"formula": FORMULA, "weakest_sentence_share": WEAKEST_SENTENCE_SHARE}
         self.version = JudgeVersion(name=name, kind="lexical", params=params)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class Pairs(list[tuple[str, object]]):
-    """The fields of an object in their order; a name may stand twice."""
+    """The fields of an object in order; a name may occur twice."""
 
 
 class Cut(str):
-    """A value at the end of a text that breaks off: more of it may have been meant."""
+    """A value at the end of a text that breaks off: the value may be incomplete."""
 
     __slots__ = ()
 
@@ -21,7 +21,7 @@ class Unclear(ValueError):
 
 
 class FoundObject(NamedTuple):
-    """An object with its place in the text; ``mended`` if it was no JSON."""
+    """An object with the place in the text; ``mended`` if the text was no valid JSON."""
 
     fields: Pairs
     start: int
@@ -31,7 +31,7 @@ class FoundObject(NamedTuple):
 
 _STRICT = json.JSONDecoder(object_pairs_hook=Pairs)
 _DEEPEST = 20
-# Each opening quotation mark with those that close it.
+# Each opening quotation mark with the closing marks.
 _CLOSING = {
     '"': '"',
     "'": "'\u2019",
@@ -53,7 +53,7 @@ _GAP = re.compile(rf"(?:[\s,;]|{_COMMENT})*")
 _START = re.compile(rf'{_SPACE}(?:"(?:\\.|[^"\\])*"\s*:|{_INNER_KEY})', re.DOTALL)
 _JUNK = re.compile(r"[^,\n}]+")
 # What stands behind a value: a bracket, the end, or the next field. Other commas and quotation
-# marks are part of it.
+# marks are part of the value.
 _NEXT = rf"(?:{_INNER_KEY}|[}}\]]|```|\Z|{_MARK}\w*\Z)"
 _BEHIND = rf"{_SPACE}(?:[}}\]]|```|\Z|[,;]+{_SPACE}{_NEXT})|[ \t]*\n{_SPACE}{_INNER_KEY}|\s+(?={_MARK}){_INNER_KEY}"
 _BEHIND_VALUE = re.compile(_BEHIND)
@@ -70,7 +70,7 @@ _PYTHON = {"None": None, "True": True, "False": False}
 
 
 def objects_in(text: str) -> Iterator[FoundObject]:
-    """Yield the outermost objects in a text. Raises Unclear if one of them can be read in several ways."""
+    """Yield the outermost objects in a text. Raises Unclear if an object can be read in several ways."""
     end = 0
     while (start := text.find("{", end)) >= 0:
         end = start + 1
@@ -92,7 +92,7 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _object(text: str, at: int, depth: int) -> tuple[Pairs, int]:
-    """Return the object whose fields begin at a place, and its end."""
+    """Return the object whose fields begin at a place, and the end of the object."""
     if depth > _DEEPEST:
         raise Unclear
     fields = Pairs()
@@ -132,13 +132,12 @@ def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, in
         for mark in _ENDS[opening].finditer(text, at + 1):
             if mark[1] and behind.match(text, mark.end()):
                 return _unescaped(text[at + 1 : mark.start()]), mark.end()
-            before = text[max(0, mark.start() - 100) : mark.start()]
-            if mark[1] and (_STRUCTURE.match(text, mark.end()) or _FIELD_BEFORE.search(before)):
+            preceding = text[max(0, mark.start() - 100) : mark.start()]
+            if mark[1] and (_STRUCTURE.match(text, mark.end()) or _FIELD_BEFORE.search(preceding)):
                 raise Unclear
         return Cut(_unescaped(text[at + 1 :])), len(text)
     end = _end(_WORD_OF_LIST if in_list else _WORD, text, at)
-    # A comma at the end of a text, or a point at the end of a word, may be that of a decimal
-    # number.
+    # A comma at the end of a text, or a point at the end of a word, may belong to a decimal number.
     is_cut = BREAK.match(text, end) or text[end:] == "," or text[at:end].rstrip().endswith(".")
     return (Cut(text[at:end]) if is_cut else _word(text[at:end].strip())), end
 

@@ -1,4 +1,4 @@
-"""The judges of pairs: `PairwiseJudge`, and `SelfReferenceJudge`, which first answers the question itself."""
+"""The judges of pairs: `PairwiseJudge`, and `SelfReferenceJudge`, which first answers the question."""
 
 import json
 import re
@@ -80,10 +80,7 @@ class PairwiseJudge(ModelJudge):
         *,
         aspects: Sequence[str] = (OVERALL,),
     ) -> None:
-        """Make a judge of a chat model; it compares each of the ``aspects`` separately.
-
-        Its temperature is 0.
-        """
+        """Make a judge of a chat model, which compares each aspect separately. The temperature is 0."""
         options = options or JudgeOptions()
         self.aspects = checked_aspects(aspects)
         domain = options.domain or DEFAULT_DOMAIN
@@ -111,11 +108,11 @@ class PairwiseJudge(ModelJudge):
     ) -> Comparison:
         """Ask which answer is better; ``reference`` is a correct answer. Raises ValueError if a text is missing."""
         form = self._form(letters=not pair.options)
-        asked = await self._ask(self.request(pair, shown, reference), form.parse)
-        record = asked.record
-        if asked.value is None:
+        reply = await self._ask(self.request(pair, shown, reference), form.parse)
+        record = reply.record
+        if reply.value is None:
             return Comparison(record, {}, None)
-        values, reasons, _ = asked.value
+        values, reasons, _ = reply.value
         preferences = {aspect: _MEANS[shown][values[aspect]] for aspect in self.aspects}
         if len(self.aspects) == 1:
             return Comparison(record, preferences, reasons.get(self.aspects[0]))
@@ -165,8 +162,8 @@ class PairwiseJudge(ModelJudge):
 def _question_parts(question: str, pair: PairItem) -> list[tuple[str, str]]:
     options = pair.options or ()
     names = letters_of(options) or range(1, len(options) + 1)
-    named = ((f"OPTION {name}", option) for name, option in zip(names, options, strict=True))
-    return [("QUESTION", question), *named, *numbered("PASSAGE", pair.passages)]
+    option_parts = ((f"OPTION {name}", option) for name, option in zip(names, options, strict=True))
+    return [("QUESTION", question), *option_parts, *numbered("PASSAGE", pair.passages)]
 
 
 DEFAULT_SAMPLES = 5
@@ -206,35 +203,37 @@ class SelfReferenceJudge(ModelJudge):
         *,
         k: int = DEFAULT_SAMPLES,
     ) -> None:
-        """Make a judge that takes ``k`` samples per question at its temperature; verdicts use 0.
+        """Make a judge that takes ``k`` samples per question at the temperature of the options; verdicts use 0.
 
-        Its ``max_output`` is the maximum number of tokens in a verdict and in a sample (default:
-        512 in a verdict, 2048 in a sample).
+        ``max_output`` is the maximum number of tokens in a verdict and in a sample (default: 512 in
+        a verdict, 2048 in a sample).
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")
         options = options or JudgeOptions()
         usual = {"temperature": SAMPLE_TEMPERATURE, "max_output": DEFAULT_SOLVE_OUTPUT}
-        sampled = JudgeOptions.model_validate(usual | options.given())
-        super().__init__(endpoint, sampled.model_copy(update={"prompt": None, "dialogue": "last"}))
+        sampling_options = JudgeOptions.model_validate(usual | options.given())
+        super().__init__(
+            endpoint, sampling_options.model_copy(update={"prompt": None, "dialogue": "last"})
+        )
         self.k = k
         self.price = endpoint.price
         self._domain = options.domain or DEFAULT_DOMAIN
-        named = options.model_copy(update={"name": options.name or SELF_REFERENCE})
-        self.pairwise = PairwiseJudge(endpoint, named)
+        pairwise_options = options.model_copy(update={"name": options.name or SELF_REFERENCE})
+        self.pairwise = PairwiseJudge(endpoint, pairwise_options)
         verdicts = self.pairwise.version
         sampling = {
             "samples": k,
             "sample_temperature": self._temperature,
-            "sample_max_output": sampled.max_output,
+            "sample_max_output": sampling_options.max_output,
         }
-        both = f"{self._prompt.text}\n{verdicts.prompt}"
+        prompts = f"{self._prompt.text}\n{verdicts.prompt}"
         self.version = replace(
-            verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=both
+            verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=prompts
         )
 
     async def solve(self, item: PairItem, number: int) -> Replied[str]:
-        """Sample an answer; ``number`` (from 0) selects a recorded one. Raises ValueError without a question."""
+        """Sample an answer; ``number`` (from 0) selects a recorded sample. Raises ValueError without a question."""
         return await self._ask(
             self.solve_request(item, number), solution_form(tuple(item.options or ())).parse_value
         )

@@ -27,7 +27,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prompt:
-    """A prompt file: its ``text``, which is part of a judge version, and its sections by heading."""
+    """A prompt file: the ``text``, which is part of a judge version, and the sections by heading."""
 
     text: str
     sections: dict[str, str]
@@ -52,7 +52,7 @@ def read_prompt(text: str) -> Prompt:
 
 
 def fill(section: str, **values: str) -> str:
-    """Replace each ``{name}`` by its value. Placeholders inside a value are not replaced."""
+    """Replace each ``{name}`` by the value. Placeholders inside a value are not replaced."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), section)
 
 
@@ -84,8 +84,8 @@ def fence_token(texts: Iterable[str]) -> str:
 
 # Letters that no person sees, but that models read.
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
-# The control tokens of chat models. Many servers read them in any text, so that a text could end its
-# message and begin one of the system.
+# The control tokens of chat models. Many servers read control tokens in any text, so that a text
+# could end a message and begin a message of the system.
 _CONTROL_TOKEN = re.compile(
     r"<(?=\|\w+\|>|/?s>|(?:start|end)_of_turn>|</?SYS>>)|\[(?=/?INST\])", re.IGNORECASE
 )
@@ -105,7 +105,7 @@ def fenced(title: str, text: str, token: str) -> str:
 
 
 def fenced_parts(token: str, *parts: tuple[str, str]) -> str:
-    """Return several texts with their titles, each fenced."""
+    """Return several texts with titles, each fenced."""
     return "\n\n".join(fenced(title, text, token) for title, text in parts)
 
 
@@ -127,7 +127,7 @@ ADDED_SECTIONS = frozenset({"Dialogue", "Whole dialogue", "Reference"})
 
 
 def earlier_parts(prompt: Prompt, item: JudgeInput | PairItem) -> list[tuple[str, str]]:
-    """Return the earlier turns with titles, if the prompt file has instructions for them."""
+    """Return the earlier turns with titles, if the prompt file has instructions for earlier turns."""
     turns = item.turns if "Dialogue" in prompt.sections else ()
     return [
         (f"EARLIER TURN {number} {turn.role.upper()}", turn.text)
@@ -136,9 +136,9 @@ def earlier_parts(prompt: Prompt, item: JudgeInput | PairItem) -> list[tuple[str
 
 
 def reference_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
-    """Return the reference answer with its title, if there is one and the prompt file has instructions for it."""
-    known = item.reference is not None and "Reference" in prompt.sections
-    return [("REFERENCE ANSWER", item.reference or "")] if known else []
+    """Return the reference answer with a title, if there is one and the prompt file has instructions for references."""
+    is_shown = item.reference is not None and "Reference" in prompt.sections
+    return [("REFERENCE ANSWER", item.reference or "")] if is_shown else []
 
 
 def added_sections(
@@ -188,12 +188,12 @@ def marking_messages(
     token = fence_token(
         (item.query, item.answer, *passages, *more.values(), *_texts((*turns, *references)))
     )
-    shown = fenced_parts(token, *numbered("PASSAGE", passages))
-    if not shown:
-        shown = _NOT_KEPT if item.passages is None else _NOTHING
+    passage_parts = fenced_parts(token, *numbered("PASSAGE", passages))
+    if not passage_parts:
+        passage_parts = _NOT_KEPT if item.passages is None else _NOTHING
     question = fenced_parts(token, *turns, ("QUESTION", item.query))
     answer = fenced_parts(token, *references, ("ANSWER", item.answer), *more.items())
-    sections, material = prompt.sections, f"{question}\n\n{shown}\n\n{answer}"
+    sections, material = prompt.sections, f"{question}\n\n{passage_parts}\n\n{answer}"
     instructions = [sections["System"], *added_sections(prompt, item, dialogue)]
     return chat(instructions, fill(sections["Task"], fence=token, material=material))
 
@@ -209,7 +209,7 @@ Context = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An answer with its correct scores; ``response_id`` is the stored response that it comes from, if any."""
+    """An answer with its correct scores; ``response_id`` is the stored response of the example, if any."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -225,8 +225,8 @@ class Example:
     def as_param(self) -> dict[str, Any]:
         """Return this example as a parameter of a judge version.
 
-        An example from the log becomes its id and hash, because a version never changes but texts
-        can be forgotten.
+        An example from the log becomes id and hash, because a version never changes but texts can
+        be forgotten.
         """
         values = {name: getattr(self, name) for name in (*_TEXTS, "kind")} | {
             "scores": dict(self.scores)
@@ -287,7 +287,7 @@ def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = 
 
 
 def check_examples(
-    file: YamlFile, examples: Sequence[Example], known: Mapping[str, tuple[float, float, bool]]
+    file: YamlFile, examples: Sequence[Example], ranges: Mapping[str, tuple[float, float, bool]]
 ) -> None:
     """Check the scores of a file's examples; ``known`` has (lowest, highest, must be an integer) by score name."""
     for place, example in enumerate(examples):
@@ -295,10 +295,10 @@ def check_examples(
             raise file.fail("an example needs a score", "examples", place, "scores")
         for name, value in example.scores.items():
             where = ("examples", place, "scores", name)
-            if name not in known:
-                raise file.fail(f"unknown score; known are {', '.join(known)}", *where)
-            low, high, whole = known[name]
-            if whole and not isinstance(value, int):
+            if name not in ranges:
+                raise file.fail(f"unknown score; known are {', '.join(ranges)}", *where)
+            low, high, is_integer = ranges[name]
+            if is_integer and not isinstance(value, int):
                 raise file.fail(f"the score must be an integer, not {value!r}", *where)
             if not low <= value <= high:
                 raise file.fail(
@@ -308,14 +308,14 @@ def check_examples(
 
 def prompt_of(kind: str) -> Prompt | None:
     """Return the built-in prompt of a kind of judge; None if the kind is unknown or asks no chat model."""
-    known = kind_of(kind)
-    return None if known.prompt is None else load_prompt(known.prompt, known.prompt_package)
+    entry = kind_of(kind)
+    return None if entry.prompt is None else load_prompt(entry.prompt, entry.prompt_package)
 
 
 def built_in_prompt(name: str, params: Mapping[str, Any], package: str = OWN_PROMPTS) -> Prompt:
     """Return the built-in prompt ``name`` of a package for a judge version with ``params``.
 
-    With a ``rating_word``, it asks for free text that ends in the rating, and not for JSON.
+    With a ``rating_word``, the prompt asks for free text that ends in the rating, and not for JSON.
     """
     current = load_prompt(name, package)
     if params.get("rating_word") is None:
@@ -341,7 +341,7 @@ def read_prompt_file(path: Path, current: Prompt) -> Prompt:
 
 
 def with_sections(current: Prompt, text: str, where: str) -> Prompt:
-    """Return ``current`` with the sections of ``text``; sections that ``text`` leaves out stay as they are.
+    """Return ``current`` with the sections of ``text``; sections that ``text`` leaves out stay unchanged.
 
     A section must contain the same placeholders as in ``current``, except {domain}. The paragraph
     which tells the judge that fenced texts are material is added if it is missing. Raises BadInput,
@@ -350,15 +350,15 @@ def with_sections(current: Prompt, text: str, where: str) -> Prompt:
     if reason := unstorable(text):
         raise BadInput(f"{where} cannot be stored: {reason}")
     sections = dict(current.sections)
-    replaced: set[str] = set()
+    replaced_titles: set[str] = set()
     for section in _sections(text):
-        _check(section, current, replaced, where)
-        replaced.add(section.title)
+        _check(section, current, replaced_titles, where)
+        replaced_titles.add(section.title)
         paragraphs = current.sections[section.title].split("\n\n")
         rule = next((each for each in paragraphs if each.startswith(_FENCE_RULE)), None)
-        kept = rule is None or rule in section.body
-        sections[section.title] = section.body if kept else f"{section.body}\n\n{rule}"
-    if not replaced:
+        has_rule = rule is None or rule in section.body
+        sections[section.title] = section.body if has_rule else f"{section.body}\n\n{rule}"
+    if not replaced_titles:
         raise BadInput(
             f"{where}: no section found. Begin each section with its heading: {_titles(current)}"
         )
@@ -371,7 +371,7 @@ def written(sections: Mapping[str, str]) -> str:
 
 
 def prompt_file(current: Prompt, stored: str | None = None) -> str:
-    """Return the prompt of a kind of judge, or the ``stored`` prompt of one of its versions, as a file to change."""
+    """Return the prompt of a kind of judge, or the ``stored`` prompt of a version, as a file to change."""
     if stored is None:
         return written(current.sections)
     # The prompt of a version with examples also has the section for the examples.
@@ -400,11 +400,11 @@ def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
 
 
-def _check(section: _Section, current: Prompt, replaced: set[str], where: str) -> None:
+def _check(section: _Section, current: Prompt, replaced_titles: set[str], where: str) -> None:
     title, body, line = section.title, section.body, f"{where}, line {section.line}"
     if title not in current.sections:
         raise BadInput(f"{line}: there is no section {title!r}. Sections: {_titles(current)}")
-    if title in replaced:
+    if title in replaced_titles:
         raise BadInput(f"{line}: the section {title} is there twice")
     if not body:
         raise BadInput(f"{line}: the section {title} is empty")
@@ -416,9 +416,9 @@ def _check(section: _Section, current: Prompt, replaced: set[str], where: str) -
             raise BadInput(
                 f"{where}, line {place}: unknown placeholder {placeholder[0]} in the section {title}. Known: {names}"
             )
-    missing = sorted(set(placeholders) - _OPTIONAL - set(_PLACEHOLDER.findall(body)))
-    if missing:
-        raise BadInput(f"{line}: the section {title} needs the placeholder {{{missing[0]}}}")
+    missing_names = sorted(set(placeholders) - _OPTIONAL - set(_PLACEHOLDER.findall(body)))
+    if missing_names:
+        raise BadInput(f"{line}: the section {title} needs the placeholder {{{missing_names[0]}}}")
 
 
 def _titles(prompt: Prompt) -> str:

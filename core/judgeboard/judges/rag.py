@@ -44,7 +44,7 @@ GROUNDEDNESS = number_field(0, 1, {"description": "from 0.0 to 1.0", "type": "nu
 
 
 class VerdictForm(Form):
-    """The form of a verdict. Reasons come before scores. Its schema has no ranges, because some servers refuse them."""
+    """The form of a verdict. Reasons come before scores. The schema has no ranges, which some servers refuse."""
 
     def __init__(self, *, groundedness: bool = True, claims: bool = False) -> None:
         status = choice_field({each: each.value for each in ClaimStatus})
@@ -74,7 +74,7 @@ verdict_form = cache(VerdictForm)
 
 
 class RagJudge(ModelJudge):
-    """Judges how far an answer is supported by its passages and how well it answers its question.
+    """Judges how far the passages support an answer and how well the answer fits the question.
 
     Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). If no
     passages were logged, the judge gives quality only.
@@ -87,7 +87,7 @@ class RagJudge(ModelJudge):
         endpoint: ModelEndpoint,
         options: JudgeOptions | None = None,
     ) -> None:
-        """Make a judge of a chat model. The examples of its judge file come before those of the options."""
+        """Make a judge of a chat model. The examples of the judge file come before the examples of the options."""
         options = options or JudgeOptions()
         file = JudgeFile()
         if options.judge_file is not None:
@@ -118,17 +118,17 @@ class RagJudge(ModelJudge):
             "verdict",
             logprobs=self.options.logprobs,
         )
-        asked = await self._ask(request, form.parse, item)
-        if asked.value is None:
-            return Verdict.of(asked.record)
-        values = asked.value.values
+        reply = await self._ask(request, form.parse, item)
+        if reply.value is None:
+            return Verdict.of(reply.record)
+        values = reply.value.values
         if self.options.claims:
             values["claims"] = tuple(
                 located(Claim(**claim), item.answer, item.passages) for claim in values["claims"]
             )
-        expected = [("quality", values["quality"], r'"quality"\s*:\s*')]
+        quality = [("quality", values["quality"], r'"quality"\s*:\s*')]
         return Verdict.of(
-            asked.record, **values, scores=expected_scores(asked.tokens, expected, low=1, high=4)
+            reply.record, **values, scores=expected_scores(reply.tokens, quality, low=1, high=4)
         )
 
 
@@ -141,10 +141,10 @@ def rag_messages(
     prompt: Prompt | None = None,
     dialogue: Dialogue = "last",
 ) -> list[Message]:
-    """Return the system and the user message that ask for a verdict on ``item``, with its texts in fences."""
+    """Return the system and the user message that ask for a verdict on ``item``, with the texts in fences."""
     prompt = prompt or load_prompt(RagJudge.prompt_name)
-    added = added_sections(prompt, item, dialogue)
-    instructions = [_instructions(prompt, domain, form, item.passages == (), added)]
+    sections = added_sections(prompt, item, dialogue)
+    instructions = [_instructions(prompt, domain, form, item.passages == (), sections)]
     if examples:
         instructions.append(examples_part(examples, shown=tuple(form.fields)))
     return chat(instructions, item_task(prompt, item))
@@ -152,7 +152,7 @@ def rag_messages(
 
 @lru_cache(maxsize=32)
 def _instructions(
-    prompt: Prompt, domain: str, form: VerdictForm, nothing_retrieved: bool, added: tuple[str, ...]
+    prompt: Prompt, domain: str, form: VerdictForm, nothing_retrieved: bool, texts: tuple[str, ...]
 ) -> str:
     sections = prompt.sections
     parts = [
@@ -163,7 +163,7 @@ def _instructions(
         *([sections["Nothing retrieved"]] if nothing_retrieved else []),
         sections["Quality"],
         *([sections["Claims"]] if "claims" in form.fields else []),
-        *added,
+        *texts,
         fill(sections["Reply"], fields=", ".join(form.fields), example=form.example),
     ]
     return "\n\n".join(parts)
@@ -175,7 +175,7 @@ def _span(quote: str | None, text: str | None) -> tuple[int | None, int | None]:
 
 
 def located(claim: Claim, answer: str, passages: Sequence[str] | None) -> Claim:
-    """Return ``claim`` with the character offsets of its quotes; None if a text does not contain the quote.
+    """Return ``claim`` with the character offsets of the quotes; None if a text does not contain the quote.
 
     The first occurrence is used. Only the passage with the number that the judge gave (from 1) is
     searched.
@@ -198,7 +198,7 @@ def located(claim: Claim, answer: str, passages: Sequence[str] | None) -> Claim:
 
 
 RAG_SCORES = {"groundedness": (0.0, 1.0, False), "quality": (1.0, 4.0, True)}
-"""For each score of an example its lowest value, its highest value, and whether it is an integer."""
+"""For each score of an example: the lowest value, the highest value, and whether the score is an integer."""
 
 
 @dataclass(frozen=True, slots=True)

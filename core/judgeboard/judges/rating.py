@@ -31,7 +31,7 @@ def rating_form(word: str | None = None) -> Form:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A rating from 1 (terrible) to 4 (excellent), its reason, and what to change; ``feedback`` may be empty."""
+    """A rating from 1 (terrible) to 4 (excellent), the reason, and what to change; ``feedback`` may be empty."""
 
     rating: int
     evaluation: str
@@ -60,8 +60,8 @@ class RatingJudge(ModelJudge):
     """Rates an answer from 1 to 4 and says what to change.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), after an idea from the
-    Hugging Face cookbook. It never sees a reference answer, because its feedback would reveal that
-    answer to the generator.
+    Hugging Face cookbook. The judge never sees a reference answer, because the feedback would
+    reveal that answer to the generator.
     """
 
     prompt_name = "refine"
@@ -73,7 +73,7 @@ class RatingJudge(ModelJudge):
         endpoint: ModelEndpoint,
         options: JudgeOptions | None = None,
     ) -> None:
-        """Make a judge of a chat model. With a ``rating_word``, it asks for free text that ends in "WORD: 3"."""
+        """Make a judge of a chat model. With a ``rating_word``, the judge asks for free text that ends in "WORD: 3"."""
         rating_word = None if options is None else options.rating_word
         if rating_word is not None and (
             not rating_word.strip() or len(rating_word) > 60 or not rating_word.isprintable()
@@ -105,7 +105,7 @@ class RatingJudge(ModelJudge):
 def rating_messages(
     item: JudgeInput, prompt: Prompt | None = None, rating_word: str | None = None
 ) -> list[Message]:
-    """Return the system and the user message that ask for a rating of ``item``, with its texts in fences."""
+    """Return the system and the user message that ask for a rating of ``item``, with the texts in fences."""
     prompt = prompt or load_prompt(RatingJudge.prompt_name)
     sections = prompt.sections
     form = (

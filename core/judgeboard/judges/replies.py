@@ -48,11 +48,11 @@ class Field:
     """A field of a reply.
 
     Attributes:
-        schema: Its JSON schema. read: Returns the value that is meant; raises ValueError like "must
-        be one of first, second". names: Other names that models give it. If there are any, the
-        whole reply may be the value alone. words: The words before it in free text, if they are not
-        its name. lines: Whether a line of the reply may be the value alone. optional: Whether it
-        may be missing: then its value is None.
+        schema: The JSON schema. read: Returns the intended value; raises ValueError like "must be
+            one of first, second". names: Other names that models give the field. If there are any,
+            the whole reply may be the value alone. words: The words before the value in free text,
+            if not the name. lines: Whether a line of the reply may be the value alone. optional:
+            Whether the field may be missing, with the value None.
     """
 
     schema: Mapping[str, Any]
@@ -64,8 +64,8 @@ class Field:
 
 
 _MARKUP = " \t\r\n*_`\"'\u201c\u201d\u2018\u2019\u00ab\u00bb()[]{}|$#"
-# A value with words behind it, like "3 (good)". Words of doubt and other numbers leave open which
-# value is meant.
+# A value with words behind it, like "3 (good)". With words of doubt or other numbers, the value is
+# not clear.
 _LABELLED = re.compile(
     r"(.*?)\s*(?:[,;:(=]|\.(?!\d)|\s[-\u2013\u2014]\s)(?P<words>[^\d?]*)", re.DOTALL
 )
@@ -109,7 +109,7 @@ def number_field(
 ) -> Field:
     """Return the type of a number from ``low`` to ``high``: an integer, or if it is a ``share``, any number.
 
-    A text may have its denominator ("2/4"); a share may be in percent ("40 %").
+    A text may have a denominator ("2/4"); a share may be in percent ("40 %").
     """
 
     def read(value: object, mends: Mends) -> float:
@@ -138,9 +138,9 @@ def number_field(
 def choice_field(
     choices: Mapping[Any, str], *, names: Sequence[str] = (), labelled: bool = True
 ) -> Field:
-    """Return the type of a choice. ``choices`` has a pattern of the spellings of each.
+    """Return the type of a choice. ``choices`` has a pattern with the spellings of each choice.
 
-    A choice may have words behind it ("first (more complete)") if it is ``labelled``.
+    If ``labelled``, words may follow a choice ("first (more complete)").
     """
     patterns = {choice: re.compile(pattern, re.IGNORECASE) for choice, pattern in choices.items()}
     listed = [str(choice) for choice in choices]
@@ -149,29 +149,29 @@ def choice_field(
         return {choice for choice, pattern in patterns.items() if pattern.fullmatch(text)}
 
     def read(value: object, mends: Mends) -> Any:
-        whole, *label = _spellings(value) or [""]
-        meant = spelled(whole) or spelled(str(value).strip(" *") if whole else "")
-        if not meant and labelled and label:
-            meant = spelled(label[0])
-            meant = (
-                meant
-                if {each for word in whole.split() for each in spelled(word.strip(_MARKUP))}
-                <= meant
+        full_text, *label = _spellings(value) or [""]
+        matches = spelled(full_text) or spelled(str(value).strip(" *") if full_text else "")
+        if not matches and labelled and label:
+            matches = spelled(label[0])
+            matches = (
+                matches
+                if {each for word in full_text.split() for each in spelled(word.strip(_MARKUP))}
+                <= matches
                 else set()
             )
-        if len(meant) != 1:
+        if len(matches) != 1:
             raise ValueError(f"must be one of {', '.join(listed)}, not {value!r}")
         mends.update(() if value in listed else ("values",))
-        return meant.pop()
+        return matches.pop()
 
     return Field({"enum": listed, "type": "string"}, read, tuple(names), lines=True)
 
 
 def _stored(value: object, mends: Mends) -> str:
-    text, replaced = storable(
+    text, is_replaced = storable(
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     )
-    mends.update((REPLACED,) if replaced else ())
+    mends.update((REPLACED,) if is_replaced else ())
     return text
 
 
@@ -252,8 +252,8 @@ def _folded(name: str) -> str:
 
 def _named(pairs: Pairs, *names: str) -> list[object]:
     """Return the values of the fields with one of these names, in any spelling."""
-    wanted = set(map(_folded, names))
-    return [value for name, value in pairs if _folded(name) in wanted]
+    folded_names = set(map(_folded, names))
+    return [value for name, value in pairs if _folded(name) in folded_names]
 
 
 _THOUGHT = re.compile(
@@ -278,7 +278,7 @@ _NOT_MEANT = ("example", "examples", "not", "input", "prompt", "template")
 
 
 class Answers(NamedTuple):
-    """The fields of a reply by name, the reasons for some of them, and the names of fields that were not requested."""
+    """The fields of a reply by name, the reasons for some fields, and the names of fields that were not requested."""
 
     values: dict[str, Any]
     reasons: dict[str, str]
@@ -339,7 +339,7 @@ class Form:
 
     def _read(self, text: str, mends: Mends) -> Answers:
         spoken, outside = text.strip(), ""
-        before = behind = ""  # the texts around the last object
+        text_before = text_behind = ""  # the texts around the last object
         try:
             content = json.loads(spoken, object_pairs_hook=Pairs)
         except (ValueError, RecursionError):
@@ -366,7 +366,7 @@ class Form:
                 [0, *(each.end for each in pieces)],
                 [*(each.start for each in pieces), len(spoken)],
             )
-            before, behind = (
+            text_before, text_behind = (
                 spoken[: starts[-2]] if pieces else "",
                 spoken[ends[-1] :] if pieces else "",
             )
@@ -387,7 +387,7 @@ class Form:
             return self._of_text(
                 outside, fault if spoken else "the reply is empty", mends, alone=outside == spoken
             )
-        if _TAKEN_BACK.search(behind) or _UNSAID.search(before):
+        if _TAKEN_BACK.search(text_behind) or _UNSAID.search(text_before):
             raise UnusableReply("the text around its JSON withdraws the values")
         *_, last = answers = [self.of_object(each, mends) for each in objects]
         for name, field in self._required.items():
@@ -404,12 +404,12 @@ class Form:
         return last
 
     def _objects(self, value: object, mends: Mends, depth: int = 0) -> Iterator[Pairs]:
-        """Yield the objects in a value that have one of the fields, not those inside them."""
+        """Yield the objects in a value that have one of the fields, but no objects inside such objects."""
         if isinstance(value, str):
             value = [each.fields for each in objects_in(value)]
         if depth > 8 or not isinstance(value, list):
             return
-        # A list may name its entries: {"dimension": "accuracy", "score": 4}.
+        # A list may name the entries: {"dimension": "accuracy", "score": 4}.
         entries = [
             (str(label), each)
             for each in value
@@ -438,11 +438,11 @@ class Form:
 
     def of_object(self, pairs: Pairs, mends: Mends) -> Answers:
         """Read the fields of an object. Raises UnusableReply."""
-        known = {
+        names = {
             _folded(each) for name, field in self.fields.items() for each in (name, *field.names)
         }
         answers = Answers(
-            {}, {}, tuple(storable(name)[0] for name, _ in pairs if _folded(name) not in known)
+            {}, {}, tuple(storable(name)[0] for name, _ in pairs if _folded(name) not in names)
         )
         highest = {_last_number(_form_words(field.schema)) for field in self._required.values()}
         if len(highest) == 1 and any(
@@ -450,7 +450,7 @@ class Form:
         ):
             raise UnusableReply("it names another scale")
         for name, field in self.fields.items():
-            exact = [value for own, value in pairs if own == name]
+            exact = [value for field_name, value in pairs if field_name == name]
             candidates = exact or _named(pairs, name) or _named(pairs, *field.names)
             if not candidates and not field.optional and not self._partial:
                 raise UnusableReply(f"the field {name!r} is missing")
@@ -471,10 +471,10 @@ class Form:
         return answers
 
     def _value(self, name: str, field: Field, value: object, answers: Answers, mends: Mends) -> Any:
-        """Return a value, also from an object that gives it with its reason and perhaps its scale."""
-        own = [*field.schema.get("properties", ())][-1:]
+        """Return a value, also from an object with the value, a reason and perhaps a scale."""
+        value_names = [*field.schema.get("properties", ())][-1:]
         if isinstance(value, Pairs):
-            values = _named(value, *own) or _named(value, *_VALUES)
+            values = _named(value, *value_names) or _named(value, *_VALUES)
             scales = [_last_number(str(each)) for each in _named(value, *_SCALES)]
             if len(values) > 1 or any(
                 each != _last_number(_form_words(field.schema)) for each in scales
@@ -483,7 +483,7 @@ class Form:
             for reason in filter(None, _named(value, *_REASONS)):
                 answers.reasons[name] = _stored(reason, mends)
             value = values[0] if values else None
-        elif own:
+        elif value_names:
             mends.add("missing fields")
         if value is not None:
             return field.read(value, mends)
@@ -509,12 +509,12 @@ class Form:
                 last = mentions[-1]
                 fault = f"{name} {last.fault}" if last.fault else fault
                 _check_agreement(name, last.value, mentions if last.value is not None else ())
-                before, _, behind = text.rpartition(last.text or text)
-                if _TAKEN_BACK.search(behind) or _UNSAID.search(before):
+                text_before, _, behind = text.rpartition(last.text or text)
+                if _TAKEN_BACK.search(behind) or _UNSAID.search(text_before):
                     raise UnusableReply(f"the text around {name} withdraws it")
                 values[name], rest = last.value, rest.replace(last.text, "").strip()
-        read = [values[name] is not None for name in self._required]
-        if not any(read) or (not all(read) and not self._partial):
+        are_read = [values[name] is not None for name in self._required]
+        if not any(are_read) or (not all(are_read) and not self._partial):
             raise UnusableReply(fault)
         mends.update(() if self._in_text else {"another form"})
         if not self._partial:
@@ -523,10 +523,10 @@ class Form:
 
 
 class _Mention(NamedTuple):
-    """A value that a text gives for a field: None, with the ``fault``, if it cannot be read.
+    """A value that a text gives for a field: None, with the ``fault``, if the value cannot be read.
 
-    ``number`` is the number with which it begins. ``begins`` tells whether the name begins a line
-    or a clause.
+    ``number`` is the number at the beginning. ``begins`` tells whether the name begins a line or a
+    clause.
     """
 
     value: Any
@@ -537,7 +537,7 @@ class _Mention(NamedTuple):
 
 
 def _mention(
-    field: Field, text: str, *, begins: bool = True, alone: bool = False, whole: str = ""
+    field: Field, text: str, *, begins: bool = True, alone: bool = False, full_text: str = ""
 ) -> _Mention:
     spellings = _spellings(text) or [""]
     number = re.match(r"[+-]?\d{1,9}(?:\.\d{1,20})?", spellings[0])
@@ -545,7 +545,7 @@ def _mention(
     try:
         if alone and _LABELLED.fullmatch(spellings[0]):
             raise ValueError
-        return _Mention(field.read(text, set()), begins_with, "", begins, whole or text)
+        return _Mention(field.read(text, set()), begins_with, "", begins, full_text or text)
     except ValueError as error:
         return _Mention(None, begins_with, str(error), begins)
 
@@ -597,16 +597,16 @@ def _mentions(field: Field, names: tuple[str, ...], text: str) -> list[_Mention]
         begins = match["behind"] is None or match["begins"] is not None
         of = _OUT_OF.match(text, match.end()) if match["tagged"] is not None else None
         value = f"{value} {of[1]}" if of else value
-        whole = text[max(match.start(), match.end("begins")) : match.end()] + (
+        full_text = text[max(match.start(), match.end("begins")) : match.end()] + (
             value if match["behind"] else ""
         )
         if (
-            '"' in whole
+            '"' in full_text
             and value[-1:] not in {'"', "}"}
             and BREAK.match(text, match.end() + len(value))
         ):
             value = Cut(value)  # JSON without braces that breaks off
-        mentions.append(_mention(field, value, begins=begins, whole=whole))
+        mentions.append(_mention(field, value, begins=begins, full_text=full_text))
     return mentions
 
 

@@ -59,7 +59,7 @@ def parse_scores(text: str, rubric: Rubric) -> Reading[ScoredRubric]:
     The overall score is the weighted mean of the other dimensions. Raises UnusableReply with the
     reason, also if no dimension has a score.
     """
-    (values, reasons, others), notes = (reading := _form(rubric).parse(text)).value, reading.notes
+    (values, reasons, extras), notes = (reading := _form(rubric).parse(text)).value, reading.notes
     values_by_name = {name: value for name, value in values.items() if value is not None}
     scores = [
         DimensionScore(each.name, values_by_name.get(each.name), each.scale, reasons.get(each.name))
@@ -69,14 +69,14 @@ def parse_scores(text: str, rubric: Rubric) -> Reading[ScoredRubric]:
     if total is not None:
         scores.append(DimensionScore(OVERALL, total, SCALE))
     names = list(rubric.weights)
-    missing = [name for name in names if name not in values_by_name]
-    unknown = [shortened(name, 60) for name in others]
+    missing_names = [name for name in names if name not in values_by_name]
+    unknown = [shortened(name, 60) for name in extras]
     parts = []
-    if missing:
-        parts.append(f"Not scored by the judge: {', '.join(missing)}.")
+    if missing_names:
+        parts.append(f"Not scored by the judge: {', '.join(missing_names)}.")
     if unknown:
-        more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
-        parts.append(f"Not of this rubric: {', '.join(unknown[:_MOST_NAMED])}{more}.")
+        more_words = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
+        parts.append(f"Not of this rubric: {', '.join(unknown[:_MOST_NAMED])}{more_words}.")
     return Reading(ScoredRubric(tuple(scores), " ".join(parts) or None), notes)
 
 
@@ -84,7 +84,7 @@ class RubricJudge(ModelJudge):
     """Scores each dimension of a rubric with an integer and a reason.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026). ``Verdict.scores`` has one score for
-    each dimension and one named "overall", their weighted mean; groundedness and quality stay None.
+    each dimension and one named "overall", the weighted mean; groundedness and quality stay None.
     """
 
     prompt_name = kind = "rubric"
@@ -109,8 +109,8 @@ class RubricJudge(ModelJudge):
         }
         if options.logprobs:
             params["logprobs"] = True
-        named = options.model_copy(update={"name": options.name or rubric.name})
-        super().__init__(endpoint, named, params=params)
+        named_options = options.model_copy(update={"name": options.name or rubric.name})
+        super().__init__(endpoint, named_options, params=params)
         self.rubric = rubric
         self._schema = _form(rubric).schema  # reasons come before scores
         sections = self._prompt.sections
@@ -140,15 +140,15 @@ class RubricJudge(ModelJudge):
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the scores of ``item``."""
-        added = added_sections(self._prompt, item, self.options.dialogue)
-        *instructions, reply = self._instructions  # "Reference" is always one of them
-        instructions += [section for section in added if section not in instructions]
+        sections = added_sections(self._prompt, item, self.options.dialogue)
+        *instructions, reply = self._instructions  # "Reference" is always one of the instructions
+        instructions += [section for section in sections if section not in instructions]
         messages = chat([*instructions, reply], item_task(self._prompt, item))
         request = self._request(
             messages, item.external_id, self._schema, "scores", logprobs=self.options.logprobs
         )
-        asked = await self._ask(request, lambda text: parse_scores(text, self.rubric), item)
-        record, scored = asked.record, asked.value
+        reply_read = await self._ask(request, lambda text: parse_scores(text, self.rubric), item)
+        record, scored = reply_read.record, reply_read.value
         if scored is None:
             return Verdict.of(record)
         levels = {
@@ -158,8 +158,8 @@ class RubricJudge(ModelJudge):
         for each in self.rubric.dimensions:
             low, high = each.values[0], each.values[-1]
             if each.ordered and each.name in levels and low >= 0 and high <= 9:
-                before = rf'{re.escape(json.dumps(each.name))}\s*:\s*{{.*?"score"\s*:\s*'
+                prefix = rf'{re.escape(json.dumps(each.name))}\s*:\s*{{.*?"score"\s*:\s*'
                 expected += expected_scores(
-                    asked.tokens, [(each.name, levels[each.name], before)], low=low, high=high
+                    reply_read.tokens, [(each.name, levels[each.name], prefix)], low=low, high=high
                 )
         return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))

@@ -1,4 +1,4 @@
-"""Rubrics and their YAML files: the dimensions on which an answer is scored, with a description of each level."""
+"""Rubrics and YAML files of rubrics: the dimensions on which an answer is scored, with a description of each level."""
 
 import re
 from collections.abc import Mapping
@@ -69,25 +69,25 @@ class Dimension:
 
     @property
     def values(self) -> range:
-        """The numbers of its levels."""
+        """The numbers of the levels."""
         return range(self.low, self.low + len(self.levels))
 
     @property
     def scale(self) -> str:
-        """The stored text of its scale, like "1-5"."""
+        """The stored text of the scale, like "1-5"."""
         return written_scale(self.values)
 
     def as_json(self) -> dict[str, Any]:
         """Return the dimension as JSON values."""
         always = {"name": self.name, "weight": self.weight, "levels": list(self.levels)}
-        others = {"description": self.description, "low": self.low, "ordered": self.ordered}
+        extras = {"description": self.description, "low": self.low, "ordered": self.ordered}
         defaults = {"description": None, "low": 1, "ordered": True}
-        return always | {name: value for name, value in others.items() if value != defaults[name]}
+        return always | {name: value for name, value in extras.items() if value != defaults[name]}
 
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """Dimensions with their levels. If ``domain`` is None, the options of the judge set the domain."""
+    """Dimensions with levels. If ``domain`` is None, the options of the judge set the domain."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -135,14 +135,14 @@ def default_rubric() -> Rubric:
 
 
 def rubric_from(file: YamlFile) -> Rubric:
-    """Return the rubric of a file, or of a part of one."""
+    """Return the rubric of a file, or of a part of a file."""
     rubric = file.read(Rubric)
     names = [dimension.name.casefold() for dimension in rubric.dimensions]
     for place, name in enumerate(names):
         if name in names[:place]:
             raise file.fail("the dimension is given twice", "dimensions", place, "name")
-    known = {dimension.name: (LEVELS[0], LEVELS[-1], True) for dimension in rubric.dimensions}
-    check_examples(file, rubric.examples, known)
+    ranges = {dimension.name: (LEVELS[0], LEVELS[-1], True) for dimension in rubric.dimensions}
+    check_examples(file, rubric.examples, ranges)
     return rubric
 
 

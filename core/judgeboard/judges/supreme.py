@@ -18,8 +18,8 @@ class SupremeJudge(ModelJudge):
     """Judges whether a judge's verdict on an answer is correct (the verdict, not the answer).
 
     Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), approach 1, which uses no
-    reference answer. This judge gets the earlier turns and the reference answer if the log has
-    them, because the audited judge saw them.
+    reference answer. This judge gets the earlier turns and the reference answer of the log, because
+    the audited judge saw both.
     """
 
     prompt_name = "supreme"
@@ -54,7 +54,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 class IndependentSupreme:
-    """Judges the answers again with another judge (approach 2). Its judge version has the kind audit.
+    """Judges the answers again with another judge (approach 2). The judge version has the kind audit.
 
     Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024).
     """
@@ -70,7 +70,7 @@ class IndependentSupreme:
 
     @property
     def measures(self) -> frozenset[str]:
-        """The measures that its verdicts can be compared on; all measures for an unknown kind of judge."""
+        """The measures on which the verdicts can be compared; all measures for an unknown kind of judge."""
         return kind_of(str(self.version.params["judge"])).measures
 
     async def judge(self, item: JudgeInput) -> Verdict:

@@ -70,7 +70,7 @@ _KANA_AND_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-
 
 @cache
 def _token() -> re.Pattern[str]:
-    """Return the pattern of a token. Compiled at its first use, because that takes several milliseconds."""
+    """Return the pattern of a token. Compiled at the first use, because compiling takes several milliseconds."""
     later = rf"[\w{_combining_marks()}]"
     return re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_]{later}*(?:['\u2019]{later}+)*")
 
@@ -83,33 +83,29 @@ _THOUSANDS = re.compile(r",\d{3}$")
 _ENDINGS = ("ing", "ed", "es", "ly", "s", "e")
 
 
-def _folded(written: str) -> str:
-    return written.casefold().replace("\u2019", "'").removesuffix("'s").replace("'", "").rstrip("_")
+def _folded(word: str) -> str:
+    return word.casefold().replace("\u2019", "'").removesuffix("'s").replace("'", "").rstrip("_")
 
 
 @lru_cache(maxsize=1 << 16)
-def _keys(written: str) -> tuple[str, ...]:
+def _keys(word: str) -> tuple[str, ...]:
     """Return the keys of one token: none for a stop word, several for text in a script without spaces."""
-    if written[0].isdigit():
-        # One key for 1,200 and 1200.0. A single comma is decimal unless exactly three digits follow
-        # it.
-        commas, points = written.count(","), written.count(".")
+    if word[0].isdigit():
+        # One key for 1,200 and 1200.0. A single comma is decimal unless exactly three digits
+        # follow.
+        commas, points = word.count(","), word.count(".")
         if commas and points:
-            decimal = max(written.rfind(","), written.rfind("."))
-            whole, fraction = re.sub(r"[.,]", "", written[:decimal]), written[decimal + 1 :]
-        elif commas + points == 1 and (points or not _THOUSANDS.search(written)):
-            whole, _, fraction = written.replace(",", ".").partition(".")
+            decimal = max(word.rfind(","), word.rfind("."))
+            whole, fraction = re.sub(r"[.,]", "", word[:decimal]), word[decimal + 1 :]
+        elif commas + points == 1 and (points or not _THOUSANDS.search(word)):
+            whole, _, fraction = word.replace(",", ".").partition(".")
         else:
-            whole, fraction = re.sub(r"[.,]", "", written), ""
+            whole, fraction = re.sub(r"[.,]", "", word), ""
         fraction = fraction.rstrip("0")
         whole = whole.lstrip("0") or "0"
         return (f"{whole}.{fraction}" if fraction else whole,)
-    folded = _folded(written)
-    if (
-        not folded
-        or folded in STOP_WORDS
-        or written.casefold().replace("\u2019", "'") in STOP_WORDS
-    ):
+    folded = _folded(word)
+    if not folded or folded in STOP_WORDS or word.casefold().replace("\u2019", "'") in STOP_WORDS:
         return ()
     if _UNSPACED.search(folded):
         return tuple(folded[i : i + 2] for i in range(max(len(folded) - 1, 1)))
@@ -122,12 +118,12 @@ def _keys(written: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _keys_and_name(written: str) -> tuple[str, ...]:
-    return (*_keys(written), f"={_folded(written)}")
+def _keys_and_name(word: str) -> tuple[str, ...]:
+    return (*_keys(word), f"={_folded(word)}")
 
 
-# Names of elements alone, so that `a < b` and `List<str>` are no tags. The group has those that end
-# a line.
+# Names of elements alone, so that `a < b` and `List<str>` are no tags. The group has the elements
+# that end a line.
 _TAG = re.compile(
     r"</?+(?:(p|br|hr|div|h[1-6]|[uod]l|li|d[td]|table|thead|tbody|tfoot|t[rdh]|pre|blockquote|section|article)"
     r"|[abiusq]|em|strong|span|code|small|su[bp]|mark|del|ins|font|img|cite|abbr|kbd)"
@@ -137,7 +133,7 @@ _TAG = re.compile(
 
 
 def without_tags(text: str) -> str:
-    """Return a text of the same length with blanks for each tag of HTML, or line breaks if it ends a line."""
+    """Return a text of the same length with blanks for each tag of HTML, or line breaks if the tag ends a line."""
     if "<" not in text and "&" not in text:
         return text
     return _TAG.sub(lambda tag: ("\n" if tag[1] else " ") * len(tag[0]), text)
@@ -151,7 +147,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def first_characters(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """Return texts with the first ``most`` characters of all of them together."""
+    """Return texts with the first ``most`` characters of all texts together."""
     if sum(map(len, texts)) <= most:
         return texts
     ends = itertools.accumulate(map(len, texts))
@@ -164,9 +160,9 @@ def content_words(sentence: str) -> list[Word]:
     """Return the content words of one sentence in order, with repeats.
 
     Stop words are left out. Numbers are compared by value (1,200 = 1200.0), and names (a capital
-    inside the sentence) as they are. Other words are case-folded and lose the most common English
-    endings. Text in a script without spaces gives its overlapping pairs of characters. Characters
-    are normalized first (NFKC).
+    inside the sentence) as written. Other words are case-folded and lose the most common English
+    endings. Text in a script without spaces gives overlapping pairs of characters. Characters are
+    normalized first (NFKC).
     """
     words: list[Word] = []
     for position, token in enumerate(_tokens(sentence)):
@@ -214,8 +210,8 @@ def sentences(text: str) -> Iterator[str]:
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) of each sentence or line of ``text``, in characters. Blank lines are left out.
 
-    A list marker or a tag of HTML around a sentence is not part of it; a citation in a sentence is
-    part of it.
+    A list marker or a tag of HTML around a sentence is not part of the sentence; a citation in a
+    sentence is part of the sentence.
     """
     bare = _LIST_MARKER.sub(lambda marker: " " * len(marker[0]), without_tags(text))
     edges = [0, *(edge for end in _END.finditer(bare) for edge in end.span(1)), len(bare)]
@@ -239,7 +235,7 @@ def cited_numbers(text: str) -> set[int]:
 
 
 def without_citations(text: str) -> str:
-    """Return a text without citations: their numbers must not be searched for in the passages."""
+    """Return a text without citations: the numbers of citations must not be searched for in the passages."""
     folded = text.casefold()
     # Most texts cite nothing, and these looks take a tenth of the time of the expression.
     if not any(start in folded for start in ("[", "passage", "document", "source")):
@@ -295,15 +291,15 @@ _HINTS = (
 
 @cache
 def _refusal() -> re.Pattern[str]:
-    # One `\b` for all: most positions of a text begin no word, so they cost one look.
+    # One `\b` for all: most positions of a text begin no word, and such a position costs one look.
     return re.compile(rf"\b(?:{'|'.join((*_ENGLISH_REFUSALS, *_OTHER))})|{_WITHOUT_BLANKS}")
 
 
 def says_not_found(sentence: str) -> bool:
     """Return whether one sentence only says that something is not known, not given or cannot be answered.
 
-    The function uses a list of phrases, mostly English. It misses unusual wordings, and it also
-    returns True for a factual statement like "the lease does not include heating".
+    The function uses a list of phrases, mostly English. Unusual wordings are missed, and the result
+    is also True for a factual statement like "the lease does not include heating".
     """
     text = sentence.replace("\u2019", "'").lower()
     return any(hint in text for hint in _HINTS) and _refusal().search(text) is not None

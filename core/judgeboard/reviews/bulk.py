@@ -1,7 +1,7 @@
 """Actions on many answers, and their undo.
 
 An action runs in parts; each part is one transaction with a fixed number of statements. If an
-action is interrupted, its complete parts stay stored. The same action with the same id then does
+action is interrupted, the complete parts stay stored. The same action with the same id then does
 the rest and decides no answer twice.
 """
 
@@ -66,10 +66,10 @@ Progress = Callable[[int], None]
 class BulkDecided:
     """The result of one decision on many answers. The numbers count answers.
 
-    ``decided`` answers were decided (only tagged, if ``decision`` is None). Of these, ``held`` stay
-    open because a queue needs more reviews. The other answers are unchanged: the reviewer must
-    review them ``blind``, has reviewed them in a queue that needs more reviews (``in_queue``), or
-    they have no open flag (``closed``).
+    ``decided`` answers were decided (only tagged, if ``decision`` is None). ``held`` of the decided
+    answers stay open because a queue needs more reviews. The other answers are unchanged: the
+    reviewer must review the answer ``blind``, has reviewed the answer in a queue that needs more
+    reviews (``in_queue``), or the answer has no open flag (``closed``).
     """
 
     decision: Decision | None
@@ -82,17 +82,19 @@ class BulkDecided:
     @property
     def sentences(self) -> str:
         """What the action did."""
-        others = (
+        count_words = (
             (self.held, "still open: a queue needs more reviews"),
             (self.blind, "refused: you review them blind in a queue"),
             (self.in_queue, "refused: your review in a queue counts"),
             (self.closed, "unchanged: no open flag is left"),
         )
         verb = VERBS[self.decision] if self.decision else "tagged"
-        done = f"{verb.capitalize()} {counted(self.decided, 'answer')}."
-        if not self.decided and not any(number for number, _ in others):
-            done = "No answer with an open flag matches, so nothing was changed."
-        return " ".join((done, *(f"{number:,} {words}." for number, words in others if number)))
+        first_sentence = f"{verb.capitalize()} {counted(self.decided, 'answer')}."
+        if not self.decided and not any(number for number, _ in count_words):
+            first_sentence = "No answer with an open flag matches, so nothing was changed."
+        return " ".join(
+            (first_sentence, *(f"{number:,} {words}." for number, words in count_words if number))
+        )
 
 
 def decide_many(
@@ -106,7 +108,7 @@ def decide_many(
     progress: Progress | None = None,
     now: datetime | None = None,
 ) -> BulkDecided:
-    """Confirm or dismiss all open flags of many answers, as `submit` does for one. Refused answers are counted.
+    """Confirm or dismiss all open flags of many answers, as `submit` does for one answer. Refused answers are counted.
 
     Each answer is tagged with the failure ``modes``. If there is no decision, only these tags are
     stored. An implied label is stored if the reviewer agreed to implied labels and has not graded
@@ -145,8 +147,8 @@ class BulkAdded:
     @property
     def sentences(self) -> str:
         """What the action did."""
-        left = note("in_queue_before", n=self.left) if self.left else None
-        return paragraph((note("added_to_queue", queue=self.queue, n=self.added), left))
+        left_note = note("in_queue_before", n=self.left) if self.left else None
+        return paragraph((note("added_to_queue", queue=self.queue, n=self.added), left_note))
 
 
 def add_many(
@@ -166,30 +168,30 @@ def add_many(
     Raises BadInput if there are more than 10,000 answers, or if the queue is closed, has pairs, or
     is for training. Raises NotFound if nobody has the name.
     """
-    at, added = now or utc_now(), 0
+    at, added_count = now or utc_now(), 0
     name = queue or ""
     if person is not None:
         [assigned] = people_named(store, [person], new=False)
         name = f"For {assigned.name}"[:LONGEST_NAME]
         with store.reading() as connection:
-            known = find_queue(connection, name)
-        if known is None:
+            assignee_queue = find_queue(connection, name)
+        if assignee_queue is None:
             new = new_queue(name, RowFilter(response_ids=()))
             create_queue(store, new, by=reviewer, assigned=(assigned,), now=now)
     for part in _parts(response_ids, progress):
         with allowed(store, reviewer, Action.ASSIGN) as connection:
-            chosen = queue_named(connection, name)
-            check_open(chosen)
-            if chosen.subject == PAIRS or chosen.training:
+            open_queue = queue_named(connection, name)
+            check_open(open_queue)
+            if open_queue.subject == PAIRS or open_queue.training:
                 raise BadInput(
                     f"the queue {name!r} takes no answers: it is for pairs or for training"
                 )
             lock_responses(connection, part)
-            number = add_answers(connection, chosen, part, bulk_id, at)
+            number = add_answers(connection, open_queue, part, bulk_id, at)
             details = {"bulk": bulk_id, "queue": name, "answers": number}
             record_event(connection, "bulk_add", reviewer.name, details=details, now=at)
-        added += number
-    return BulkAdded(name, added, len(set(response_ids)) - added)
+        added_count += number
+    return BulkAdded(name, added_count, len(set(response_ids)) - added_count)
 
 
 def undo_many(
@@ -197,8 +199,8 @@ def undo_many(
 ) -> int:
     """Undo a bulk action; return the number of answers that changed.
 
-    The action's current reviews are withdrawn, and their flags are open again. Answers that the
-    action added leave their queue, unless somebody leases or has reviewed them there. Raises
+    The action's current reviews are withdrawn, and the flags are open again. Answers that the
+    action added leave the queue, unless somebody leases or has reviewed the answer there. Raises
     NotFound if there is no such action, and DecisionRefused if the action is somebody else's.
     """
     at, undone = now or utc_now(), 0
@@ -241,12 +243,12 @@ def _parts(response_ids: Collection[int], progress: Progress | None) -> Iterator
         raise BadInput(
             f"one action covers at most {MOST_ANSWERS:,} answers, not {len(response_ids):,}"
         )
-    done = 0
+    answer_count = 0
     for part in batches(sorted(set(response_ids)), PART):
         yield part
-        done += len(part)
+        answer_count += len(part)
         if progress is not None:
-            progress(done)
+            progress(answer_count)
 
 
 def _decide(
@@ -280,28 +282,28 @@ def _decide(
                 flags.setdefault(flag.response_id, []).append(flag)
     flag_ids = {id_: tuple(flag.id for flag in of_answer) for id_, of_answer in flags.items()}
     earlier: dict[int, list[Review]] = {}
-    for own in (
+    for review_on_flags in (
         own_decisions(connection, reviewer.id, flag_ids)
         if flag_ids and decision is not None
         else ()
     ):
-        earlier.setdefault(own.response_id or 0, []).append(own)
+        earlier.setdefault(review_on_flags.response_id or 0, []).append(review_on_flags)
     others = reviewed_by_others(connection, flags, reviewer.id)
-    labelled = set() if decision is None else _implied(connection, flags, reviewer)
+    answers_to_label = set() if decision is None else _implied(connection, flags, reviewer)
     reviews: list[Review] = []
     for ids, stored_grade in (
-        (flags.keys() - labelled, grade),
-        (labelled, with_implied(grade, decision)),
+        (flags.keys() - answers_to_label, grade),
+        (answers_to_label, with_implied(grade, decision)),
     ):
         if not ids:
             continue
         first = responses[next(iter(ids))]
         review = replace(request, decision=decision, grade=stored_grade, bulk=bulk_id, seen=())
-        checked = checked_review(connection, first, review)
+        checked_base = checked_review(connection, first, review)
         for id_ in sorted(ids):
-            key, seen = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
+            key, parts = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
             review = replace(
-                checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key
+                checked_base, response_id=id_, flag_ids=flag_ids[id_], seen=parts, request_key=key
             )
             own_earlier = earlier.get(id_, [])
             review, withdrawals = replaced_by(review, own_earlier)
@@ -332,7 +334,7 @@ def _decide(
 def _implied(
     connection: Connection, flags: Mapping[int, Sequence[Flag]], reviewer: Reviewer
 ) -> set[int]:
-    """Return the answers that get an implied label: the reviewer agreed to such labels and has not graded them."""
+    """Return the answers that get an implied label: the reviewer agreed to such labels and gave no grade."""
     rules, unasked = implying_rules(connection, reviewer.id)
     if unasked:
         return set()

@@ -1,4 +1,4 @@
-"""The JSON lines file of an offline bundle: writes it, and reads it with a check of every value."""
+"""The JSON lines file of an offline bundle: writes the file, and reads the file with a check of every value."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -76,7 +76,7 @@ class UnusableLine(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BundleHead:
-    """The first line of a bundle: its id, queue and reviewer, and the number of its items (None in older files)."""
+    """The first line of a bundle: id, queue and reviewer, and the number of items (None in older files)."""
 
     bundle: str
     queue: str
@@ -126,13 +126,13 @@ def write_bundle(
         "required": ["preference"] if queue.subject == PAIRS else ["decision", *queue.grades],
         "fill_in": _FILL_IN[head.subject],
     }
-    own = () if schema is None else schema.own
+    own_fields = () if schema is None else schema.own
     if schema is not None:
-        first["required"] += [field.name for field in own if field.required]
+        first["required"] += [field.name for field in own_fields if field.required]
         first["fields"] = [
             each for each in schema.as_json()["fields"] if each["name"] not in BUILT_IN
         ]
-    lines = [first, *(_line(item, text, own) for item, text in items)]
+    lines = [first, *(_line(item, text, own_fields) for item, text in items)]
     text = "".join(f"{json.dumps(line, ensure_ascii=False, allow_nan=False)}\n" for line in lines)
     write_whole(file, lambda stream: stream.write(text.encode()))
 
@@ -150,7 +150,7 @@ def read_bundle(
         except Unreadable as error:
             raise BadInput(f"{source.name}: {error}") from error
         name = source.name
-    first, *others = rows or [Rejected(1, None, "no line", None)]
+    first, *other_rows = rows or [Rejected(1, None, "no line", None)]
     try:
         head = _head(first.line, _values(first))
     except UnusableLine as wrong:
@@ -159,7 +159,7 @@ def read_bundle(
     by_item: dict[int, BundleLine] = {}
     unusable: list[UnusableLine] = []
     schema = schema_of(head)
-    for row in others:
+    for row in other_rows:
         try:
             line = _read_line(row.line, _values(row), head, schema)
             if line.item_id in by_item:
@@ -171,9 +171,9 @@ def read_bundle(
             by_item[line.item_id] = line
     lines = list(by_item.values())
     if unusable:
-        more = len(unusable) - MOST_NAMED
-        named = "; ".join(str(line) for line in unusable[:MOST_NAMED])
-        raise BadInput(f"{name}, {named}{f'; and {more:,} more' if more > 0 else ''}")
+        unlisted = len(unusable) - MOST_NAMED
+        error_words = "; ".join(str(line) for line in unusable[:MOST_NAMED])
+        raise BadInput(f"{name}, {error_words}{f'; and {unlisted:,} more' if unlisted > 0 else ''}")
     if head.items is not None and len(lines) < head.items:
         raise BadInput(
             f"{name}: it has only {len(lines):,} of its {head.items:,} items. The file was cut off, or lines were "
@@ -183,7 +183,7 @@ def read_bundle(
 
 
 def text_values(text: ItemText) -> dict[str, Any]:
-    """Return the texts of an item by their names in a bundle."""
+    """Return the texts of an item by the names of a bundle."""
     passages = None if text.passages is None else list(text.passages)
     shared = {"query_type": text.query_type, "question": text.question, "passages": passages}
     if isinstance(text, PairText):
@@ -191,7 +191,7 @@ def text_values(text: ItemText) -> dict[str, Any]:
     return shared | {"id": text.external_id, "answer": text.answer}
 
 
-def _line(item: LeasedItem, text: ItemText, own: Iterable[SchemaField]) -> dict[str, Any]:
+def _line(item: LeasedItem, text: ItemText, own_fields: Iterable[SchemaField]) -> dict[str, Any]:
     subject = "pairs" if isinstance(text, PairText) else "answers"
     texts = text_values(text)
     line = {"item": item.item_id, "token": item.token} | {
@@ -199,16 +199,16 @@ def _line(item: LeasedItem, text: ItemText, own: Iterable[SchemaField]) -> dict[
     }
     if subject == "pairs":
         return line | {field.name: None for field in _FIELDS[subject]}
-    asked = [grade for grade in ASKED if grade in item.queue.asked]
+    grades = [grade for grade in ASKED if grade in item.queue.asked]
     nested = {
         "scores": {grade: None for grade in item.queue.asked if grade not in ASKED},
-        "fields": {field.name: None for field in own},
+        "fields": {field.name: None for field in own_fields},
     }
-    named = {name: values for name, values in nested.items() if values}
+    filled_objects = {name: values for name, values in nested.items() if values}
     return (
         line
-        | dict.fromkeys(("decision", *asked))
-        | named
+        | dict.fromkeys(("decision", *grades))
+        | filled_objects
         | dict.fromkeys((*GRADE_TEXTS, "seconds"))
     )
 
@@ -262,27 +262,27 @@ def _read_line(
             raise UnusableLine(
                 line, name, f"is not a field to fill in; the fields are {', '.join(names)}"
             )
-    missing = next((name for name in (*_NAMES, *texts) if name not in values), None)
-    if missing is not None:
-        raise UnusableLine(line, missing, "is missing: leave the exported values as they are")
+    missing_name = next((name for name in (*_NAMES, *texts) if name not in values), None)
+    if missing_name is not None:
+        raise UnusableLine(line, missing_name, "is missing: leave the exported values as they are")
     item_id, token = values["item"], values["token"]
     if type(item_id) is not int or not 0 < item_id < 2**63:
         raise UnusableLine(line, "item", "differs from the exported file")
     try:
-        named, secret = split_token(token if isinstance(token, str) else "")
+        token_item_id, secret = split_token(token if isinstance(token, str) else "")
     except BadInput:
         raise UnusableLine(line, "token", "differs from the exported file") from None
-    if named != item_id or not secret.startswith(f"{OFFLINE}{head.bundle}-"):
+    if token_item_id != item_id or not secret.startswith(f"{OFFLINE}{head.bundle}-"):
         raise UnusableLine(line, "token", "belongs to another item or bundle")
     try:
-        filled = {
+        inputs = {
             field.name: field.checked(values.get(field.name)) for field in _FIELDS[head.subject]
         }
         scores = _scores(line, values.get("scores") or {})
     except BadInput as error:
         raise UnusableLine(line, *str(error).split(": ", 1)) from None
-    side, decision, label = filled.get("preference"), filled.get("decision"), filled.get("label")
-    parts: dict[str, Any] = {name: filled.get(name) for name in _OF_GRADE} | {
+    side, decision, label = inputs.get("preference"), inputs.get("decision"), inputs.get("label")
+    parts: dict[str, Any] = {name: inputs.get(name) for name in _OF_GRADE} | {
         "label": label and Label(label)
     }
     grade = Grade(scores=scores, **parts)
@@ -298,7 +298,7 @@ def _read_line(
         decision=None if decision is None else Decision(decision),
         side=side,
         grade=grade,
-        seconds=filled["seconds"],
+        seconds=inputs["seconds"],
     )
 
 
@@ -307,7 +307,7 @@ def _scores(line: int, scores: Any) -> tuple[DimensionScore, ...]:
         raise UnusableLine(
             line, "scores", f"must be an object of dimensions, not {json_kind(scores)}"
         )
-    checked = []
+    dimension_scores = []
     for name, value in scores.items():
         if not name.strip() or len(name) > LONGEST_KEY or unstorable(name):
             raise UnusableLine(
@@ -315,8 +315,8 @@ def _scores(line: int, scores: Any) -> tuple[DimensionScore, ...]:
             )
         level = SchemaField(f"scores.{name}", FieldType.SCALE, levels=_LEVELS).checked(value)
         if level is not None:
-            checked.append(DimensionScore(name, level, SCALE))
-    return tuple(checked)
+            dimension_scores.append(DimensionScore(name, level, SCALE))
+    return tuple(dimension_scores)
 
 
 def _with_fields(line: int, grade: Grade, fields: Any, schema: LabelSchema) -> Grade:

@@ -50,7 +50,7 @@ NO_ITEM = "there is no such item"
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle that was written: its id, its number of items, and the end (UTC) of their leases."""
+    """A bundle that was written: id, number of items, and the end (UTC) of the leases."""
 
     bundle: str
     queue: str
@@ -62,7 +62,7 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A line with a refused review; ``kept`` means that its note is stored."""
+    """A line with a refused review; ``kept`` means that the note is stored."""
 
     line: int
     item: int
@@ -98,7 +98,7 @@ def export_bundle(
 
     Up to ``items`` items (1 to 1,000) are leased to the reviewer for the time ``lease`` (up to 60
     days). After that, others may take items that were not merged (`merge_bundle`). The file has the
-    guidelines, the texts and empty fields. It has no judgments and no reviews, even if the queue is
+    guidelines, the texts and empty fields, but no judgments and no reviews, even if the queue is
     not blind. An existing file is not overwritten.
 
     Raises:
@@ -117,42 +117,46 @@ def export_bundle(
     until = at + lease
 
     def write() -> Bundle:
-        own = isinstance(by, Reviewer) and by.id == reviewer.id
-        with allowed(store, by, Action.REVIEW if own else Action.ASSIGN) as connection:
+        is_own = isinstance(by, Reviewer) and by.id == reviewer.id
+        with allowed(store, by, Action.REVIEW if is_own else Action.ASSIGN) as connection:
             require(connection, reviewer, Action.REVIEW)
-            stored = check_may_take(connection, queue_named(connection, queue), reviewer)
+            open_queue = check_may_take(connection, queue_named(connection, queue), reviewer)
             bundle = secrets.token_hex(8)
             leased: list[LeasedItem] = []
             while len(leased) < items:
                 token = f"{OFFLINE}{bundle}-{secrets.token_hex(8)}"
-                lease = take_lease(connection, stored.id, reviewer.id, token, now=at, until=until)
+                lease = take_lease(
+                    connection, open_queue.id, reviewer.id, token, now=at, until=until
+                )
                 if lease is None:
                     break
                 leased.append(
-                    leased_item(lease, item_by_id(connection, lease.queue_item_id), stored)
+                    leased_item(lease, item_by_id(connection, lease.queue_item_id), open_queue)
                 )
             if not leased:
-                raise BadInput(f"{stored.name} has nothing left for {reviewer.name}")
+                raise BadInput(f"{open_queue.name} has nothing left for {reviewer.name}")
             texts = item_texts(connection, leased, reviewer.id)
             details = {
                 "bundle": bundle,
-                "queue": stored.name,
+                "queue": open_queue.name,
                 "reviewer": reviewer.id,
                 "items": len(leased),
             }
             record_event(connection, "export_bundle", actor_name(by), details=details, now=at)
             head = BundleHead(
                 bundle,
-                stored.name,
-                stored.subject,
+                open_queue.name,
+                open_queue.subject,
                 reviewer.origin,
                 reviewer.name,
                 len(leased),
             )
             # The file is written at the end of the transaction: if this fails, nothing is leased.
-            schema = schema_of_queue(connection, stored)
-            write_bundle(path, head, iso_z(until), stored, schema, zip(leased, texts, strict=True))
-        return Bundle(bundle, stored.name, reviewer.name, len(leased), until, str(path))
+            schema = schema_of_queue(connection, open_queue)
+            write_bundle(
+                path, head, iso_z(until), open_queue, schema, zip(leased, texts, strict=True)
+            )
+        return Bundle(bundle, open_queue.name, reviewer.name, len(leased), until, str(path))
 
     return tried(write, reviewer)
 
@@ -162,15 +166,15 @@ def merge_bundle(
 ) -> MergedBundle:
     """Store the reviews that were filled in in a bundle; ``-`` as ``file`` is standard input.
 
-    The whole file is checked before anything is stored. Then each line is stored or refused by
-    itself. Lines that were stored before stay as they are, so the same file may be merged again
+    The whole file is checked before anything is stored. Then each line is stored or refused
+    separately. Lines that were stored before stay as they are, so the same file may be merged again
     with more lines filled in.
 
     A line is refused if it lacks a grade or a field that the queue requires, or if a span is
-    outside its text. It is refused if its item left the queue, was decided, or was reviewed or
-    leased by somebody else since the export. It is also refused if its texts differ from the stored
-    texts, or if it was stored before and the line or its review has changed since. If the decision
-    is refused, only the note is stored.
+    outside the text. A line is refused if the item left the queue, was decided, or was reviewed or
+    leased by somebody else since the export. A line is also refused if the texts differ from the
+    stored texts, or if the line was stored before and the line or the review has changed since. If
+    the decision is refused, only the note is stored.
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.
@@ -191,41 +195,43 @@ def merge_bundle(
         raise NotFound(
             f"this database has no reviewer {head.reviewer} ({head.origin}): the bundle comes from another database"
         )
-    own = isinstance(by, Reviewer) and by.id == reviewer.id
-    check_allowed(store, by, Action.REVIEW if own else Action.ASSIGN)
-    filled = [line for line in lines if line.filled]
-    results = [_merge(store, head, line, reviewer, at) for line in filled]
+    is_own = isinstance(by, Reviewer) and by.id == reviewer.id
+    check_allowed(store, by, Action.REVIEW if is_own else Action.ASSIGN)
+    filled_lines = [line for line in lines if line.filled]
+    results = [_merge(store, head, line, reviewer, at) for line in filled_lines]
     refused = tuple(result for result in results if isinstance(result, RefusedLine))
     already = results.count(True)
-    merged = len(results) - already - len(refused)
+    merged_count = len(results) - already - len(refused)
     with store.writing() as connection:
-        counts = {"merged": merged, "already": already, "refused": len(refused)}
+        counts = {"merged": merged_count, "already": already, "refused": len(refused)}
         details = {"bundle": head.bundle, "queue": head.queue, "reviewer": reviewer.id} | counts
         record_event(connection, "merge_bundle", actor_name(by), details=details, now=at)
-    unfilled = len(lines) - len(filled)
-    return MergedBundle(head.bundle, head.queue, reviewer.name, merged, already, unfilled, refused)
+    unfilled = len(lines) - len(filled_lines)
+    return MergedBundle(
+        head.bundle, head.queue, reviewer.name, merged_count, already, unfilled, refused
+    )
 
 
 def _merge(
     store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer, now: datetime
 ) -> RefusedLine | bool:
-    def refused(reason: str, *, kept: bool = False) -> RefusedLine:
-        return RefusedLine(line.line, line.item_id, reason, kept)
+    def refused(reason: str, *, is_note_stored: bool = False) -> RefusedLine:
+        return RefusedLine(line.line, line.item_id, reason, is_note_stored)
 
     key = f"bundle:{head.bundle}:{line.item_id}"
     try:
         with store.reading() as connection:
             item = item_by_id(connection, line.item_id)
             (text,) = item_texts(connection, [item], reviewer.id)
-            stored = find_review(connection, request_key=key)
-            reviews = reviews_on(connection, item.id) if stored is not None else []
+            stored_review = find_review(connection, request_key=key)
+            reviews = reviews_on(connection, item.id) if stored_review is not None else []
     except NotFound:
         return refused(NO_ITEM)
     decision: Decision | Preference | None = line.decision
     if isinstance(text, PairText) and line.side is not None:
         decision = stored_side(line.side, text.shown)
-    if stored is not None:
-        current = next((review for review in reviews if review.id == stored.id), None)
+    if stored_review is not None:
+        current = next((review for review in reviews if review.id == stored_review.id), None)
         if current is None:
             return refused(WITHDRAWN)
         return True if _is_same(line, decision, current, text) else refused(OTHER_CONTENT)
@@ -245,17 +251,17 @@ def _merge(
     except (DecisionRefused, BadInput) as error:
         with store.reading() as connection:
             kept = find_review(connection, request_key=note_key(key)) is not None
-            own = find_lease(connection, line.item_id, reviewer.id)
+            own_lease = find_lease(connection, line.item_id, reviewer.id)
         reason = str(error)
-        if own is not None and own.token not in {None, split_token(line.token)[1]}:
-            reason = ELSEWHERE if own.done else TAKEN
-        return refused(reason, kept=kept)
+        if own_lease is not None and own_lease.token not in {None, split_token(line.token)[1]}:
+            reason = ELSEWHERE if own_lease.done else TAKEN
+        return refused(reason, is_note_stored=kept)
 
 
 def _is_same(line: BundleLine, decision: str | None, review: Review, text: ItemText) -> bool:
-    grade, stored = line.grade, review.grade
+    grade, earlier = line.grade, review.grade
     if isinstance(text, PairText):
-        return (decision, grade.notes) == (review.choice, stored.notes)
+        return (decision, grade.notes) == (review.choice, earlier.notes)
     names = ("label", "groundedness", "quality", *GRADE_TEXTS, "by_dimension", "choices", "texts")
-    same = all(getattr(grade, name) == getattr(stored, name) for name in names)
-    return same and (grade.spans or ()) == (stored.spans or ()) and decision == review.decision
+    same = all(getattr(grade, name) == getattr(earlier, name) for name in names)
+    return same and (grade.spans or ()) == (earlier.spans or ()) and decision == review.decision

@@ -56,7 +56,7 @@ from judgeboard.text import shortened
 
 UNDO_LEASE = timedelta(
     minutes=10
-)  # the lease that the author of a withdrawn review gets on its item
+)  # the lease that the author of a withdrawn review gets on the item
 FROM_GROUNDEDNESS = 0.2
 """Groundedness values differ if they are at least this far apart. People grade in steps of 0.2 to 0.3."""
 
@@ -73,18 +73,18 @@ def undo(
 
     If a newer flag of the same rule is open on the answer, the old flag is superseded instead.
     Earlier reviews that this review replaced stay in the history and do not become current again.
-    In a queue the reviewer leases the item again, and their grade after the reveal is withdrawn
-    too. The record that they have seen the judge is kept. Raises DecisionRefused if the review is
-    somebody else's or not current.
+    In a queue the reviewer leases the item again, and the reviewer's grade after the reveal is
+    withdrawn too. The record that the reviewer has seen the judge is kept. Raises DecisionRefused
+    if the review is somebody else's or not current.
     """
     key, at = checked_key(request_key), now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review, flags, response = lock_reviewed(connection, review_id)
         item_id = review.queue_item_id
-        stored = stored_before(
+        stored_review = stored_before(
             connection, key, reviewer, lambda review: review.replaces == review_id
         )
-        if stored is not None:
+        if stored_review is not None:
             item_state = None if item_id is None else item_by_id(connection, item_id).state
             return _undone(review, response, {flag.id: flag.state for flag in flags}, item_state)
         check_own(connection, review, reviewer, "undo it")
@@ -112,21 +112,21 @@ def explain_difference(
     """Store why a person's latest grade of an answer differs from a judgment; None removes the reason.
 
     Raises:
-        DecisionRefused: The grade was given blind. The reason must be given in its queue.
+        DecisionRefused: The grade was given blind. The reason must be given in the queue.
         BadInput: The person has not graded the answer, or the judgment belongs to another answer.
     """
     with store.reading() as connection:
-        own = latest_graded_review(connection, response_id, reviewer.id)
-    if own is None:
+        graded_review = latest_graded_review(connection, response_id, reviewer.id)
+    if graded_review is None:
         raise BadInput("grade the answer first: the reason is stored with your grade")
     submission = Submission(
         reviewer=reviewer,
         request_key=request_key,
-        changes=own.id,
-        decision=own.decision,
-        grade=replace(own.grade, why_differs=why),
+        changes=graded_review.id,
+        decision=graded_review.decision,
+        grade=replace(graded_review.grade, why_differs=why),
         judgment_seen_id=judgment_id,
-        seconds=own.seconds,
+        seconds=graded_review.seconds,
     )
     return submit(store, submission).review_id
 
@@ -140,15 +140,15 @@ def differs(grade: Grade, judged: Verdict, low: float) -> bool:
     """
     if grade.quality is not None and judged.quality is not None and grade.quality != judged.quality:
         return True
-    mine, theirs = grade.groundedness, judged.groundedness
-    if mine is not None and theirs is not None and rounded(abs(mine - theirs)) >= FROM_GROUNDEDNESS:
+    human, judge = grade.groundedness, judged.groundedness
+    if human is not None and judge is not None and rounded(abs(human - judge)) >= FROM_GROUNDEDNESS:
         return True
     if grade.label is not None and judged.label is not None:
         return grade.label != judged.label
-    if grade.label is not None and theirs is not None:
-        return grade.label is not _label_of(theirs, low)
-    if judged.label is not None and mine is not None:
-        return _label_of(mine, low) != judged.label
+    if grade.label is not None and judge is not None:
+        return grade.label is not _label_of(judge, low)
+    if judged.label is not None and human is not None:
+        return _label_of(human, low) != judged.label
     return False
 
 
@@ -167,26 +167,26 @@ def comment(
     Args:
         store: The database.
         reviewer: The author.
-        text: The text; None withdraws the comment that it ``replaces``.
+        text: The text; None withdraws the comment ``replaces``.
         request_key: The key of the request.
         response_id: The answer of a new comment.
         replaces: The person's own comment that a new row replaces.
         now: The time (default: that of the clock).
 
     Raises:
-        DecisionRefused: The answer was forgotten, or the replaced comment is somebody else's, or it
+        DecisionRefused: The answer was forgotten, or the replaced comment is somebody else's, or
             was edited or withdrawn already.
         BadInput: The text is empty, longer than 5,000 characters or cannot be stored; the request
             key cannot be used.
         NotFound: There is no such answer or comment.
     """
     kind = "comment" if replaces is None else "withdraw_comment" if text is None else "edit_comment"
-    checked = None if kind == "withdraw_comment" else checked_text("the comment", text or "")
-    if checked is None and kind != "withdraw_comment":
+    comment_text = None if kind == "withdraw_comment" else checked_text("the comment", text or "")
+    if comment_text is None and kind != "withdraw_comment":
         raise BadInput("a comment needs a text")
-    if checked is not None and len(checked) > LONGEST_COMMENT:
+    if comment_text is not None and len(comment_text) > LONGEST_COMMENT:
         raise BadInput(
-            f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(checked):,}"
+            f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(comment_text):,}"
         )
     key = checked_key(request_key)
     with allowed(store, reviewer, Action.REVIEW, response_id=response_id) as connection:
@@ -202,7 +202,7 @@ def comment(
         new = Comment(
             response_id=response.id,
             reviewer_id=reviewer.id,
-            text=checked,
+            text=comment_text,
             replaces=replaces,
             request_key=key,
             at=now or utc_now(),
@@ -237,9 +237,9 @@ def _label_of(groundedness: float, low: float) -> Label:
 def _write(
     connection: Connection, kind: str, new: Comment, reviewer: Reviewer, earlier: Comment | None
 ) -> int:
-    stored = find_comment(connection, request_key=new.request_key)
-    if stored is not None:
-        if (stored.response_id, stored.reviewer_id, stored.replaces) != (
+    stored_comment = find_comment(connection, request_key=new.request_key)
+    if stored_comment is not None:
+        if (stored_comment.response_id, stored_comment.reviewer_id, stored_comment.replaces) != (
             new.response_id,
             new.reviewer_id,
             new.replaces,
@@ -247,13 +247,13 @@ def _write(
             raise BadInput(
                 "this request key belongs to another comment: every request needs its own"
             )
-        return stored.id
+        return stored_comment.id
     if earlier is not None and (
         earlier.text is None or find_comment(connection, replaces=earlier.id) is not None
     ):
         raise DecisionRefused("This comment has already been edited or withdrawn.")
     comment_id = insert_comment(connection, new)
-    # Event: who wrote it. A second one tells the people whom the text mentions.
+    # Event: who wrote the comment. A second event tells the people whom the text mentions.
     details: dict[str, Any] = {"comment": comment_id}
     if new.replaces is not None:
         details["replaces"] = new.replaces

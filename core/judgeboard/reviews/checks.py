@@ -44,7 +44,7 @@ def checked_key(request_key: str) -> str:
 def checked_judgment(
     connection: Connection, judgment_id: int | None, response: LockedResponse
 ) -> int | None:
-    """Return the judgment that was on the screen; raise `BadInput` if it belongs to another answer."""
+    """Return the judgment that was on the screen; raise `BadInput` if the judgment belongs to another answer."""
     if judgment_id is not None and not claims_by_judgment(connection, [judgment_id], response.id):
         raise BadInput(f"judgment {judgment_id} does not belong to {response.external_id}")
     return judgment_id
@@ -58,10 +58,10 @@ def checked_grade(
     *,
     schema: bool,
 ) -> Grade:
-    """Return a grade as it is stored: blank texts and empty lists of spans become None.
+    """Return a grade as stored: blank texts and empty lists of spans become None.
 
     A pair (no ``response``) can only have notes. With a label ``schema``, `checked_fields` checks
-    the scores later. Marks get their texts from the answer and from the judgments that they name.
+    the scores later. Marks get texts from the answer and from the judgments that the marks name.
 
     Raises:
         BadInput: A part of the grade does not belong to this answer, or cannot be stored.
@@ -134,15 +134,15 @@ def checked_fields(
     if unknown:
         raise BadInput(f"the schema {schema.name} has no field {min(unknown)!r}")
     values = schema.checked(schema.values(grade))
-    missing = schema.missing(values)
-    if missing and decision in {Decision.CONFIRM, Decision.DISMISS}:
-        raise BadInput(f"required: {', '.join(missing)}")
+    missing_names = schema.missing(values)
+    if missing_names and decision in {Decision.CONFIRM, Decision.DISMISS}:
+        raise BadInput(f"required: {', '.join(missing_names)}")
     _check_places(connection, schema, values, response)
     return schema.grade(values, grade)
 
 
 class MissingGrades(BadInput):
-    """A review lacks grades that its queue requires."""
+    """A review lacks grades that the queue requires."""
 
 
 def missing_grades(
@@ -157,28 +157,28 @@ def missing_grades(
 
 
 def check_required(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> None:
-    """Raise `MissingGrades` if a review lacks a grade that its queue requires."""
-    if missing := missing_grades(queue, decision, grade):
+    """Raise `MissingGrades` if a review lacks a grade that the queue requires."""
+    if missing_names := missing_grades(queue, decision, grade):
         required = ", ".join(queue.grades)
         raise MissingGrades(
-            f"the queue {queue.name!r} requires {required}; missing: {', '.join(missing)}"
+            f"the queue {queue.name!r} requires {required}; missing: {', '.join(missing_names)}"
         )
 
 
 def check_modes(connection: Connection, names: Collection[str]) -> None:
-    """Raise `BadInput` for an unknown failure mode. Retired modes are accepted, because drafts may have them."""
+    """Raise `BadInput` for an unknown failure mode. Retired modes are accepted: a draft may name one."""
     if not names:
         return
     modes = list_modes(connection)
     if unknown := sorted(set(names) - modes.keys()):
-        known = some_of([name for name, mode in modes.items() if not mode.retired])
+        choices = some_of([name for name, mode in modes.items() if not mode.retired])
         raise BadInput(
-            f"there is no failure mode {unknown[0]!r}: {f'choose {known}' if known else 'add it first'}"
+            f"there is no failure mode {unknown[0]!r}: {f'choose {choices}' if choices else 'add it first'}"
         )
 
 
 def checked_text(what: str, text: str | None) -> str | None:
-    """Return the stripped text, None if it is blank; raise `BadInput` if it cannot be stored."""
+    """Return the stripped text, None if blank; raise `BadInput` if the text cannot be stored."""
     stripped = (text or "").strip() or None
     if stripped is not None and (reason := unstorable(stripped)):
         raise BadInput(f"{what} cannot be stored: {reason}")
@@ -206,10 +206,12 @@ def stored_before(
     is_same: Callable[[Review], bool],
 ) -> Review | None:
     """Return the review that the same request stored before; raise `BadInput` if the key belongs to another request."""
-    stored = find_review(connection, request_key=request_key)
-    if stored is not None and (stored.reviewer_id != reviewer.id or not is_same(stored)):
+    stored_review = find_review(connection, request_key=request_key)
+    if stored_review is not None and (
+        stored_review.reviewer_id != reviewer.id or not is_same(stored_review)
+    ):
         raise BadInput("this request key belongs to another review: every request needs its own")
-    return stored
+    return stored_review
 
 
 def check_own(connection: Connection, review: Review, reviewer: Reviewer, what: str) -> None:
@@ -230,22 +232,24 @@ def check_own(connection: Connection, review: Review, reviewer: Reviewer, what: 
 def _checked_marks(
     connection: Connection, marks: Collection[ClaimMark], response: LockedResponse
 ) -> tuple[ClaimMark, ...]:
-    """Return marks as they are stored: each with the text of its statement, in the order of the answer."""
+    """Return marks as stored: each with the text of the statement, in the order of the answer."""
     if len(marks) > MOST_MARKS:
         raise BadInput(f"at most {MOST_MARKS:,} statements of one answer can be marked")
-    named = {mark.judgment_id for mark in marks if mark.judgment_id is not None}
-    claims = claims_by_judgment(connection, named, response.id) if named else {}
-    whole = [_checked_mark(mark, response, claims) for mark in marks]
+    judgment_ids = {mark.judgment_id for mark in marks if mark.judgment_id is not None}
+    claims = claims_by_judgment(connection, judgment_ids, response.id) if judgment_ids else {}
+    complete_marks = [_checked_mark(mark, response, claims) for mark in marks]
     statements = {
         (mark.judgment_id, mark.number)
         if mark.judgment_id is not None
         else (mark.start, mark.end, "")
-        for mark in whole
+        for mark in complete_marks
     }
-    if len(statements) < len(whole):
+    if len(statements) < len(complete_marks):
         raise BadInput("a statement is marked twice")
     return tuple(
-        sorted(whole, key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0))
+        sorted(
+            complete_marks, key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0)
+        )
     )
 
 
@@ -273,12 +277,12 @@ def _checked_mark(
     ):
         raise BadInput(f"judgment {mark.judgment_id} has no claim {mark.number}")
     claim = of_judgment[mark.number - 1]
-    whole = replace(mark, status=ClaimStatus(mark.status), text=claim.text)
+    complete_mark = replace(mark, status=ClaimStatus(mark.status), text=claim.text)
     if (mark.start, mark.end) == (None, None):
-        whole = replace(whole, start=claim.answer_start, end=claim.answer_end)
-    if (whole.start, whole.end) != (None, None):
-        _inside("mark", whole.start, whole.end, response.answer or "")
-    return whole
+        complete_mark = replace(complete_mark, start=claim.answer_start, end=claim.answer_end)
+    if (complete_mark.start, complete_mark.end) != (None, None):
+        _inside("mark", complete_mark.start, complete_mark.end, response.answer or "")
+    return complete_mark
 
 
 def _inside(what: str, start: Any, end: Any, answer: str) -> tuple[int, int]:
@@ -301,7 +305,7 @@ def _checked_span(span: dict[str, Any], answer: str) -> dict[str, Any]:
 def _check_places(
     connection: Connection, schema: LabelSchema, values: dict[str, Any], response: LockedResponse
 ) -> None:
-    """Raise `BadInput` for a span outside its text, or for a passage that the answer does not have."""
+    """Raise `BadInput` for a span outside the text, or for a passage that the answer does not have."""
     placed = [
         field
         for field in schema.of_type(FieldType.SPANS, FieldType.RANKING)

@@ -55,18 +55,18 @@ VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
 def implying_rules(connection: Connection, reviewer_id: int) -> tuple[tuple[str, ...], bool]:
     """Return the rules on which a person's decisions imply a label, and whether to ask the person first.
 
-    The setting ``implied_labels`` names the rules. Its default is low groundedness, unless the
+    The setting ``implied_labels`` names the rules. The default is low groundedness, unless the
     person has said no.
     """
-    chosen = thresholds(connection).implied_labels
-    if chosen is not None:
-        return chosen, False
-    own = implied_labels_of(connection, reviewer_id)
-    return () if own is False else (LOW_GROUNDEDNESS,), own is None
+    rules = thresholds(connection).implied_labels
+    if rules is not None:
+        return rules, False
+    implies = implied_labels_of(connection, reviewer_id)
+    return () if implies is False else (LOW_GROUNDEDNESS,), implies is None
 
 
 def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None:
-    """Store a person's answer to the question whether their decisions imply labels."""
+    """Store a person's answer to the question whether the person's decisions imply labels."""
     with allowed(store, reviewer, Action.REVIEW) as connection:
         set_implied_labels(connection, reviewer.id, implied=implied)
         record_event(connection, "implied_labels", reviewer.name, details={"implied": implied})
@@ -75,10 +75,10 @@ def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None
 def labelled_decision(
     grade: Grade, rules: Collection[str], *, low_quality: float
 ) -> Decision | None:
-    """Return the decision that the label of a grade makes, None if there is no label or it leaves the decision open.
+    """Return the decision that the label of a grade makes, None if there is no label or the decision stays open.
 
     *Hallucinated* confirms an answer without flags, or with a low-groundedness flag. *Grounded*
-    dismisses it, unless its flags are of other rules or the grade has a quality up to
+    dismisses an answer, unless the flags are of other rules or the grade has a quality up to
     ``low_quality``: the problem may be another one. ``rules`` are the rules of the flags that the
     reviewer sees.
     """
@@ -91,7 +91,7 @@ def labelled_decision(
 
 
 def with_implied(grade: Grade, decision: Decision | Preference | None) -> Grade:
-    """Return a grade with the label that its decision implies, unless it has a label."""
+    """Return a grade with the label that the decision implies, unless the grade has a label."""
     label = (
         IMPLIED.get(decision) if isinstance(decision, Decision) and grade.label is None else None
     )
@@ -101,7 +101,7 @@ def with_implied(grade: Grade, decision: Decision | Preference | None) -> Grade:
 def checked_review(
     connection: Connection, response: LockedResponse | None, review: Review
 ) -> Review:
-    """Return a review of an answer (``response``) or of a pair (None) as it is stored, after checking its content.
+    """Return a review of an answer (``response``) or of a pair (None) as stored, after a check of the content.
 
     Without ``seen``, `in_view` sets it as for a review outside queues.
     """
@@ -111,21 +111,21 @@ def checked_review(
         else checked_judgment(connection, review.judgment_seen_id, response)
     )
     schema_id = review.label_schema_id
-    checked = checked_grade(
+    grade = checked_grade(
         connection, review.grade, response, judgment, schema=schema_id is not None
     )
     final = None if review.stage is Stage.ADJUDICATION else review.decision
-    checked = checked_fields(connection, schema_id, checked, response, final)
-    if review.decision is None and not review.preferences and checked == NOTHING:
+    grade = checked_fields(connection, schema_id, grade, response, final)
+    if review.decision is None and not review.preferences and grade == NOTHING:
         raise BadInput(
             "nothing to save: give a decision, a label, a score, a note, a mark or a corrected answer"
         )
-    seen = review.seen
-    if seen is None and response is not None:
-        seen = in_view(connection, response.id, review.reviewer_id, judgment)
+    seen_parts = review.seen
+    if seen_parts is None and response is not None:
+        seen_parts = in_view(connection, response.id, review.reviewer_id, judgment)
     response_id = None if response is None else response.id
     return replace(
-        review, response_id=response_id, grade=checked, judgment_seen_id=judgment, seen=seen
+        review, response_id=response_id, grade=grade, judgment_seen_id=judgment, seen=seen_parts
     )
 
 
@@ -136,7 +136,7 @@ def store_review(
     reviewer: Reviewer,
     details: Mapping[str, Any],
 ) -> int:
-    """Store a review with its event, which also has these ``details``; delete its draft, and return its id.
+    """Store a review with an event, which also has ``details``; delete the draft, return the id of the review.
 
     Raises Contradiction if the label contradicts the decision (`check_label`).
     """
@@ -161,12 +161,12 @@ def note_key(request_key: str) -> str:
 
 
 def check_label(connection: Connection, review: Review) -> None:
-    """Raise Contradiction if a review's label contradicts its decision.
+    """Raise Contradiction if the label of a review contradicts the decision.
 
     *Hallucinated* contradicts the dismissal of a low-groundedness flag, or of an answer without
     flags. *Grounded* contradicts the confirmation of low-groundedness flags alone: with other
-    flags, the problem may be another one. A blind review is checked as if its answer had no flags,
-    because the refusal would tell which flags it has.
+    flags, the problem may be another one. A blind review is checked as if the answer had no flags,
+    because the refusal would reveal the flags.
     """
     label, decision = review.grade.label, review.decision
     implied = None if decision is None else IMPLIED.get(decision)
@@ -185,9 +185,10 @@ def check_label(connection: Connection, review: Review) -> None:
 def keep_note(
     connection: Connection, refused: Review, reviewer: Reviewer, details: Mapping[str, Any]
 ) -> list[Note]:
-    """Store the note of a refused decision as a review without decision and grade; return what happens to both.
+    """Store the note of a refused decision as a review without decision and grade; return notes about both.
 
-    A refused grade counts in no figure, so it is not stored. The draft of its author is kept.
+    A refused grade counts in no figure, so the grade is not stored. The draft of the author is
+    kept.
     """
     grade, notes = refused.grade, refused.grade.only_notes()
     if grade.label_implied:
@@ -197,24 +198,24 @@ def keep_note(
         return dropped
     key = note_key(refused.request_key)
     if find_review(connection, request_key=key) is None:
-        kept = replace(refused, decision=None, preferences={}, grade=notes, request_key=key)
-        all_details = {"review": insert_review(connection, kept), **details}
+        note_review = replace(refused, decision=None, preferences={}, grade=notes, request_key=key)
+        all_details = {"review": insert_review(connection, note_review), **details}
         record_event(
             connection,
             "keep_draft",
             reviewer.name,
-            response_id=kept.response_id,
+            response_id=note_review.response_id,
             details=all_details,
-            now=kept.at,
+            now=note_review.at,
         )
     return [*dropped, note("note_kept")]
 
 
 def replacing_earlier(connection: Connection, review: Review, *, alone: bool = False) -> Review:
-    """Let a decision replace the reviewer's earlier decisions outside queues on any of its flags, so that one counts.
+    """Let a decision replace the reviewer's earlier decisions outside queues on any of the flags, so that one counts.
 
-    It also decides all flags of these decisions. A decision on a flag ``alone`` replaces no
-    decision on several flags.
+    The decision also decides all flags of these decisions. A decision on a flag ``alone`` replaces
+    no decision on several flags.
     """
     if not review.flag_ids:
         return review
@@ -228,14 +229,14 @@ def replacing_earlier(connection: Connection, review: Review, *, alone: bool = F
     return replacing
 
 
-def keeping_earlier(review: Review, replaced: Review | None) -> Review:
-    """Let a review keep the values of the review that it ``replaced``, where it gives none itself.
+def keeping_earlier(review: Review, replaced_review: Review | None) -> Review:
+    """Let a review keep the values of the replaced review, where the new review gives none.
 
-    A label that a person gave takes precedence over one that the new decision implies.
+    A label that a person gave takes precedence over an implied label of the new decision.
     """
-    if replaced is None:
+    if replaced_review is None:
         return review
-    grade, earlier = review.grade, replaced.grade
+    grade, earlier = review.grade, replaced_review.grade
     values = {
         each.name: getattr(grade, each.name) or getattr(earlier, each.name)
         for each in fields(Grade)
@@ -243,10 +244,10 @@ def keeping_earlier(review: Review, replaced: Review | None) -> Review:
     for name in ("groundedness", "quality"):  # 0 is a grade too
         score = getattr(grade, name)
         values[name] = getattr(earlier, name) if score is None else score
-    labelled = grade if grade.label is not None and not grade.label_implied else earlier
-    if labelled.label is None or labelled.label_implied:
-        labelled = grade
-    values |= {"label": labelled.label, "label_implied": labelled.label_implied}
+    label_grade = grade if grade.label is not None and not grade.label_implied else earlier
+    if label_grade.label is None or label_grade.label_implied:
+        label_grade = grade
+    values |= {"label": label_grade.label, "label_implied": label_grade.label_implied}
     return replace(review, grade=Grade(**values))
 
 
@@ -264,19 +265,19 @@ def own_decisions(
 
 
 def replaced_by(review: Review, earlier: Sequence[Review]) -> tuple[Review, list[Review]]:
-    """Let a decision replace the first of ``earlier`` and decide all their flags; return it and the withdrawals."""
+    """Let a decision replace the first of ``earlier`` and decide all flags; return decision and withdrawals."""
     if not earlier:
         return review, []
     withdrawals = [
-        withdrawal(other, f"{review.request_key}:replaced{number}", review.at)
-        for number, other in enumerate(earlier[1:])
+        withdrawal(later, f"{review.request_key}:replaced{number}", review.at)
+        for number, later in enumerate(earlier[1:])
     ]
     flag_ids = {flag_id for each in earlier for flag_id in each.flag_ids}.union(review.flag_ids)
     return replace(review, replaces=earlier[0].id, flag_ids=tuple(sorted(flag_ids))), withdrawals
 
 
 def withdrawal(
-    review: Review, key: str, at: datetime, seen: tuple[str, ...] | None = None
+    review: Review, key: str, at: datetime, seen_parts: tuple[str, ...] | None = None
 ) -> Review:
     """Return the row that withdraws a review."""
     return Review(
@@ -287,7 +288,7 @@ def withdrawal(
         reviewer_id=review.reviewer_id,
         decision=Decision.WITHDRAWN,
         replaces=review.id,
-        seen=seen,
+        seen=seen_parts,
         request_key=key,
         at=at,
     )

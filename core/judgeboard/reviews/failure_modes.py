@@ -48,30 +48,36 @@ def save_mode(
     retired: bool = False,
     by: Actor,
 ) -> FailureMode:
-    """Add a failure mode, or change the one with this name. A ``retired`` mode is not offered; its tags are kept.
+    """Add a failure mode, or change the one with this name. A ``retired`` mode is not offered; tags are kept.
 
     Raises BadInput if the name, the description or the key cannot be used, or another mode has the
     key.
     """
-    checked, letter = (
+    mode_name, letter = (
         checked_text("the failure mode", " ".join(name.split())),
         (key or "").strip().upper() or None,
     )
-    if checked is None or len(checked) > LONGEST_MODE:
+    if mode_name is None or len(mode_name) > LONGEST_MODE:
         raise BadInput(f"the name of a failure mode has 1 to {LONGEST_MODE} characters")
     with allowed(store, by, Action.CHANGE_SETTINGS) as connection:
         modes = list_modes(connection)
-        checked = next((each for each in modes if each.casefold() == checked.casefold()), checked)
-        used = {mode.key: mode.name for mode in modes.values() if mode.key and not mode.retired}
+        mode_name = next(
+            (each for each in modes if each.casefold() == mode_name.casefold()), mode_name
+        )
+        names_by_key = {
+            mode.key: mode.name for mode in modes.values() if mode.key and not mode.retired
+        }
         if letter is not None and letter not in tuple(KEYS):
             raise BadInput(
                 f"the key of a failure mode is one of the letters {' '.join(KEYS)}, not {key!r}"
             )
-        if letter is not None and not retired and used.get(letter, checked) != checked:
-            raise BadInput(f"the failure mode {used[letter]!r} has the key {letter} already")
+        if letter is not None and not retired and names_by_key.get(letter, mode_name) != mode_name:
+            raise BadInput(
+                f"the failure mode {names_by_key[letter]!r} has the key {letter} already"
+            )
         at, text = utc_now(), checked_text("the description", description)
         mode = FailureMode(
-            name=checked, description=text, key=letter, retired=retired, by=actor_name(by), at=at
+            name=mode_name, description=text, key=letter, retired=retired, by=actor_name(by), at=at
         )
         insert_mode(connection, mode)
         record_event(
@@ -84,7 +90,7 @@ def save_mode(
 class FailureModeCount:
     """How many ``answers`` of a group people tagged with a failure mode; ``where`` filters these answers.
 
-    ``share`` is their share of the answers of the group that people reviewed.
+    ``share`` is the share of tagged answers in the reviewed answers of the group.
     """
 
     group: str
@@ -97,14 +103,14 @@ class FailureModeCount:
 def failure_mode_counts(connection: Connection, by: Group) -> tuple[FailureModeCount, ...]:
     """Return the counts of every mode in every group that has tags.
 
-    Weeks are in order of time, other groups by their number of tags. Only current reviews of logged
-    answers count. An answer counts once, in the week in which it was given.
+    Weeks are in order of time, other groups by the number of tags. Only current reviews of logged
+    answers count. An answer counts once, in the week of the answer.
     """
     if by not in GROUPS:
         raise BadInput(f"failure modes are counted by {', '.join(GROUPS)}, not {by!r}")
-    reviewed, tagged = count_tagged(connection, by)
+    reviewed_counts, tagged_counts = count_tagged(connection, by)
     of_mode, of_group = Counter[str](), Counter[Any]()
-    for (group, mode), n in tagged.items():
+    for (group, mode), n in tagged_counts.items():
         of_mode[mode] += n
         of_group[group] += n
     titles = version_titles(connection) if by == "judge_version" else {}
@@ -117,13 +123,13 @@ def failure_mode_counts(connection: Connection, by: Group) -> tuple[FailureModeC
             titles.get(group, name),
             mode,
             n,
-            share_intervals([n], [reviewed[group]])[0],
+            share_intervals([n], [reviewed_counts[group]])[0],
             replace(where, failure_modes=(mode,)),
         )
         for group in groups
         for name, where in [_in_group(by, group)]
         for mode, _ in of_mode.most_common()
-        for n in [tagged.get((group, mode), 0)]
+        for n in [tagged_counts.get((group, mode), 0)]
     )
 
 
@@ -138,7 +144,7 @@ def _in_group(by: Group, group: Any) -> tuple[str, RowFilter]:
 
 
 def suggested_modes(connection: Connection) -> dict[str, int]:
-    """Return up to ten frequent phrases in notes that have no failure mode, each with its number of notes.
+    """Return up to ten frequent phrases in notes that have no failure mode, each with the number of notes.
 
     A note counts for one phrase. Only the latest 1,000 notes about problems are read. Phrases from
     names of failure modes are left out.
@@ -150,12 +156,14 @@ def suggested_modes(connection: Connection) -> dict[str, int]:
             for at, size in product(range(len(words)), range(1, LONGEST_PHRASE + 1)):
                 notes_of.setdefault(tuple(words[at : at + size]), set()).add(number)
     names = [name.casefold().split() for name in list_modes(connection)]
-    known = {
+    mode_phrases = {
         tuple(words[at:end])
         for words in names
         for at, end in combinations(range(len(words) + 1), 2)
     }
-    weights = {phrase: len(phrase) for phrase in notes_of.keys() - known if {*phrase} - STOP_WORDS}
+    weights = {
+        phrase: len(phrase) for phrase in notes_of.keys() - mode_phrases if {*phrase} - STOP_WORDS
+    }
     groups: dict[str, int] = {}
     while len(groups) < 10:
         weights = {
@@ -166,8 +174,8 @@ def suggested_modes(connection: Connection) -> dict[str, int]:
         if not weights:
             break
         best = min(weights, key=lambda phrase: (-len(notes_of[phrase]) * weights[phrase], phrase))
-        grouped = set(notes_of[best])
-        groups[" ".join(best)] = len(grouped)
+        grouped_notes = set(notes_of[best])
+        groups[" ".join(best)] = len(grouped_notes)
         for phrase in weights:
-            notes_of[phrase] -= grouped
+            notes_of[phrase] -= grouped_notes
     return dict(sorted(groups.items(), key=lambda group: -group[1]))

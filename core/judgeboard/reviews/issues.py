@@ -1,4 +1,4 @@
-"""Issues: opened and changed by leads, and the share of answers with the problem before and after its fix."""
+"""Issues: opened and changed by leads, and the share of answers with the problem before and after the fix."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -42,8 +42,8 @@ _AMONG = (
 def issue_filter(where: RowFilter) -> RowFilter:
     """Return the filter of a new issue.
 
-    A filter without states selects open and confirmed flags, if it names rules or has no sign of a
-    problem. Raises BadInput for an empty filter.
+    A filter without states selects open and confirmed flags, if the filter names rules or has no
+    sign of a problem. Raises BadInput for an empty filter.
     """
     if where == RowFilter():
         raise BadInput(
@@ -72,7 +72,8 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
     owner = people_named(store, [issue.owner], new=False)[0].name if issue.owner else None
     with allowed(store, by, Action.KEEP_ISSUES) as connection:
         number = (
-            issue.number or max((known.number for known in list_issues(connection)), default=0) + 1
+            issue.number
+            or max((stored_issue.number for stored_issue in list_issues(connection)), default=0) + 1
         )
         name = actor_name(by)
         saved = issue.changed(
@@ -100,11 +101,11 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
 
 @dataclass(frozen=True, slots=True)
 class IssueFigures:
-    """The number of answers of an issue, their flags by state, the last UTC day with such an answer, and shares.
+    """The number of answers of an issue, the flags by state, the last UTC day with such an answer, and shares.
 
     ``before`` and ``after`` are the shares of the problem in answers given before and after the
     fix. Without a fix, all answers count as before. ``where`` of each week filters the answers with
-    the problem. Answers ``without_time``, and those whose date is not plausible (``misdated``, see
+    the problem. Answers ``without_time``, and ``misdated`` answers without a plausible date (see
     `PlausibleDays`), are left out of the shares.
     """
 
@@ -130,12 +131,12 @@ def measure_issue(
     where, fixed_day = issue.filter, issue.fixed_day
     hits = answers_by_day(connection, where)
     # The filter of all answers that the shares of an issue refer to.
-    kept = {name: getattr(where, name) for name in _AMONG}
+    fields = {name: getattr(where, name) for name in _AMONG}
     if needs_verdict(where):
-        kept |= {"judge": where.judge, "judge_version": where.judge_version}
-        kept["min_score"] = None if where.min_score is where.max_score is None else 0.0
-        kept["min_quality"] = None if where.min_quality is where.max_quality is None else 1
-    every = answers_by_day(connection, RowFilter(**kept), reviewed=bool(where.failure_modes))
+        fields |= {"judge": where.judge, "judge_version": where.judge_version}
+        fields["min_score"] = None if where.min_score is where.max_score is None else 0.0
+        fields["min_quality"] = None if where.min_quality is where.max_quality is None else 1
+    every = answers_by_day(connection, RowFilter(**fields), reviewed=bool(where.failure_modes))
     plausible = PlausibleDays.at(now)
     days = sorted(day for day in every if day is not None and plausible.include(day))
     sides = [
@@ -172,7 +173,7 @@ def measure_issue(
 
 
 def issue_notes(issue: Issue, figures: IssueFigures) -> Iterator[Note]:
-    """Yield the share of answers with the problem; before and after the fix, and how it changed, if there is one."""
+    """Yield the share of answers with the problem; with a fix, the shares before and after, and the change."""
     before, after = figures.before, figures.after
     if issue.fixed_day is None:
         yield note("issue_reviewed" if issue.filter.failure_modes else "issue", share=before)

@@ -1,4 +1,4 @@
-"""Leases of queue items: taken, renewed, released; and items that reviewers skip."""
+"""Leases of queue items: take, renew, release a lease; and items that reviewers skip."""
 
 import secrets
 from collections.abc import Callable, Collection
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LeasedItem:
-    """An item leased to a reviewer: ``token`` lets them decide it; after ``until`` (UTC) others may take it."""
+    """An item leased to a reviewer, who decides with ``token``; after ``until`` (UTC) others may take the item."""
 
     token: str
     until: datetime
@@ -61,12 +61,12 @@ def next_item(
     holding: Collection[str] = (),
     now: datetime | None = None,
 ) -> LeasedItem | None:
-    """Lease the next item of a queue to a reviewer; None if none is left for them.
+    """Lease the next item of a queue to a reviewer; None if no item is left for the reviewer.
 
     ``holding`` are the tokens of the leased items that the reviewer's page shows or preloads. Other
-    items that they have leased come first, so that work goes on after a reload. Raises BadInput if
-    the queue is closed or assigned to others, or other sessions of the reviewer take items from it
-    at this moment.
+    items that the reviewer has leased come first, so that work goes on after a reload. Raises
+    BadInput if the queue is closed or assigned to others, or other sessions of the reviewer take
+    items from the queue at this moment.
     """
     at = now or utc_now()
 
@@ -80,11 +80,12 @@ def next_item(
 def take_item(
     store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None
 ) -> LeasedItem | None:
-    """Lease one item by its id, whether or not the reviewer skipped it.
+    """Lease one item by id, also if the reviewer skipped the item.
 
-    Returns None if others have given or leased all its reviews, the reviewer has reviewed it
-    already, it is a repeat for somebody else, or it left the queue. Raises BadInput if its queue is
-    closed or assigned to others, or other sessions of the reviewer take the item at this moment.
+    Returns None if others have given or leased all reviews of the item, the reviewer has reviewed
+    the item already, the item is a repeat for somebody else, or the item left the queue. Raises
+    BadInput if the queue is closed or assigned to others, or other sessions of the reviewer take
+    the item at this moment.
     """
     at = now or utc_now()
 
@@ -98,7 +99,7 @@ def take_item(
 def renew(
     store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None
 ) -> datetime | None:
-    """Extend a lease, with the same token; return its new end (UTC), None if it is not the reviewer's any more."""
+    """Extend a lease, with the same token; return the new end (UTC), None if the reviewer does not hold the lease."""
     at = now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
         lease = own_lease(connection, token, reviewer.id)
@@ -119,7 +120,7 @@ def is_leased(connection: Connection, token: str, reviewer: Reviewer) -> bool:
 
 
 def release(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> bool:
-    """Release a leased item undecided; False if it was not leased any more."""
+    """Release a leased item undecided; False if the lease had ended."""
     with store.writing() as connection:
         return _release(connection, token, reviewer, now or utc_now()) is not None
 
@@ -132,7 +133,7 @@ def skip(
     reason: str | None = None,
     now: datetime | None = None,
 ) -> bool:
-    """Release a leased item and never lease it to this reviewer again; False if it was not leased any more.
+    """Release a leased item and never lease the item to this reviewer again; False if the lease had ended.
 
     The reason "cannot be judged" declines the item: no other reviewer gets it. Raises BadInput if
     the reason cannot be stored.
@@ -161,11 +162,11 @@ def skip(
 def undo_skip(
     store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None
 ) -> LeasedItem | None:
-    """Withdraw a reviewer's skip of an item and lease the item to them again. A declined item needs its reviews again.
+    """Withdraw a reviewer's skip of an item and lease the item again. A declined item needs reviews again.
 
-    Returns None if others have given or leased all its reviews, or if it left the queue. Raises
-    BadInput if the queue is closed or assigned to others, or other sessions of the reviewer take
-    the item at this moment.
+    Returns None if others have given or leased all reviews of the item, or if the item left the
+    queue. Raises BadInput if the queue is closed or assigned to others, or other sessions of the
+    reviewer take the item at this moment.
     """
     at = now or utc_now()
 
@@ -180,10 +181,10 @@ def undo_skip(
 def undo_skips(
     store: Store, queue: Queue, reviewer: Reviewer, *, now: datetime | None = None
 ) -> list[int]:
-    """Withdraw a reviewer's skips of all items of a queue that they could review now; return the ids of the items.
+    """Withdraw a reviewer's skips of all items of a queue that the reviewer could review now; return the item ids.
 
-    `next_item` leases them like the other items of the queue. Raises BadInput if the queue is
-    closed or assigned to others.
+    `next_item` leases these items like the other items of the queue. Raises BadInput if the queue
+    is closed or assigned to others.
     """
     at = now or utc_now()
     with store.reading() as connection:
@@ -195,7 +196,7 @@ def undo_skips(
 
 
 def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
-    """Run ``take``, a transaction that leases items, again if another session was first; return its result."""
+    """Run ``take``, a transaction that leases items, again if another session was first; return the result."""
     for _ in range(TRIES):
         try:
             return take()
@@ -207,7 +208,7 @@ def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
 
 
 def check_may_take(connection: Connection, queue: Queue, reviewer: Reviewer) -> Queue:
-    """Return a queue from which a reviewer may take items; raise `BadInput` if it is closed or assigned to others."""
+    """Return a queue if a reviewer may take items; raise `BadInput` if the queue is closed or assigned to others."""
     check_open(queue)
     if not may_take_from(connection, queue.id, reviewer.id):
         raise BadInput(f"the queue {queue.name!r} is assigned to others: ask its lead")
@@ -217,7 +218,7 @@ def check_may_take(connection: Connection, queue: Queue, reviewer: Reviewer) -> 
 def leased_item(
     lease: Lease, item: QueueItem, queue: Queue, until: datetime | None = None
 ) -> LeasedItem:
-    """Return a lease with its item and queue."""
+    """Return a lease with the item and the queue."""
     return LeasedItem(
         token=_token_of(lease),
         until=until or lease.until or datetime.min.replace(tzinfo=UTC),
@@ -265,15 +266,15 @@ def _take(
 
 def _next(
     connection: Connection,
-    named: str | Queue,
+    queue_or_name: str | Queue,
     reviewer: Reviewer,
     holding: Collection[str],
     now: datetime,
 ) -> LeasedItem | None:
     queue = (
-        queue_named(connection, named)
-        if isinstance(named, str)
-        else queue_by_id(connection, named.id)
+        queue_named(connection, queue_or_name)
+        if isinstance(queue_or_name, str)
+        else queue_by_id(connection, queue_or_name.id)
     )
     check_may_take(connection, queue, reviewer)
     until = _until(queue, now)
@@ -281,8 +282,8 @@ def _next(
         return leased
     if queue.training:
         add_training_items(connection, queue, reviewer.id, now)
-    if (own := own_item(connection, queue, reviewer.id, now)) is not None:
-        insert_items(connection, queue.id, [own], now)
+    if (repeat_item := own_item(connection, queue, reviewer.id, now)) is not None:
+        insert_items(connection, queue.id, [repeat_item], now)
     lease = take_lease(
         connection, queue.id, reviewer.id, secrets.token_urlsafe(16), now=now, until=until
     )
@@ -301,7 +302,7 @@ def _leased_before(
     now: datetime,
     until: datetime,
 ) -> LeasedItem | None:
-    """Renew the lease of an item that a reviewer has leased and that is not in ``holding``; return it."""
+    """Renew and return the reviewer's lease of an item that is not in ``holding``."""
     for lease in active_leases(connection, reviewer.id, now, queue.id):
         # A page does not show an item that is in an offline bundle.
         if lease.token is None or lease.token.startswith(OFFLINE) or _token_of(lease) in holding:

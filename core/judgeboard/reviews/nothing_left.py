@@ -18,10 +18,10 @@ from judgeboard.store.tables import Queue
 
 
 class NothingLeft(NamedTuple):
-    """A queue in which a person can lease nothing now, with its ``items`` for the person.
+    """A queue in which a person can lease nothing now, with the ``items`` for the person.
 
     The person ``reviewed`` some of the items. Others have leased ``with_others`` items that may
-    come later. The person ``skipped`` items that still need a review: they can have them back
+    come later. The person ``skipped`` items that still need a review, and can undo these skips
     (`undo_skips`).
     """
 
@@ -39,13 +39,13 @@ class NothingLeft(NamedTuple):
 def nothing_left(
     connection: Connection, queue: Queue, reviewer_id: int, now: datetime | None = None
 ) -> NothingLeft | None:
-    """Return why a person can lease nothing in a queue now; None if something is left for them."""
+    """Return why a person can lease nothing in a queue now; None if something is left for the person."""
     at = now or utc_now()
-    _, left = own_progress(connection, queue.id, reviewer_id, at, most=1)
+    _, open_items = own_progress(connection, queue.id, reviewer_id, at, most=1)
     training = queue.training and training_answers(connection, queue, reviewer_id)
-    if left or training or own_item(connection, queue, reviewer_id, at) is not None:
+    if open_items or training or own_item(connection, queue, reviewer_id, at) is not None:
         return None
-    items, reviewed = count_items_for(connection, queue.id, reviewer_id)
-    others = count_with_others(connection, queue.id, reviewer_id, at)
+    items, reviewed_count = count_items_for(connection, queue.id, reviewer_id)
+    leased_count = count_with_others(connection, queue.id, reviewer_id, at)
     skipped = len(skipped_items(connection, queue.id, reviewer_id, at))
-    return NothingLeft(items, reviewed, others, skipped)
+    return NothingLeft(items, reviewed_count, leased_count, skipped)

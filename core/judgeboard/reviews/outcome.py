@@ -1,4 +1,4 @@
-"""The outcome of the reviews of an item: its state, the states of its flags, and conflicts between reviews."""
+"""The outcome of the reviews of an item: the states of the item and the flags, and conflicts between reviews."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ ALL_UNSURE = "all unsure"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The state of an item, how many more reviews it needs, and on what its reviews differ."""
+    """The state of an item, how many more reviews the item needs, and on what the reviews differ."""
 
     state: ItemState
     more: int = 0
@@ -56,37 +56,37 @@ class Outcome:
 
 
 def outcome(reviews: Sequence[Review], needed: int, *, declined: bool = False) -> Outcome:
-    """Return the outcome of the current reviews of an item that needs ``needed`` of them.
+    """Return the outcome of the current reviews of an item that needs ``needed`` reviews.
 
     An adjudication ends the item. If as many reviewers as needed (at least two) are unsure and
-    nobody decided, a lead decides. If fewer are unsure, the item needs other reviewers in their
-    place. A ``declined`` item needs no more reviews.
+    nobody decided, a lead decides. If fewer are unsure, the item needs other reviewers instead. A
+    ``declined`` item needs no more reviews.
     """
     if any(review.stage is Stage.ADJUDICATION for review in reviews):
         return Outcome(ItemState.ADJUDICATED, differ_on=differences(reviews))
-    counted = [review for review in reviews if _counts(review)]
+    counting_reviews = [review for review in reviews if _counts(review)]
     unsure = sum(
         review.decision == Decision.UNSURE and review.stage is not Stage.REVEALED
         for review in reviews
     )
-    if len(counted) >= needed or (declined and counted):
-        differ_on = differences(counted)
+    if len(counting_reviews) >= needed or (declined and counting_reviews):
+        differ_on = differences(counting_reviews)
         return Outcome(ItemState.CONFLICT if differ_on else ItemState.AGREED, differ_on=differ_on)
     if declined:
         return Outcome(ItemState.AGREED)
-    if not counted:
+    if not counting_reviews:
         if unsure >= max(needed, 2):  # one person alone is no conflict
             return Outcome(ItemState.CONFLICT, differ_on=(ALL_UNSURE,))
         return Outcome(ItemState.OPEN, more=max(needed - unsure, 1))
-    return Outcome(ItemState.OPEN, more=needed - len(counted))
+    return Outcome(ItemState.OPEN, more=needed - len(counting_reviews))
 
 
 def differences(reviews: Sequence[Review]) -> tuple[str, ...]:
     """Return the parts on which counted reviews differ too much: decision, label, scores, fields of a schema."""
-    counted = [review for review in reviews if _counts(review)]
-    grades = [review.grade for review in counted]
+    counting_reviews = [review for review in reviews if _counts(review)]
+    grades = [review.grade for review in counting_reviews]
     categories: dict[str, set[str | None]] = {
-        "decision": {review.choice for review in counted},
+        "decision": {review.choice for review in counting_reviews},
         "label": {grade.label for grade in grades},
     }
     names = [name for name, values in categories.items() if len(values - {None}) > 1]
@@ -123,14 +123,14 @@ def differences(reviews: Sequence[Review]) -> tuple[str, ...]:
 
 
 def differ_words(differ_on: Sequence[str]) -> str:
-    """Return what is said of the reviews of an item: "differ on label and quality"; empty if they do not differ."""
+    """Return words for the reviews of an item: "differ on label and quality"; empty without a difference."""
     if ALL_UNSURE in differ_on:
         return "are all unsure"
     return f"differ on {' and '.join(differ_on)}" if differ_on else ""
 
 
 def _counts(review: Review) -> bool:
-    """Whether a review counts as one that its item needs: it is not unsure, after a reveal, or an adjudication."""
+    """Whether a review counts for the item: not unsure, not after a reveal, and no adjudication."""
     return review.decision != Decision.UNSURE and review.stage not in {
         Stage.REVEALED,
         Stage.ADJUDICATION,
@@ -140,13 +140,13 @@ def _counts(review: Review) -> bool:
 def update_states(
     connection: Connection, item_id: int | None, flags: Sequence[Flag], now: datetime
 ) -> tuple[dict[int, FlagState], ItemState | None]:
-    """Update the item and the flags of a review that was added, replaced or withdrawn; return their states."""
+    """Update the item and the flags of a review that was added, replaced or withdrawn; return the states."""
     if item_id is not None:
         item_state = update_item_state(connection, item_id, now)
-        after = lock_flags(
+        updated_flags = lock_flags(
             connection, {flag.response_id for flag in flags}, [flag.id for flag in flags]
         )
-        return {flag.id: flag.state for flag in after}, item_state
+        return {flag.id: flag.state for flag in updated_flags}, item_state
     states = update_flag_states(connection, flags)
     follow_queues(connection, {flag.response_id for flag in flags}, now)
     return states, None
@@ -165,10 +165,10 @@ def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str |
 
 
 def update_flag_states(connection: Connection, flags: Sequence[Flag]) -> dict[int, FlagState]:
-    """Set flags to the states that their reviews decide, and return the states. Without a decision a flag is open.
+    """Set flags to the states that the reviews decide, and return the states. Without a decision a flag is open.
 
     A superseded flag stays superseded. Instead of open, a flag becomes superseded if a newer flag
-    of its rule is open.
+    of the same rule is open.
     """
     before = {flag.id: flag.state for flag in flags}
     movable = [flag_id for flag_id, state in before.items() if state is not FlagState.SUPERSEDED]
@@ -186,7 +186,7 @@ def update_flag_states(connection: Connection, flags: Sequence[Flag]) -> dict[in
 
 
 def update_item_state(connection: Connection, item_id: int, now: datetime) -> ItemState:
-    """Update a locked item, its unused leases and its flags from its reviews; return the item's state."""
+    """Update a locked item, the unused leases and the flags from the reviews; return the state of the item."""
     item = item_by_id(connection, item_id)
     reviews = reviews_on(connection, item_id)
     result = outcome(reviews, item.reviews_needed, declined=is_declined(connection, item_id))
@@ -229,7 +229,7 @@ class ConflictLine:
 
 @dataclass(frozen=True, slots=True)
 class ConflictPage:
-    """A page of conflicts; ``next`` is the key of the page after it, None on the last page."""
+    """A page of conflicts; ``next`` is the key of the next page, None on the last page."""
 
     lines: tuple[ConflictLine, ...]
     next: int | None
@@ -237,7 +237,7 @@ class ConflictPage:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """An item with its texts, its current reviews and who skipped it.
+    """An item with the texts, the current reviews and the skips.
 
     Either ``answer`` or ``pair`` is set. Preferences on a pair are in terms of the stored answers.
     ``reviews`` include the adjudication.
@@ -276,11 +276,11 @@ def own_conflicts(connection: Connection, reviewer_id: int, *, limit: int = 50) 
 
 
 def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None) -> Conflict:
-    """Return an item in any state with all its reviews.
+    """Return an item in any state with all reviews.
 
-    Leads may see it, and its reviewers once it is adjudicated, but nobody who must still review it
-    blind. ``viewer`` is None for a program with access to the database. Raises NotAllowed if the
-    viewer may not see the reviews.
+    Leads may see the item, and the reviewers once the item is adjudicated, but nobody who must
+    still review the item blind. ``viewer`` is None for a program with access to the database.
+    Raises NotAllowed if the viewer may not see the reviews.
     """
     item = item_by_id(connection, item_id)
     reviews = reviews_on(connection, item_id)
@@ -313,10 +313,10 @@ def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None)
 
 
 def _page(connection: Connection, rows: Sequence[ConflictRow], limit: int) -> ConflictPage:
-    shown = rows[:limit]
-    reviews = reviews_on_items(connection, [row.item_id for row in shown])
+    page_rows = rows[:limit]
+    reviews = reviews_on_items(connection, [row.item_id for row in page_rows])
     lines = []
-    for row in shown:
+    for row in page_rows:
         people = {
             each.reviewer_id
             for each in reviews[row.item_id]
@@ -325,7 +325,7 @@ def _page(connection: Connection, rows: Sequence[ConflictRow], limit: int) -> Co
         lines.append(
             ConflictLine(row, _differ_on(reviews[row.item_id], row.reviews_needed), len(people))
         )
-    return ConflictPage(tuple(lines), shown[-1].item_id if len(rows) > limit else None)
+    return ConflictPage(tuple(lines), page_rows[-1].item_id if len(rows) > limit else None)
 
 
 def _differ_on(reviews: Sequence[Review], needed: int) -> tuple[str, ...]:

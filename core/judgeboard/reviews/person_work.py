@@ -1,4 +1,4 @@
-"""How a person reviews: how much, how fast, and how far they agree with gold labels, themselves and others."""
+"""How a person reviews: how much, how fast, and the agreement with gold labels, own earlier reviews and others."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
 
 @dataclass(frozen=True, slots=True)
 class PersonWork:
-    """The work of a person. All figures except ``queues`` are of their latest 1,000 reviews.
+    """The work of a person. All figures except ``queues`` are of the person's latest 1,000 reviews.
 
     Two reviews agree unless they would be in conflict in a queue. Each share is the agreement of
     the person's reviews with others: adjudications by other people (``gold``), the person's first
@@ -57,14 +57,14 @@ class PersonWork:
 
     @property
     def left(self) -> int:
-        """Items left in their queues."""
+        """Items left in the person's queues."""
         return sum(work.left for work in self.queues)
 
 
 def person_work(
     connection: Connection, person: Reviewer, *, now: datetime | None = None
 ) -> PersonWork:
-    """Return the work of one person, with the open queues that they may review."""
+    """Return the work of one person, with the open queues that the person may review."""
     at = now or utc_now()
     queues = [
         queue
@@ -86,14 +86,16 @@ def everybodys_work(connection: Connection, *, now: datetime | None = None) -> l
     return sorted(work, key=lambda each: (each.person.name.casefold(), each.person.id))
 
 
-def agrees(review: Review, other: Review) -> bool | None:
-    """Return whether two reviews of an item agree: they would not be in conflict.
+def agrees(review: Review, other_review: Review) -> bool | None:
+    """Return whether two reviews of an item agree: no conflict in a queue.
 
     None if a review is unsure, or the two have no graded part in common.
     """
-    if Decision.UNSURE in {review.decision, other.decision} or not _parts(review) & _parts(other):
+    if Decision.UNSURE in {review.decision, other_review.decision} or not _parts(review) & _parts(
+        other_review
+    ):
         return None
-    return not differences([replace(each, stage=None) for each in (review, other)])
+    return not differences([replace(each, stage=None) for each in (review, other_review)])
 
 
 def _parts(review: Review) -> set[str]:
@@ -114,18 +116,20 @@ def training_feedback(connection: Connection, item_id: int, review_id: int) -> s
     if not item.test or not queue_by_id(connection, item.queue_id).training:
         return None
     gold = gold_review(connection, item.response_id or 0)
-    own = next((each for each in reviews_on(connection, item_id) if each.id == review_id), None)
-    if gold is None or own is None:
+    own_review = next(
+        (each for each in reviews_on(connection, item_id) if each.id == review_id), None
+    )
+    if gold is None or own_review is None:
         return None
     # The gold label in words: "dismissed, grounded, quality 4".
-    decided = {"confirm": "confirmed", "dismiss": "dismissed"}.get(gold.decision or "")
+    decision_word = {"confirm": "confirmed", "dismiss": "dismissed"}.get(gold.decision or "")
     grade = gold.grade
     numbers = {"groundedness": grade.groundedness, "quality": grade.quality}
     grades = (f"{name} {value}" for name, value in numbers.items() if value is not None)
-    label = ", ".join(filter(None, (decided, grade.label, *grades)))
-    agreed = agrees(own, gold)
+    label = ", ".join(filter(None, (decision_word, grade.label, *grades)))
+    agreed = agrees(own_review, gold)
     if agreed is False:
-        parts = differences([replace(each, stage=None) for each in (own, gold)])
+        parts = differences([replace(each, stage=None) for each in (own_review, gold)])
         verdict = note("gold_differs", parts=parts, label=label)
     else:
         verdict = note("gold_agrees" if agreed else "gold_unsure", label=label)
@@ -135,10 +139,12 @@ def training_feedback(connection: Connection, item_id: int, review_id: int) -> s
 def _work(
     connection: Connection, person: Reviewer, queues: Sequence[Queue], now: datetime
 ) -> PersonWork:
-    compared = compared_reviews(connection, person.id)
-    reviews = [each.review for each in compared]
-    usual = [each for each in compared if each.item is None or each.item.repeat_for is None]
-    tests = [each for each in compared if each.item is not None and each.item.test]
+    reviews_to_compare = compared_reviews(connection, person.id)
+    reviews = [each.review for each in reviews_to_compare]
+    usual = [
+        each for each in reviews_to_compare if each.item is None or each.item.repeat_for is None
+    ]
+    tests = [each for each in reviews_to_compare if each.item is not None and each.item.test]
     seconds = [review.seconds for review in reviews if review.seconds is not None]
     return PersonWork(
         person=person,
@@ -147,7 +153,7 @@ def _work(
         gold=_share(
             _matches(usual, lambda each: (each.gold,)), "no item of theirs was adjudicated"
         ),
-        own=_share(_matches(compared, lambda each: (each.first,)), "no repeats"),
+        own=_share(_matches(reviews_to_compare, lambda each: (each.first,)), "no repeats"),
         others=_share(
             _matches(usual, lambda each: each.others), "nobody else reviewed their items"
         ),
@@ -169,11 +175,11 @@ _With = Callable[[ComparedReview], Sequence[Review | None]]
 _Match = tuple[bool, ComparedReview]
 
 
-def _matches(compared: Sequence[ComparedReview], others: _With) -> list[_Match]:
+def _matches(reviews_to_compare: Sequence[ComparedReview], others_of: _With) -> list[_Match]:
     matches = []
-    for each in compared:
-        for other in others(each):
-            match = None if other is None else agrees(each.review, other)
+    for each in reviews_to_compare:
+        for other_review in others_of(each):
+            match = None if other_review is None else agrees(each.review, other_review)
             if match is not None:
                 matches.append((match, each))
     return matches
@@ -186,8 +192,8 @@ def _share(matches: Sequence[_Match], reason: str) -> Estimate:
     return share([match for match, _ in matches], items)
 
 
-def _drift(compared: Sequence[ComparedReview], now: datetime) -> Estimate:
-    matches = _matches(compared, lambda each: each.others)
+def _drift(reviews_to_compare: Sequence[ComparedReview], now: datetime) -> Estimate:
+    matches = _matches(reviews_to_compare, lambda each: each.others)
     inside = np.array([each.review.at > now - RECENT for _, each in matches], dtype=np.bool_)
     if not inside.any() or inside.all():
         return Estimate(None, n=len(matches), reason="no earlier reviews to compare with")

@@ -1,4 +1,4 @@
-"""A person's work in queues: the items that they have done and those that are left for them."""
+"""A person's work in queues: the items done, and the items left for the person."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,9 +15,9 @@ MOST_COUNTED = 1_000  # items left for a person in a queue are counted up to thi
 
 
 class QueueWork(NamedTuple):
-    """A person's work in a queue: items ``done``, and ``left`` for them now, counted up to `MOST_COUNTED`.
+    """A person's work in a queue: items ``done``, and ``left`` for the person now, counted up to `MOST_COUNTED`.
 
-    ``skipped`` of those that are left are items that they skipped and that still need a review.
+    ``skipped`` of the items left are items that the person skipped and that still need a review.
     """
 
     queue: Queue
@@ -32,19 +32,23 @@ def work_in(
     """Return the work of a person in each of these queues."""
     work = []
     for queue in queues:
-        done, left = own_progress(connection, queue.id, reviewer_id, now, most=MOST_COUNTED)
+        done_count, open_count = own_progress(
+            connection, queue.id, reviewer_id, now, most=MOST_COUNTED
+        )
         skipped = len(skipped_items(connection, queue.id, reviewer_id, now))
-        work.append(QueueWork(queue, done, left + skipped, skipped))
+        work.append(QueueWork(queue, done_count, open_count + skipped, skipped))
     return tuple(work)
 
 
 def own_queues(
     connection: Connection, reviewer_id: int, now: datetime | None = None
 ) -> list[QueueWork]:
-    """Return the open queues that are assigned to a person and have something left for them, the oldest first.
+    """Return the open queues that are assigned to a person and have something left for the person, the oldest first.
 
-    Queues where only items that they skipped are left come last.
+    Queues with only skipped items left come last.
     """
     queues = queues_by_person(connection).get(reviewer_id, [])
-    own = [work for work in work_in(connection, queues, reviewer_id, now or utc_now()) if work.left]
-    return sorted(own, key=lambda work: work.left == work.skipped)
+    queue_work = [
+        work for work in work_in(connection, queues, reviewer_id, now or utc_now()) if work.left
+    ]
+    return sorted(queue_work, key=lambda work: work.left == work.skipped)

@@ -69,7 +69,7 @@ from judgeboard.text import some_of
 
 @dataclass(frozen=True, slots=True)
 class PersonProgress:
-    """The work of one person in a queue. ``leases`` is the number of items leased to them now.
+    """The work of one person in a queue. ``leases`` is the number of items leased to the person now.
 
     ``median_seconds`` is the time per item without absences, None if no time was measured.
     """
@@ -85,14 +85,14 @@ class PersonProgress:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """The progress of a queue, with its options by their labels (``rules``).
+    """The progress of a queue, with the options by label (``rules``).
 
-    An item that needs reviews is ``leased`` or ``waiting``; the other states are those of
-    `ItemState`. An item is ``declined`` if somebody skipped it because it cannot be judged.
-    ``several`` is the number of items that need more than one review; ``several_finished`` of them
-    agree or are adjudicated. ``sampled`` is the number of randomly sampled answers; ``short`` more
-    were requested but are not available. Repeats count in the work of people, but not as items. A
-    queue that is ``assigned_to`` nobody is open to everybody.
+    An item that needs reviews is ``leased`` or ``waiting``; the other states are the states of
+    `ItemState`. An item is ``declined`` if somebody skipped the item because nobody can judge it.
+    ``several`` is the number of items that need more than one review; ``several_finished`` of these
+    items agree or are adjudicated. ``sampled`` is the number of randomly sampled answers; ``short``
+    more were requested but are not available. Repeats count in the work of people, but not as
+    items. A queue that is ``assigned_to`` nobody is open to everybody.
     """
 
     queue: Queue
@@ -116,7 +116,7 @@ class QueueProgress:
 
     @property
     def finished(self) -> int:
-        """Items whose reviews agree or that are adjudicated."""
+        """Items with reviews that agree, or with an adjudication."""
         return self.agreed + self.adjudicated
 
 
@@ -130,16 +130,16 @@ def create_queue(
     plan: DrawPlan | None = None,
     now: datetime | None = None,
 ) -> CreatedQueue:
-    """Store a queue of `new_queue` and add everything that it matches.
+    """Store a queue of `new_queue` and add everything that matches the filter.
 
     Args:
         store: The database.
         new: The queue, which is not stored yet.
         by: Who creates it.
         assigned: The people who may take items (default: everybody). A blind queue must be
-            assigned: it hides its answers from these people until they have reviewed them.
-        schema: Title of a label schema ("support v2", or a name for its newest version). Reviewers
-            fill in its fields in place of the grades of the queue.
+            assigned: the queue hides the answers from these people until they have reviewed them.
+        schema: Title of a label schema ("support v2", or a name for the newest version). Reviewers
+            fill in the fields of the schema in place of the grades of the queue.
         plan: With a plan, the items are a random sample of each stratum (`draw_by_stratum`), and
             the strata are stored.
         now: The time (default: that of the clock).
@@ -161,9 +161,9 @@ def create_queue(
             new = new.changed(drawn_from=matching)
         if schema is not None:
             new = _with_schema(connection, new, schema)
-        drawn: list[Candidate] = []
+        candidates: list[Candidate] = []
         if plan is not None:
-            new, drawn = _planned(connection, new, plan)
+            new, candidates = _planned(connection, new, plan)
         queue = insert_queue(connection, new)
         if queue is None:
             free = next(
@@ -183,7 +183,7 @@ def create_queue(
         if queue.training:
             created = CreatedQueue(queue, _fill_training(connection, queue, assigned, at))
         elif plan is not None:
-            created = add_drawn(connection, queue, drawn, at)
+            created = add_drawn(connection, queue, candidates, at)
         else:
             created = fill_queue(connection, queue, at)
         details = {
@@ -202,7 +202,7 @@ class NoPeople(BadInput):
 
 
 def check_people(queue: Queue, people: Collection[Reviewer]) -> None:
-    """Raise `NoPeople` if a blind queue would be assigned to nobody: it would hide its answers from everybody."""
+    """Raise `NoPeople` if a blind queue would be assigned to nobody, and so hide the answers from everybody."""
     if queue.blind and not people:
         raise NoPeople(
             "a blind queue hides its answers from its reviewers, so it must name them: assign it to them"
@@ -210,8 +210,8 @@ def check_people(queue: Queue, people: Collection[Reviewer]) -> None:
 
 
 def assign_people(connection: Connection, queue_id: int, people: Collection[Reviewer]) -> None:
-    """Assign a queue to people. Raises BadInput, with the names of those who may review, if one of them may not."""
-    before = {person.id for person in assignees(connection, queue_id)}
+    """Assign a queue to people. Raises BadInput, with the names of reviewers, if a person may not review."""
+    assigned_ids = {person.id for person in assignees(connection, queue_id)}
     for person in people:
         current = as_stored(connection, person)
         role, sources = role_of(current), current.sources
@@ -220,7 +220,7 @@ def assign_people(connection: Connection, queue_id: int, people: Collection[Revi
                 f"{person.name} sees only {some_of(sources)}: a queue for this person needs a filter that names "
                 "these sources alone"
             )
-        if person.id not in before and Action.REVIEW not in role.actions:
+        if person.id not in assigned_ids and Action.REVIEW not in role.actions:
             may_review = (
                 line.person.name
                 for line in list_people(connection)
@@ -234,7 +234,7 @@ def assign_people(connection: Connection, queue_id: int, people: Collection[Revi
 
 
 def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> Queue:
-    """Close a queue for good. Flags that only this queue kept open get the state of their decisions."""
+    """Close a queue for good. Flags that only this queue kept open get the state of the decisions."""
     at = now or utc_now()
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         queue = queue_named(connection, name)
@@ -257,22 +257,22 @@ def assign_queue(
     remove: Sequence[Reviewer] = (),
     now: datetime | None = None,
 ) -> Queue:
-    """Assign a queue to people and remove other people from it.
+    """Assign a queue to people and remove other people from the queue.
 
-    Raises BadInput if it is closed or one of the people may not review, and NoPeople if it is blind
-    and nobody would be left.
+    Raises BadInput if the queue is closed or one of the people may not review, and NoPeople if the
+    queue is blind and nobody would be left.
     """
     at = now or utc_now()
     with allowed(store, by, Action.ASSIGN) as connection:
         queue = queue_named(connection, name)
         check_open(queue)
-        added, removed = [person.id for person in add], [person.id for person in remove]
+        added_ids, removed_ids = [person.id for person in add], [person.id for person in remove]
         assign_people(connection, queue.id, add)
-        unassign(connection, queue.id, removed)
+        unassign(connection, queue.id, removed_ids)
         check_people(queue, assignees(connection, queue.id))
         if queue.training:
             _fill_training(connection, queue, add, at)
-        details = {"queue": queue.name, "assigned_to": added, "removed": removed}
+        details = {"queue": queue.name, "assigned_to": added_ids, "removed": removed_ids}
         record_event(connection, "assign_queue", actor_name(by), details=details, now=at)
         return queue
 
@@ -284,15 +284,15 @@ def check_open(queue: Queue) -> None:
 
 
 def add_schema(store: Store, schema: LabelSchema, *, by: Actor) -> SchemaVersion:
-    """Store a version of a label schema for queues; a schema that is stored already is returned as it is."""
+    """Store a version of a label schema for queues; a schema that is stored already is returned unchanged."""
     at = utc_now()
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
-        stored = ensure_schema(connection, schema, actor_name(by), at)
-        if stored.created_at == at:
+        version = ensure_schema(connection, schema, actor_name(by), at)
+        if version.created_at == at:
             record_event(
-                connection, "add_schema", actor_name(by), details={"schema": stored.title}, now=at
+                connection, "add_schema", actor_name(by), details={"schema": version.title}, now=at
             )
-        return stored
+        return version
 
 
 def schema_of_item(store: Store, item_id: int) -> LabelSchema | None:
@@ -304,7 +304,7 @@ def schema_of_item(store: Store, item_id: int) -> LabelSchema | None:
 
 
 def schema_of_queue(connection: Connection, queue: Queue) -> LabelSchema | None:
-    """Return the label schema of a queue, None if it has no schema."""
+    """Return the label schema of a queue, None if the queue has no schema."""
     return (
         None
         if queue.label_schema_id is None
@@ -367,7 +367,7 @@ def queue_progress(
 def describe_rules(
     queue: Queue, schema: SchemaVersion | None = None, *, for_lead: bool = False
 ) -> dict[str, str]:
-    """Return the options of a queue by their labels; options of repeats and test items only ``for_lead``.
+    """Return the options of a queue by label; options of repeats and test items only ``for_lead``.
 
     An option that is off, and off by default, is left out.
     """
@@ -392,7 +392,7 @@ def describe_rules(
         "Order": ORDER_LABELS[queue.sort],
         "Label schema": None if schema is None else schema.title,
     }
-    # The guidelines are long: they have a place of their own.
+    # The guidelines are long, and shown separately.
     left_out = queue.unused() | {"guidelines"}
     for name, about in QueueOptions.model_fields.items():
         value = getattr(queue, name)
@@ -446,7 +446,7 @@ def queue_warnings(connection: Connection, queue: Queue) -> list[str]:
 def _fill_training(
     connection: Connection, queue: Queue, people: Sequence[Reviewer], now: datetime
 ) -> int:
-    """Add the items of a training queue for these people; return how many each of them gets."""
+    """Add the items of a training queue for these people; return how many items each person gets."""
     golds = count_gold(connection, queue.filter, queue.label_schema_id)
     if not golds:
         raise BadInput("no matching answer has a gold label: training needs adjudicated answers")
@@ -460,18 +460,18 @@ def _planned(connection: Connection, new: Queue, plan: DrawPlan) -> tuple[Queue,
     is_lot = new.sort is QueueOrder.RANDOM and not new.flagged_only and not new.training
     if new.subject == PAIRS or not is_lot or new.max_items is None:
         raise BadInput("a planned queue has a number of answers, flagged or not, in random order")
-    strata, drawn = draw_by_stratum(connection, new.filter, plan, new.max_items, new.seed)
+    strata, candidates = draw_by_stratum(connection, new.filter, plan, new.max_items, new.seed)
     stored = plan.as_dict() | {"strata": [each.as_dict() for each in strata]}
-    return new.changed(plan=stored, drawn_from=sum(each.answers for each in strata)), drawn
+    return new.changed(plan=stored, drawn_from=sum(each.answers for each in strata)), candidates
 
 
 def _with_schema(connection: Connection, new: Queue, title: str) -> Queue:
     if new.subject == PAIRS:
         raise BadInput("a queue of pairs has no label schema")
-    stored = schema_named(connection, title)
-    graded = [field for field in stored.content.fields if field.name in ASKED]
+    version = schema_named(connection, title)
+    graded = [field for field in version.content.fields if field.name in ASKED]
     return new.changed(
-        label_schema_id=stored.id,
+        label_schema_id=version.id,
         grades=tuple(field.name for field in graded if field.required),
         optional_grades=tuple(field.name for field in graded if not field.required),
     )

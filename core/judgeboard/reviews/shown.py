@@ -50,18 +50,18 @@ def order_for(pair_id: int, reviewer_id: int) -> Shown:
     return Shown.BA if digest[0] % 2 else Shown.AB
 
 
-def stored_side(side: str, shown: Shown) -> Preference:
+def stored_side(side: str, order: Shown) -> Preference:
     """Return the preference (A, B, tie) that a side (left, right, tie) means if a pair is shown in this order."""
     if side == "tie":
         return Preference.TIE
-    return Preference.A if (side == "left") == (shown is Shown.AB) else Preference.B
+    return Preference.A if (side == "left") == (order is Shown.AB) else Preference.B
 
 
-def shown_side(preference: Preference, shown: Shown) -> str:
+def shown_side(preference: Preference, order: Shown) -> str:
     """Return the side (left, right, tie) that a preference (A, B, tie) means if a pair is shown in this order."""
     if preference is Preference.TIE:
         return "tie"
-    return "left" if (preference is Preference.A) == (shown is Shown.AB) else "right"
+    return "left" if (preference is Preference.A) == (order is Shown.AB) else "right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ def pair_texts(
     """Return the texts of pairs by id, with the answers in the order that this reviewer sees."""
     texts = {}
     for pair in load_pairs(connection, pair_ids, hidden_too=True):
-        shown = order_for(pair.id, reviewer_id)
+        order = order_for(pair.id, reviewer_id)
         sides = (
-            (pair.answer_a, pair.answer_b) if shown is Shown.AB else (pair.answer_b, pair.answer_a)
+            (pair.answer_a, pair.answer_b) if order is Shown.AB else (pair.answer_b, pair.answer_a)
         )
         texts[pair.id] = PairText(
             pair.id,
@@ -114,6 +114,6 @@ def pair_texts(
             pair.options or (),
             pair.passages,
             *sides,
-            shown,
+            order,
         )
     return texts

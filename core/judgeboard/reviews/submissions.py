@@ -105,35 +105,35 @@ class Submission:
 
     One field names the subject:
 
-    ``flag_id``: an open flag. The decision closes it and all other open flags of its answer, or
-    this flag ``alone``, unless a queue still needs reviews of the answer. Unsure leaves the flags
-    open for others. The decision replaces earlier decisions of the person on any of the flags. What
-    ``grade`` does not give stays as it was there, unless the person was shown all values of the
-    earlier review, with the id ``changes``, and changed them.
+    ``flag_id``: an open flag. The decision closes this flag and all other open flags of the answer,
+    or this flag ``alone``, unless a queue still needs reviews of the answer. Unsure leaves the
+    flags open for others. The decision replaces earlier decisions of the person on any of the
+    flags. What ``grade`` does not give stays as in the earlier decision, unless the person was
+    shown all values of the earlier review, with the id ``changes``, and changed them.
 
     ``response_id``: an answer, flagged or not, that is graded without a decision. The grade
     replaces the person's earlier grade without a decision.
 
     ``token``: the lease of an item, an answer or a pair. In a queue that hides the judge, the
-    review is *blind*, unless its author has seen the judge or could see it: they leased the answer
-    in a queue that shows the judge, or the item once had all its reviews and was reopened. If the
-    queue has implied labels, the decision implies a label.
+    review is *blind*, unless the author has seen the judge or could see the judge: the author
+    leased the answer in a queue that shows the judge, or the item once had all reviews and was
+    reopened. If the queue has implied labels, the decision implies a label.
 
     ``blind_review_id``: a blind review whose author has seen the judge since (`reveal`). The blind
     review is still the one that counts; a second grade after the reveal replaces the first. The
     ``grade`` also has the unchanged values.
 
-    ``item_id``: an item in conflict. A lead adjudicates it; the note of the ``grade`` is the reason
-    and is required.
+    ``item_id``: an item in conflict. A lead adjudicates the item; the note of the ``grade`` is the
+    reason and is required.
 
     ``changes`` alone: a current review of an answer, which the submission replaces. A decision
-    stays a decision, and a grade stays a grade. The author of a blind review cannot change it, but
-    can undo it, or add a review after the reveal.
+    stays a decision, and a grade stays a grade. The author of a blind review cannot change the
+    review, but can undo the review, or add a review after the reveal.
 
-    ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone. On a pair it
-    is the preference between the stored answers (`stored_side` translates a side), and ``grade``
-    has only a note. ``judgment_seen_id`` is the judgment on the screen. The same ``request_key``
-    again stores nothing.
+    ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone. On a pair,
+    the decision is the preference between the stored answers (`stored_side` translates a side), and
+    ``grade`` has only a note. ``judgment_seen_id`` is the judgment on the screen. The same
+    ``request_key`` again stores nothing.
     """
 
     reviewer: Reviewer
@@ -153,7 +153,7 @@ class Submission:
 
     @property
     def review(self) -> Review:
-        """The review before its content is checked, without its subject."""
+        """The review before the check of the content, without a subject."""
         review = Review(
             reviewer_id=self.reviewer.id,
             request_key=self.request_key,
@@ -171,9 +171,9 @@ class Submission:
 class Submitted:
     """A stored review; ``repeated`` if the same request had stored it before.
 
-    ``held`` is the reason why its flags stay open, None if they do not (`held_words`). ``item_id``
-    and ``state`` are of the item that was leased. ``reveal`` is true if something was hidden from
-    the reviewer and may be shown now (`reveal`).
+    ``held`` is the reason why the flags stay open, None if no flag stays open (`held_words`).
+    ``item_id`` and ``state`` are of the item that was leased. ``reveal`` is true if something was
+    hidden from the reviewer and may be shown now (`reveal`).
     """
 
     review_id: int
@@ -230,8 +230,8 @@ def reveal(
 ) -> None:
     """Record the first time that the author of a blind review is shown the hidden parts.
 
-    Raises DecisionRefused if it is not the reviewer's own current blind review, or the judge must
-    stay hidden (`_may_reveal`).
+    Raises DecisionRefused if the review is not the reviewer's own current blind review, or the
+    judge must stay hidden (`_may_reveal`).
     """
     at = now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -265,21 +265,21 @@ def _decide_flag(connection: Connection, submission: Submission, flag_id: int) -
     if not isinstance(decision, Decision):
         raise BadInput("a decision on a flag is confirm, dismiss or unsure")
     flag, response = lock_flag(connection, flag_id)
-    stored = stored_before(
+    stored_review = stored_before(
         connection,
         submission.request_key,
         reviewer,
         lambda review: flag_id in review.flag_ids and review.decision is decision,
     )
-    if stored is not None:
+    if stored_review is not None:
         open_flags = (
             held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
         )
-        return Submitted(stored.id, repeated=True, held=open_flags)
+        return Submitted(stored_review.id, repeated=True, held=open_flags)
     check_not_blind(connection, reviewer, response.id, None, response.external_id)
     review = checked_review(connection, response, submission.review)
     in_queue = reviewed_in_queues(connection, [response.id], reviewer.id).get(response.id)
-    # Refuse a closed flag and a second vote beside the one in a queue; keep the note.
+    # Refuse a closed flag and a second vote beside the review in a queue; keep the note.
     if flag.state is not FlagState.OPEN or in_queue is not None:
         if flag.state is FlagState.OPEN:
             refusal = note("in_queue_counts", queue=str(in_queue))
@@ -292,8 +292,8 @@ def _decide_flag(connection: Connection, submission: Submission, flag_id: int) -
         connection, replace(review, flag_ids=flag_ids), alone=submission.alone
     )
     if review.replaces != submission.changes:
-        replaced = None if review.replaces is None else find_review(connection, review.replaces)
-        review = keeping_earlier(review, replaced)
+        earlier = None if review.replaces is None else find_review(connection, review.replaces)
+        review = keeping_earlier(review, earlier)
     details = {"flags": review.flag_ids, "decision": decision}
     review_id = store_review(connection, "decide", review, reviewer, details)
     flags = lock_flags(connection, [response.id], review.flag_ids)
@@ -308,23 +308,23 @@ def _grade_answer(connection: Connection, submission: Submission, response_id: i
     if submission.decision is not None:
         raise BadInput("a decision needs the flag or the lease that it decides")
     response = lock_response(connection, response_id)
-    stored = stored_before(
+    stored_review = stored_before(
         connection,
         submission.request_key,
         reviewer,
         lambda review: (review.response_id, review.flag_ids) == (response_id, ()),
     )
-    if stored is not None:
-        return Submitted(stored.id, repeated=True)
+    if stored_review is not None:
+        return Submitted(stored_review.id, repeated=True)
     check_not_blind(connection, reviewer, response.id, None, response.external_id)
     review = checked_review(connection, response, submission.review)
     # Replace the reviewer's earlier grade without a decision, except for bulk tags.
-    own = current_reviews(
+    own_reviews = current_reviews(
         connection, [response_id], flag_ids=(), decisions=(None,), reviewer_id=reviewer.id
     )
     # The note of a refused decision may be newer than the grade.
-    grades = [each for each in own if each.grade != each.grade.only_notes()]
-    replaces = next((each.id for each in (*grades, *own) if each.bulk is None), None)
+    grades = [each for each in own_reviews if each.grade != each.grade.only_notes()]
+    replaces = next((each.id for each in (*grades, *own_reviews) if each.bulk is None), None)
     review = replace(review, replaces=replaces)
     return Submitted(store_review(connection, "grade", review, reviewer, {}))
 
@@ -347,28 +347,32 @@ def _review_leased(connection: Connection, submission: Submission, token: str) -
     _check_decision(item, decision)
     queue = queue_by_id(connection, item.queue_id)
     # Read after locking: the same request may be running at the same time.
-    stored = stored_before(
+    stored_review = stored_before(
         connection,
         submission.request_key,
         reviewer,
         lambda review: review.queue_item_id == item_id and review.choice == decision,
     )
-    if stored is not None:
-        reveals = stored.stage is Stage.BLIND and _may_reveal(connection, queue, item, reviewer)
-        return Submitted(
-            stored.id, repeated=True, item_id=item_id, state=item.state, reveal=reveals
+    if stored_review is not None:
+        reveals = stored_review.stage is Stage.BLIND and _may_reveal(
+            connection, queue, item, reviewer
         )
-    # The review is blind if its author saw nothing of the judge, also not after the lease ended.
+        return Submitted(
+            stored_review.id, repeated=True, item_id=item_id, state=item.state, reveal=reveals
+        )
+    # The review is blind if the author saw nothing of the judge, also not after the lease ended.
     refusal = _refusal(connection, lease, item, queue, reviewer, submission.at)
-    seen = _seen(connection, queue, item, reviewer, taken_at or submission.at)
+    seen_parts = _seen(connection, queue, item, reviewer, taken_at or submission.at)
     if refusal is not None:
-        # After a lease ended, its reviewer may have looked at all that is not hidden now.
+        # After the end of a lease, the reviewer may have looked at all that is not hidden now.
         hidden = hidden_of(
             connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id
         )
         parts = ((JUDGE, hidden.judge), (PEOPLE, hidden.people))
-        seen = tuple(sorted({*seen, *(what for what, is_hidden in parts if not is_hidden)}))
-    blind = queue.blind_judge and JUDGE not in seen
+        seen_parts = tuple(
+            sorted({*seen_parts, *(what for what, is_hidden in parts if not is_hidden)})
+        )
+    blind = queue.blind_judge and JUDGE not in seen_parts
     grade = submission.grade
     if queue.implied_labels:
         grade = with_implied(grade, decision)
@@ -377,15 +381,15 @@ def _review_leased(connection: Connection, submission: Submission, token: str) -
         grade=grade,
         judgment_seen_id=None if blind else submission.judgment_seen_id,
         stage=Stage.BLIND if blind else None,
-        seen=seen,
+        seen=seen_parts,
         label_schema_id=queue.label_schema_id,
     )
     review = checked_review(connection, response, review)
     details = _details(item, queue, review)
     if lease is None or refusal is not None:
         outside = replace(review, queue_item_id=None, flag_ids=())
-        kept = keep_note(connection, outside, reviewer, details | {"decision": None})
-        return " ".join((refusal or LOST, *(each.text for each in kept)))
+        notes = keep_note(connection, outside, reviewer, details | {"decision": None})
+        return " ".join((refusal or LOST, *(each.text for each in notes)))
     check_required(queue, decision, grade)
     review = replacing_earlier(connection, review)
     review_id = store_review(connection, "decide_item", review, reviewer, details)
@@ -403,14 +407,14 @@ def _grade_after_reveal(
     item = item_by_id(connection, blind.queue_item_id or 0)
     _check_decision(item, submission.decision)
     response = lock_subject(connection, item.response_id, item.pair_id)
-    stored = stored_before(
+    stored_review = stored_before(
         connection,
         submission.request_key,
         reviewer,
         lambda review: (review.stage, review.queue_item_id) == (Stage.REVEALED, item.id),
     )
-    if stored is not None:
-        return Submitted(stored.id, repeated=True)
+    if stored_review is not None:
+        return Submitted(stored_review.id, repeated=True)
     lease = find_lease(connection, item.id, reviewer.id)
     if lease is None or lease.review_id != blind_review_id or lease.revealed_at is None:
         raise DecisionRefused("The judge has not been shown on this answer.")
@@ -437,14 +441,14 @@ def _adjudicate(connection: Connection, submission: Submission, item_id: int) ->
         raise BadInput("an adjudication confirms or dismisses")
     response = lock_subject(connection, item.response_id, item.pair_id)
     item = item_by_id(connection, item_id, lock=True)
-    stored = stored_before(
+    stored_review = stored_before(
         connection,
         submission.request_key,
         lead,
         lambda review: (review.stage, review.queue_item_id) == (Stage.ADJUDICATION, item_id),
     )
-    if stored is not None:
-        return Submitted(stored.id, repeated=True)
+    if stored_review is not None:
+        return Submitted(stored_review.id, repeated=True)
     if item.state is not ItemState.CONFLICT:
         raise DecisionRefused(NOT_IN_CONFLICT[item.state])
     queue = queue_by_id(connection, item.queue_id)
@@ -473,14 +477,14 @@ def _edit(connection: Connection, submission: Submission, review_id: int) -> Sub
         raise DecisionRefused(
             "A review of a pair cannot be edited: undo it and review the pair again."
         )
-    stored = stored_before(
+    stored_review = stored_before(
         connection,
         submission.request_key,
         reviewer,
         lambda review: review.replaces == review_id,
     )
-    if stored is not None:
-        return Submitted(stored.id, repeated=True)
+    if stored_review is not None:
+        return Submitted(stored_review.id, repeated=True)
     check_own(connection, review, reviewer, "edit it")
     _check_editable(connection, review, submission)
     item_id = review.queue_item_id
@@ -516,7 +520,7 @@ def _check_editable(connection: Connection, review: Review, submission: Submissi
         raise BadInput("a decision cannot become a grade, and a grade cannot become a decision")
     if review.queue_item_id is None:
         return
-    # In a queue that is blind to other people, a person who has read their reviews since could edit
+    # In a queue that is blind to other people, a person who has read these reviews since could edit
     # a conflict away.
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
     if queue.blind_people and reviewed_by_others(
@@ -534,23 +538,23 @@ def _why_closed(
 ) -> Note:
     """Return why a flag is not open: "ragtruth-12260: confirmed by Jon, 1 Mar 09:41 UTC."."""
     answer = shortened(response.external_id, LONGEST_ID)
-    decided = current_reviews(
+    decisions = current_reviews(
         connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER)
     )
-    if not decided or decided[0].decision is None:
+    if not decisions or decisions[0].decision is None:
         return note("flag_replaced", answer=answer)
     by = (
         "you"
-        if decided[0].reviewer_id == review.reviewer_id
-        else shortened(decided[0].reviewer, LONGEST_NAME)
+        if decisions[0].reviewer_id == review.reviewer_id
+        else shortened(decisions[0].reviewer, LONGEST_NAME)
     )
-    verb = f"{VERBS[decided[0].decision]} by {by}"
-    at = decided[0].at.astimezone(UTC)
+    verb = f"{VERBS[decisions[0].decision]} by {by}"
+    at = decisions[0].at.astimezone(UTC)
     return note("flag_decided", answer=answer, decided=verb, when=f"{at.day} {at:%b %H:%M} UTC")
 
 
 def _may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> bool:
-    """Whether the author of a blind review may see the judge now: their queue reveals it, and no other one hides it."""
+    """Whether the author of a blind review may see the judge now: this queue reveals it, and no queue hides it."""
     hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
     return queue.reveal and not hidden.judge
 
@@ -559,8 +563,8 @@ def _review_of_item(connection: Connection, submission: Submission, item: QueueI
     if item.pair_id is None:
         flag_ids = flags_to_decide(connection, item)
         return replace(submission.review, queue_item_id=item.id, flag_ids=flag_ids)
-    shown = order_for(item.pair_id, submission.reviewer.id)
-    return replace(submission.review, queue_item_id=item.id, pair_id=item.pair_id, shown=shown)
+    order = order_for(item.pair_id, submission.reviewer.id)
+    return replace(submission.review, queue_item_id=item.id, pair_id=item.pair_id, shown=order)
 
 
 def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> None:
@@ -604,16 +608,16 @@ def _refusal(
     reviewer: Reviewer,
     now: datetime,
 ) -> str | None:
-    """Return why a review cannot be stored under ``lease`` (None: the lease ended); None if it can."""
+    """Return why a review cannot be stored under ``lease`` (None: the lease ended); None if storing is possible."""
     if queue.state is QueueState.CLOSED:
         return "The queue has been closed since then."
     if item.state is ItemState.LEFT:
         return "This item has left its queue since then."
     if lease is not None:
         return DECIDED if lease.done else None
-    own = find_lease(connection, item.id, reviewer.id)
-    if own is not None:
-        return DECIDED if own.done else NEWER_LEASE
+    newer_lease = find_lease(connection, item.id, reviewer.id)
+    if newer_lease is not None:
+        return DECIDED if newer_lease.done else NEWER_LEASE
     leases = leases_at(connection, item.id)
     free = any(not each.done and (each.until is None or each.until <= now) for each in leases)
     return FREE if free and item.repeat_for in {None, reviewer.id} else LOST

@@ -1,4 +1,4 @@
-"""The address of a judge version: where its last run sent texts, and where the next run sends them."""
+"""The address of a judge version: where the last run sent texts, and where the next run sends texts."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from judgeboard.store.runs import last_asked_run
 from judgeboard.store.tables import StoredVersion
 
 ADDRESS = ("provider", "base_url")
-"""The options of a judge that choose its address."""
+"""The options of a judge that choose the address."""
 
 
 def provider_and_address(options: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return the provider of a judge's options, and the address that the options or the environment give, if any."""
     gateway = options.get("base_url") or provider_address("openai")
-    named = options.get("provider") or load_settings().provider
-    provider = choose_provider(named, model=options.get("model"), base_url=gateway).name
+    provider_name = options.get("provider") or load_settings().provider
+    provider = choose_provider(provider_name, model=options.get("model"), base_url=gateway).name
     return provider, options.get("base_url") or provider_address(provider)
 
 
@@ -66,7 +66,9 @@ def last_address(connection: Connection, version_id: int) -> LastAddress | None:
         return LastAddress(run.endpoint_host, Address(run.provider, run.base_url))
     only_hosts = LastAddress(run.endpoint_host, None)
     fitting = (
-        known for known in _known_addresses(connection, version_id) if only_hosts.is_host_of(known)
+        address
+        for address in _known_addresses(connection, version_id)
+        if only_hosts.is_host_of(address)
     )
     return LastAddress(run.endpoint_host, next(fitting, None))
 
@@ -84,10 +86,10 @@ def _known_addresses(connection: Connection, version_id: int) -> Iterator[Addres
 
 
 def known_address(connection: Connection, version_id: int) -> Address | None:
-    """Return where the last run of a judge version sent texts, before its first run the address of its judging rule.
+    """Return where the last run of a judge version sent texts, before the first run the address of a judging rule.
 
-    Returns None if neither is known. Of several rules, the newest with an address of its own
-    counts. A rule that was removed or got another judge counts if no other rule has the version.
+    Returns None if neither is known. Of several rules, the newest with an own address counts. A
+    rule that was removed or got another judge counts if no other rule has the version.
     """
     last = last_address(connection, version_id)
     if last is not None:
@@ -106,12 +108,12 @@ def address_options(address: Address | None) -> dict[str, str]:
 def at_last_address(
     connection: Connection, make: Callable[..., AskedJudge], chosen: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the options ``chosen``, with the `known_address` of the judge version that ``make`` makes of them.
+    """Return the options ``chosen``, with the `known_address` of the judge version that ``make`` returns for them.
 
-    An address in the options or in the environment takes precedence, as does another provider. A
-    version whose judging rules had no address keeps its options, as does a new version. Raises
-    AddressUnknown if no address of a stored version was ever chosen, or if only the host of its
-    last run is known.
+    An address in the options or in the environment takes precedence, as does another provider. The
+    options of a new version stay as they are, also of a version whose judging rules had no address.
+    Raises AddressUnknown if no address of a stored version was ever chosen, or if only the host of
+    the last run is known.
     """
     options = dict(chosen)
     if options.get("replies") is not None or options.get("base_url"):
@@ -124,16 +126,16 @@ def at_last_address(
         return options
     if described.address.base_url != PROVIDERS[described.address.provider].base_url:
         return options  # the environment's address
-    known = known_address(connection, version.id)
-    if options.get("provider") not in (None, None if known is None else known.provider):
+    address = known_address(connection, version.id)
+    if options.get("provider") not in (None, None if address is None else address.provider):
         return options
-    if known is None:
+    if address is None:
         last = last_address(connection, version.id)
         if last is not None or not judges_of_rules(connection, version.id):
             raise AddressUnknown(
                 version.title, None if last is None else last.hosts.partition(", ")[0]
             )
-    return options | address_options(known)
+    return options | address_options(address)
 
 
 def check_host(
@@ -149,16 +151,16 @@ def check_host(
     """
     if last is None or address is None or last.is_host_of(address):
         return
-    before = last.hosts if last.address is None else last.address.host
-    raise OtherHost(version.title, before=before, now=address.host, subject=subject())
+    last_host = last.hosts if last.address is None else last.address.host
+    raise OtherHost(version.title, before=last_host, now=address.host, subject=subject())
 
 
 def require_confirmed(change: OtherHost, confirm: Callable[[OtherHost], bool] | None) -> None:
     """Raise ``change`` unless ``confirm`` returns True.
 
-    Without ``confirm``, a program makes the run. It has chosen the address, unless it is a
-    provider's own: the default.
+    Without ``confirm``, a program makes the run. The program has chosen the address, unless the
+    address is a provider's own: the default.
     """
-    own = {host_of(provider.base_url) for provider in PROVIDERS.values()}
-    if not confirm(change) if confirm is not None else change.now in own:
+    provider_hosts = {host_of(provider.base_url) for provider in PROVIDERS.values()}
+    if not confirm(change) if confirm is not None else change.now in provider_hosts:
         raise change

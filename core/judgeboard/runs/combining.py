@@ -1,4 +1,4 @@
-"""Combines several verdicts on an answer into one: those of the members of a jury, or the repeats of one judge."""
+"""Combines several verdicts on an answer into one verdict: of the members of a jury, or of the repeats of one judge."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,15 +27,15 @@ RULE: dict[str, str] = {
     "scores": "lower median",
     "quorum": "more than half of the members",
 }
-"""The rule for combining verdicts, as it is stored with a combined version."""
+"""The rule for combining verdicts, as stored with a combined version."""
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the combined verdict of all members' verdicts; unusable verdicts count for the quorum.
 
     A measure is combined only if more than half of all members gave it. If the labels tie, the
-    verdict is unparsable with the error ``split``. Without any combined measure it is unparsable
-    too. The reasoning lists all values.
+    verdict is unparsable with the error ``split``. Without any combined measure, the verdict is
+    unparsable too. The reasoning lists all values.
     """
     usable = [verdict for verdict in verdicts if verdict.status is Status.OK]
     members = len(verdicts)
@@ -108,22 +108,22 @@ def store_combined(
     opinions: Mapping[int, Sequence[Verdict]],
     actor: str,
 ) -> dict[int, Verdict]:
-    """Combine the members' verdicts on each response, store combined verdicts that changed, and return all of them."""
+    """Combine the members' verdicts on each response, store combined verdicts that changed, and return all."""
     verdicts = {
         response_id: combined(member_verdicts) for response_id, member_verdicts in opinions.items()
     }
-    known = latest_combined(connection, version.id)
+    earlier_verdicts = latest_combined(connection, version.id)
     items = []
     for response_id, verdict in verdicts.items():
-        before = known.get(response_id)
-        if before is None:
+        earlier = earlier_verdicts.get(response_id)
+        if earlier is None:
             items.append(NewJudgment(response_id, 0, 0, verdict))
-        elif (before.status, before.reasoning, before.error) != (
+        elif (earlier.status, earlier.reasoning, earlier.error) != (
             verdict.status,
             verdict.reasoning,
             verdict.error,
         ):
-            items.append(NewJudgment(response_id, before.ask + 1, 0, verdict))
+            items.append(NewJudgment(response_id, earlier.ask + 1, 0, verdict))
     if items:
         refuse_retired(connection, version)
         record_event(
@@ -135,8 +135,8 @@ def store_combined(
 
 def stored_members(connection: Connection, version: StoredVersion) -> list[StoredVersion]:
     """Return the members of a combined version, or raise NotFound."""
-    named = set(version.params.get("members") or ())
-    members = [each for each in list_versions(connection) if each.fingerprint in named]
+    fingerprints = set(version.params.get("members") or ())
+    members = [each for each in list_versions(connection) if each.fingerprint in fingerprints]
     if not members:
         raise NotFound(f"no member of {version.title} is stored")
     return members

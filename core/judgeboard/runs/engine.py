@@ -1,11 +1,10 @@
 """The engine of background work, PgQueuer: in PostgreSQL for many workers, in memory for the one worker of SQLite.
 
-It gives entries to free workers, by priority; gives the entries of a dead worker to another one;
-tells a running entry that it is cancelled; and tries a failed entry again before it holds it. What
-is to be done, and what is done, stands in the database alone: the queue in memory may be lost at
-any time.
-
-Loading this module takes most of a second, so a worker loads it where work begins.
+The engine gives entries to free workers, by priority, and gives the entries of a dead worker to
+another worker. The engine tells a running entry that somebody cancelled the entry, and tries a
+failed entry again before the entry is held. The database alone stores what is to be done and what
+is done: the queue in memory may be lost at any time. Loading this module takes most of a second, so
+a worker loads the module only where work begins.
 """
 
 import asyncio
@@ -44,13 +43,13 @@ if TYPE_CHECKING:
     from judgeboard.runs.engine_connection import NoticesWithoutWait
 
 AT_ONCE = 16  # entries in one worker
-HEARTBEAT_TIMEOUT = timedelta(seconds=10)  # of a worker; the others take its entries then
+HEARTBEAT_TIMEOUT = timedelta(seconds=10)  # of a worker; other workers take the entries then
 LOOK = timedelta(seconds=5)  # between two looks for entries of dead workers
 FIRST_PAUSE = timedelta(seconds=1)  # after the first failure, four times as long after the second
 RECONNECT_SECONDS = 2.0
 LOST_SECONDS = 1.0  # between two looks whether the connection has ended
 KEPT_LOG = timedelta(days=1)  # what the engine notes of entries that have ended
-_FAILED = "failed: "  # begins the reason of a failure in the engine's log; what was put back has another one
+_FAILED = "failed: "  # begins the reason of a failure in the engine's log; entries that were put back differ
 _MOST = 10_000  # entries that are read at a time; a few chunks of each work are in the queue
 
 _log = logging.getLogger("judgeboard.jobs")
@@ -63,8 +62,8 @@ class EntryError(Exception):
 class Engine:
     """The engine of one worker, for one event loop.
 
-    ``wake`` is called when there may be something to do, ``lost`` when the connection has ended: a
-    new one is made once the entries that run have ended.
+    ``wake`` is called when there may be something to do, ``lost`` when the connection has ended. A
+    new connection is made once all running entries have ended.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class Engine:
         self._queries: Queries | InMemoryQueries | None = None  # None without a connection
         self._manager: PgQueuer | None = None
         self._serving: asyncio.Task[None] | None = None
-        self._ended = False
+        self._has_ended = False
         self._leads = False
         self._errors: tuple[type[Exception], ...] = ()  # of the driver of PostgreSQL
         self._tried_at = 0.0  # when the connection was asked for, or when it was lost
@@ -93,7 +92,7 @@ class Engine:
     async def start(self) -> None:
         """Take entries from now on."""
         if self._store.is_sqlite:
-            self._leads = True  # it is the only worker
+            self._leads = True  # the only worker
             driver = InMemoryDriver()
             self._queries = InMemoryQueries(driver)
             self._manager = PgQueuer(driver, queries=self._queries)
@@ -103,18 +102,18 @@ class Engine:
             self._serving = asyncio.create_task(self._serve_postgresql())
 
     async def stop(self, seconds: float) -> None:
-        """Take no more entries, and wait at most this long for those that run."""
-        self._ended = True
+        """Take no more entries, and wait at most ``seconds`` for the running entries."""
+        self._has_ended = True
         if self._manager is not None:
             self._manager.shutdown.set()
         if self._serving is not None:
-            done, _ = await asyncio.wait({self._serving}, timeout=seconds)
-            if not done:
+            ended_tasks, _ = await asyncio.wait({self._serving}, timeout=seconds)
+            if not ended_tasks:
                 self._serving.cancel()
             await asyncio.gather(self._serving, return_exceptions=True)
 
     async def enqueue(self, entries: Sequence[Entry]) -> None:
-        """Put entries into the queue, without those that wait or run already."""
+        """Put entries into the queue, except entries that wait or run already."""
         if not entries or self._queries is None:
             return  # if the connection has just ended, whoever leads next enqueues them
         await self._queries.enqueue(
@@ -137,9 +136,9 @@ class Engine:
         ]
 
     async def cancel(self, entries: Iterable[QueuedEntry], *, abandoned: bool = False) -> None:
-        """Remove the entries that wait or are held, and tell those that run; these end when their calls have.
+        """Remove waiting and held entries, and tell running entries, which end when their calls have ended.
 
-        Those of a process that has ended (``abandoned``) are removed too.
+        Running entries of a process that has ended (``abandoned``) are removed too.
         """
         if self._queries is None:
             return
@@ -170,11 +169,11 @@ class Engine:
         if self._store.is_sqlite:
             self._wake()
         elif self._queries is not None:
-            with suppress(*self._errors):  # whoever leads looks again once it has a connection
+            with suppress(*self._errors):  # the leading worker looks again once a connection exists
                 await self._queries.driver.notify(WAKE_CHANNEL, "")
 
     async def lead(self) -> bool:
-        """Become the worker that enqueues, if no other one is; return whether this one is."""
+        """Become the worker that enqueues, unless there is one; return whether this worker is the one."""
         if self._queries is not None and not self._leads:
             (row,) = await self._queries.driver.fetch(
                 "SELECT pg_try_advisory_lock($1) AS leads", AdvisoryLock.LEADER.value
@@ -183,8 +182,8 @@ class Engine:
         return self._leads
 
     async def _serve_postgresql(self) -> None:
-        """Take entries over a connection; when it ends, over a new one."""
-        while not self._ended:
+        """Take entries over a connection; when the connection ends, over a new one."""
+        while not self._has_ended:
             self._tried_at = time.monotonic()
             try:
                 await self._serve_connection()
@@ -196,7 +195,7 @@ class Engine:
                         "the connection for jobs ended: %s; trying again", reason_of(error)
                     )
             self._queries, self._manager, self._leads = None, None, False
-            if not self._ended:
+            if not self._has_ended:
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _serve_connection(self) -> None:
@@ -217,9 +216,9 @@ class Engine:
             self._wake()
             watch = asyncio.create_task(self._notice_loss(driver))
             try:
-                if not self._ended:
+                if not self._has_ended:
                     await self._run(self._manager)
-                if not self._ended:  # the queue ends without an error
+                if not self._has_ended:  # the queue ends without an error
                     raise LostError("the connection is lost")
             finally:
                 if not watch.done():
@@ -227,13 +226,13 @@ class Engine:
                 watch.cancel()
 
     async def _notice_loss(self, driver: "NoticesWithoutWait") -> None:
-        while not driver.is_closed:  # noqa: ASYNC110 - the driver has no event for it
+        while not driver.is_closed:  # noqa: ASYNC110 - the driver has no event for this
             await asyncio.sleep(LOST_SECONDS)
         self._tried_at = time.monotonic()
         self._queries, self._leads = (
             None,
             False,
-        )  # entries run still: the next connection comes after them
+        )  # the next connection comes after the running entries
         self._lost()
 
     async def _run(self, manager: PgQueuer) -> None:
@@ -251,7 +250,7 @@ class Engine:
             manager.entrypoint(kind, accepts_context=True, on_failure="hold")(self._tried(handler))
 
     def _tried(self, handler: Handler) -> Callable[[Job, Context], Awaitable[None]]:
-        """Return what does an entry, and lets the engine try it again after a failure, later each time."""
+        """Return a function that does an entry. After a failure, the engine tries again, later each time."""
 
         async def do(job: Job, context: Context) -> None:
             entry = _entry_of(job)
@@ -264,9 +263,9 @@ class Engine:
                 ):
                     raise EntryError(str(error)) from None
                 raise RetryRequested(timedelta(seconds=error.seconds), str(error)) from None
-            except Exception as error:  # noqa: BLE001 - the entry is held, and what it belongs to says so
-                # The engine stores and logs what is raised: never the error itself, which may have
-                # texts of answers.
+            except Exception as error:  # noqa: BLE001 - the entry is held, and its job or rule shows why
+                # The engine stores and logs what is raised: never raise the error itself, which may
+                # contain texts of answers.
                 failure = EntryError(_reason(error))
                 if not isinstance(error, JudgeboardError | SQLAlchemyError):
                     _log.error("%s failed", entry.work, exc_info=error)
@@ -317,5 +316,5 @@ def _reason(error: Exception) -> str:
 
 
 def _entry_of(job: Job) -> Entry:
-    stored = json.loads(job.payload or b"{}")
-    return Entry(job.entrypoint, stored["work"], tuple(stored["ids"]), job.priority)
+    payload = json.loads(job.payload or b"{}")
+    return Entry(job.entrypoint, payload["work"], tuple(payload["ids"]), job.priority)

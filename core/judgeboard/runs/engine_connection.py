@@ -21,18 +21,18 @@ _log = logging.getLogger("judgeboard.jobs")
 @asynccontextmanager
 async def connected(store: Store) -> "AsyncIterator[NoticesWithoutWait]":
     """Connect to the database of a store; yields the driver of the connection, which is closed at the end."""
-    arguments, named = store.engine.dialect.create_connect_args(store.engine.url)
-    named = {"application_name": "judgeboard worker", **named, "autocommit": True}
-    async with await psycopg.AsyncConnection.connect(*arguments, **named) as connection:
+    arguments, keywords = store.engine.dialect.create_connect_args(store.engine.url)
+    keywords = {"application_name": "judgeboard worker", **keywords, "autocommit": True}
+    async with await psycopg.AsyncConnection.connect(*arguments, **keywords) as connection:
         connection.adapters.register_loader("jsonb", TextLoader)  # PgQueuer reads JSON itself
         yield NoticesWithoutWait(connection)
 
 
 class NoticesWithoutWait(PsycopgDriver):
-    """The driver of a connection, which looks for notices without waiting for them.
+    """The driver of a connection, which looks for notices without waiting.
 
-    Whoever waits for a notice keeps the connection for so long, and PgQueuer waits a second each
-    time: an entry would wait as long until it is taken, and again until its end is stored. To look
+    A wait for a notice occupies the connection, and PgQueuer waits a second each time: an entry
+    would wait a second until a worker takes the entry, and again until the end is stored. A look
     sends nothing to the server.
     """
 

@@ -1,4 +1,4 @@
-"""Estimates of calls to models, before any is made: how many, and what they cost."""
+"""Estimates of calls to models before the first call: the number and the cost."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from judgeboard.settings.sections import Price
 from judgeboard.text import cost_words, counted
 
 CHARACTERS_A_TOKEN = 4
-LOOKED_AT = 50  # tasks whose requests are made to estimate those of all
+LOOKED_AT = 50  # tasks whose requests are made to estimate all requests
 
 
 def flag_words(flags: int) -> str | None:
@@ -30,12 +30,12 @@ class CallEstimate:
     """The estimate for a run or a job; ``seconds`` and ``tokens`` (per call) are None without an earlier run.
 
     ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or a
-    price of 0. With ``at_most``, it comes from the texts of the requests and the longest replies,
-    not from earlier calls. ``own_endpoint`` tells whether the calls go to an own machine. If the
-    job would continue an unfinished run, ``continues`` is its id and ``calls`` counts only the
-    remaining calls. ``version_title`` is for example "rag v3"; None for a new judge version.
-    ``flags`` counts the open flags of audits and of other judges on these answers: a verdict that
-    changes may supersede them.
+    price of 0. With ``at_most``, the cost comes from the texts of the requests and the longest
+    replies, not from earlier calls. ``own_endpoint`` tells whether the calls go to an own machine.
+    If the job would continue an unfinished run, ``continues`` is the id of the run and ``calls``
+    counts only the remaining calls. ``version_title`` is for example "rag v3"; None for a new judge
+    version. ``flags`` counts the open flags of audits and of other judges on these answers: a
+    verdict that changes may supersede flags.
     """
 
     calls: int
@@ -73,7 +73,7 @@ class CallEstimate:
 
     @property
     def sentence(self) -> str:
-        """The number of calls and their cost: "61 calls of gpt-4o-mini, about $ 0.09"."""
+        """The number of calls and the cost: "61 calls of gpt-4o-mini, about $ 0.09"."""
         calls = (
             f"up to {counted(self.calls, 'call')}" if self.at_most else counted(self.calls, "call")
         )
@@ -87,22 +87,22 @@ def most_cost(request: ChatRequest, price: Price) -> int:
 
 
 class PlannedCalls(NamedTuple):
-    """Calls of one kind: at most how many, and the requests of some of them."""
+    """Calls of one kind: the maximum number, and some of the requests."""
 
     most: int
     requests: Sequence[UnsentRequest]
 
 
 def estimate_planned(planned: Iterable[PlannedCalls]) -> CallEstimate | None:
-    """Estimate calls from the requests of some of them; None if no request would leave the process."""
+    """Estimate calls from some of the requests; None if no request would leave the process."""
     planned = [each for each in planned if each.most and each.requests]
     endpoints = {
         id(endpoint): endpoint for each in planned for endpoint, _ in each.requests
     }.values()
-    asked = [endpoint for endpoint in endpoints if endpoint.host is not None]
-    if not asked:
+    asked_endpoints = [endpoint for endpoint in endpoints if endpoint.host is not None]
+    if not asked_endpoints:
         return None
-    unpriced = [endpoint.model for endpoint in asked if endpoint.price is None]
+    unpriced = [endpoint.model for endpoint in asked_endpoints if endpoint.price is None]
     # A request to no host costs nothing.
     costs = [
         each.most
@@ -112,7 +112,9 @@ def estimate_planned(planned: Iterable[PlannedCalls]) -> CallEstimate | None:
         )
         for each in planned
     ]
-    models = " and ".join(dict.fromkeys(unpriced or [endpoint.model for endpoint in asked]))
+    models = " and ".join(
+        dict.fromkeys(unpriced or [endpoint.model for endpoint in asked_endpoints])
+    )
     return CallEstimate(
         sum(each.most for each in planned),
         None if unpriced else round(sum(costs)),
@@ -120,7 +122,7 @@ def estimate_planned(planned: Iterable[PlannedCalls]) -> CallEstimate | None:
         None,
         models,
         priced=not unpriced,
-        own_endpoint=all(is_own_host(endpoint.host) for endpoint in asked),
+        own_endpoint=all(is_own_host(endpoint.host) for endpoint in asked_endpoints),
         at_most=True,
     )
 
@@ -128,7 +130,7 @@ def estimate_planned(planned: Iterable[PlannedCalls]) -> CallEstimate | None:
 def cost_by_history(
     calls: int, price: Price | None, prompt: float | None, completion: float | None
 ) -> int | None:
-    """Return the cost of calls with these mean numbers of tokens, in millionths; None if it is not known."""
+    """Return the cost of calls with these mean numbers of tokens, in millionths; None if the cost is not known."""
     if price is None or prompt is None or completion is None:
         return None
     return calls * price.cost_micro(round(prompt), round(completion))

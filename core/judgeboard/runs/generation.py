@@ -1,4 +1,4 @@
-"""Shared by the methods that make answers: the generator, its messages, prompt files, storing answers and verdicts."""
+"""Shared by the methods that make answers: the generator, messages, prompt files, storing answers and verdicts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -46,9 +46,8 @@ _FORM = '{"id": …, "prompt": "…" or "messages": […], "passages": […]?}'
 def make_generator(model: object = None, **chosen: object) -> Generator:
     """Return the model that makes answers, or raise BadInput.
 
-    ``chosen`` are fields of `JudgeOptions`. The default of ``max_output`` is that of generators. If
-    no temperature is given, none is sent. Missing fields of the model are read from the
-    environment.
+    ``chosen`` are fields of `JudgeOptions`. ``max_output`` has the default of generators. Without a
+    temperature, none is sent. Missing fields of the model are read from the environment.
     """
     options = with_environment({"model": model, **chosen})
     values = options.given()
@@ -65,12 +64,12 @@ def function_endpoint(function: Chat) -> ModelEndpoint:
 
 
 def judge_for_call(store: Store | None, kind: str, options: dict[str, object]) -> Judge:
-    """Return the judge of a live call. Without an address, it uses the one of its last run in ``store``."""
+    """Return the judge of a live call. The default address is that of the judge's last run in ``store``."""
     judge: dict[str, Any] = {"kind": kind, **options}
     if store is not None:
         with store.reading() as connection:
-            known = with_last_address(connection, judge)
-        judge = judge if known == judge else judge_with_key(known)
+            judge_with_address = with_last_address(connection, judge)
+        judge = judge if judge_with_address == judge else judge_with_key(judge_with_address)
     return make_judge(**judge)
 
 
@@ -86,7 +85,7 @@ class GeneratingMethod(Method[T, S, R]):
 
     @property
     def made_by(self) -> dict[str, Any]:
-        """The JSON values that identify the generator. As for judge versions, its address is not one of them."""
+        """The JSON values that identify the generator. As for judge versions, the address does not count."""
         settings = {
             "model": self.generator.endpoint.model,
             "max_output": self.generator.max_output,
@@ -103,7 +102,7 @@ class GeneratingMethod(Method[T, S, R]):
 def live_run(
     store: Store, method: GeneratingMethod[T, S, R], question: dict[str, Any]
 ) -> Iterator[tuple[Connection, Begun]]:
-    """Begin and finish the run of a live call in one writing transaction; the caller stores its steps in between."""
+    """Begin and finish the run of a live call in one writing transaction; the caller stores the steps in between."""
     with store.writing() as connection:
         version = ensure_version(connection, method.judge.version)
         run = start_or_continue_method_run(
@@ -149,14 +148,14 @@ def store_verdicts(
     """
     ids = stored_ids(connection, [response for response, _ in verdicts])
     response_ids = [ids.get(key_of(response)) for response, _ in verdicts]
-    stored = [
+    judgments_to_store = [
         NewJudgment(response_id, 0, 0, verdict)
         for response_id, (_, verdict) in zip(response_ids, verdicts, strict=True)
         if response_id is not None
     ]
-    store_judgments(connection, begun.version, begun.run.id, stored, now)
+    store_judgments(connection, begun.version, begun.run.id, judgments_to_store, now)
     judgments = judged_answers(
-        connection, begun.version.id, [each.response_id for each in stored], first=True
+        connection, begun.version.id, [each.response_id for each in judgments_to_store], first=True
     )
     return [
         None if response_id is None else (response_id, judgments[response_id])
@@ -165,10 +164,10 @@ def store_verdicts(
 
 
 def total_cost(costs: Iterable[int | None]) -> int | None:
-    """Return the sum of costs in millionths; None if any of them is unknown."""
+    """Return the sum of costs in millionths; None if any cost is unknown."""
     listed = list(costs)
-    known = [cost for cost in listed if cost is not None]
-    return sum(known) if len(known) == len(listed) else None
+    known_costs = [cost for cost in listed if cost is not None]
+    return sum(known_costs) if len(known_costs) == len(listed) else None
 
 
 def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:
@@ -177,10 +176,10 @@ def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:
         return ({"role": "user", "content": messages},)
     if not all(isinstance(message, Mapping) for message in messages):
         raise BadInput('messages are a list of {"role": …, "content": …}')
-    checked = tuple(dict(message) for message in messages)
-    if last_of_user(checked) is None:
+    tuple_of_dicts = tuple(dict(message) for message in messages)
+    if last_of_user(tuple_of_dicts) is None:
         raise BadInput("the messages contain no message of the user")
-    return checked
+    return tuple_of_dicts
 
 
 def rebuilt_messages(query: str, passages: Sequence[str] | None) -> Messages:
@@ -229,7 +228,7 @@ def _try_again(request: str, feedback: str) -> str:
 def read_prompts(path: Path) -> list[Origin]:
     """Read a prompt file: one text per line, or one JSON object with ``prompt`` or ``messages``.
 
-    An object can also have ``id`` (default: its line number) and ``passages``. Raises BadInput,
+    An object can also have ``id`` (default: the line number) and ``passages``. Raises BadInput,
     which names the line.
     """
     prompts: dict[str, Origin] = {}

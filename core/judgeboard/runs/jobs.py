@@ -1,4 +1,4 @@
-"""Rejudge jobs: estimate, request, watch and cancel them; a worker runs them."""
+"""Rejudge jobs: estimate, request, watch and cancel a job. Workers run the jobs."""
 
 import uuid
 from collections.abc import Callable
@@ -76,11 +76,11 @@ from judgeboard.text import counted
 
 
 def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:
-    """Return the judge fields of a job for this version; None if a job cannot ask it (`options_of_version`).
+    """Return the judge fields of a job for this version; None if a job cannot ask the version (`options_of_version`).
 
     A job cannot ask a judge with examples or with an own rubric. A version with the prompt of an
-    earlier release is asked with that prompt, so it stays the same version. The address is the
-    version's `known_address`, if there is one.
+    earlier release is asked with that prompt, and stays the same version. The address is the
+    `known_address` of the version, if there is one.
     """
     try:
         spec = options_of_version(connection, version)
@@ -101,17 +101,17 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
 def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
     """Return the judge fields of the stored version that ``judge`` describes; None if version or address are new."""
     version = find_version(connection, fingerprint(_version(judge)))
-    known = None if version is None else judge_spec(connection, version)
-    if known is None or any(judge.get(name) not in (None, known.get(name)) for name in ADDRESS):
+    spec = None if version is None else judge_spec(connection, version)
+    if spec is None or any(judge.get(name) not in (None, spec.get(name)) for name in ADDRESS):
         return None
-    return known
+    return spec
 
 
 def usable_versions(connection: Connection) -> list[tuple[StoredVersion, dict[str, Any]]]:
     """Return the judge versions that can judge again, each with the judge fields of a job.
 
-    Retired versions are left out. Versions of the primary judge come first, newest first, then
-    those of other judges.
+    Retired versions are left out. Versions of the primary judge come first, then versions of other
+    judges; newest first in both.
     """
     retired, primary = retired_versions(connection), primary_judge(connection)
     versions = [version for version in list_versions(connection) if version.id not in retired]
@@ -136,7 +136,7 @@ def missing_key(judge: dict[str, Any]) -> str | None:
 
 
 def make_described(judge: dict[str, Any]) -> Judge:
-    """Return the judge that ``judge`` describes, to read its version; it needs no key."""
+    """Return the judge that ``judge`` describes, without a key: only to read the version and the address."""
     return make_judge(**{"api_key": "none", **judge})
 
 
@@ -156,14 +156,14 @@ def estimate_calls(
     described = make_described(judge)
     version, address = described.version, described.address
     with store.reading() as connection:
-        stored = find_version(connection, fingerprint(version))
-        if stored is not None:
-            refuse_retired(connection, stored)
-        title = None if stored is None else stored.title
-        left = _left_to_judge(connection, stored, where or RowFilter(), mode)
-        _, _, continues = left
-        calls = count_unasked(connection, *left)
-        flags = _flags_at_stake(connection, version, *left)
+        stored_version = find_version(connection, fingerprint(version))
+        if stored_version is not None:
+            refuse_retired(connection, stored_version)
+        title = None if stored_version is None else stored_version.title
+        selection = _left_to_judge(connection, stored_version, where or RowFilter(), mode)
+        _, _, continues = selection
+        calls = count_unasked(connection, *selection)
+        flags = _flags_at_stake(connection, version, *selection)
         prompt_tokens, completion_tokens, latency_ms = call_history(
             connection, version.kind, version.model
         )
@@ -174,12 +174,12 @@ def estimate_calls(
         price = None if kind_of(version.kind).calls_host else FREE
     else:
         price = price_of(version.model, load_settings().prices, host)
-    known = None not in (version.model, prompt_tokens, completion_tokens)
+    has_tokens = None not in (version.model, prompt_tokens, completion_tokens)
     return CallEstimate(
         calls,
         0 if price == FREE else cost_by_history(calls, price, prompt_tokens, completion_tokens),
         seconds,
-        (prompt_tokens or 0) + (completion_tokens or 0) if known else None,
+        (prompt_tokens or 0) + (completion_tokens or 0) if has_tokens else None,
         version.model,
         priced=price is not None,
         continues=continues,
@@ -192,11 +192,11 @@ def estimate_calls(
 def flags_at_stake(
     store: Readable, version: JudgeVersion, where: RowFilter | None = None, mode: str = "all"
 ) -> int:
-    """Return how many open flags of audits and of other judges a run may supersede, where its verdicts change."""
+    """Return how many open flags of audits and of other judges a run may supersede, if verdicts change."""
     with store.reading() as connection:
-        stored = find_version(connection, fingerprint(version))
+        row = find_version(connection, fingerprint(version))
         return _flags_at_stake(
-            connection, version, *_left_to_judge(connection, stored, where or RowFilter(), mode)
+            connection, version, *_left_to_judge(connection, row, where or RowFilter(), mode)
         )
 
 
@@ -217,7 +217,7 @@ def _flags_at_stake(
 def _left_to_judge(
     connection: Connection, version: StoredVersion | None, where: RowFilter, mode: str
 ) -> tuple[int, Selection, int | None]:
-    """Return the version's id (0: new), the answers to judge, and the unfinished run that a job would continue."""
+    """Return the id of the version (0: new), the answers to judge, and the unfinished run that a job would continue."""
     version_id = 0 if version is None else version.id
     selection = Selection(where, ask_mode(mode), None, last_response_id(connection))
     unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
@@ -230,7 +230,7 @@ def _left_to_judge(
 class JobAddress:
     """Where a job sends texts: host with port, and provider; None if nothing leaves the process.
 
-    ``before`` is the host of the version's last run if it was another one.
+    ``before`` is the host of the version's last run if that was another host.
     """
 
     host: str | None = None
@@ -253,7 +253,7 @@ def job_address(store: Readable, judge: dict[str, Any]) -> JobAddress:
 
 
 def with_last_address(connection: Connection, judge: dict[str, Any]) -> dict[str, Any]:
-    """Return the judge fields of a job with the known address of their version (`at_last_address`)."""
+    """Return the judge fields of a job with the known address of the judge version (`at_last_address`)."""
     return at_last_address(connection, make_judge, judge)
 
 
@@ -263,15 +263,17 @@ def check_address(
     subject: Callable[[], str],
     confirmed_host: str | None = None,
 ) -> None:
-    """Raise OtherHost if the version of a job's judge last used another host than its judge uses now.
+    """Raise OtherHost if the judge of a job uses another host now than in the last run of the same version.
 
     ``subject`` returns what would be sent. A host that equals ``confirmed_host`` is accepted.
     """
-    made = make_described(judge)
-    version = find_version(connection, fingerprint(made.version))
-    if version is None or (made.address is not None and made.address.host == confirmed_host):
+    described = make_described(judge)
+    version = find_version(connection, fingerprint(described.version))
+    if version is None or (
+        described.address is not None and described.address.host == confirmed_host
+    ):
         return
-    check_host(last_address(connection, version.id), version, made.address, subject)
+    check_host(last_address(connection, version.id), version, described.address, subject)
 
 
 REJUDGE = "rejudge"
@@ -281,7 +283,7 @@ _ASKABLE = {"kind", "name", "model", "prompt", *ADDRESS, *PARAMS}
 
 @dataclass(frozen=True, slots=True)
 class JobProgress(AskCounts):
-    """The progress of a job. The numbers are those of its run, including earlier parts of a continued run.
+    """The progress of a job. The numbers count the whole run, including earlier parts of a continued run.
 
     ``state`` is one of: waiting (for a worker), running, stopping, cancelled, done, stopped,
     failed. ``worker_alive`` tells whether any process runs jobs.
@@ -334,10 +336,10 @@ def request_rejudge(
     ``failed`` or ``plain``, as for `judge_pending`. ``max_cost`` is in dollars, 0 or more;
     ``concurrency`` is 1 to 1024. ``estimate`` is the estimate that the person saw. ``api_key`` is
     kept in the memory of this process, which then runs the job itself. ``confirmed_host`` is the
-    host to which the person agreed to send the answers, if it is another one than before. Raises
-    NotAllowed if a reviewer requests more than one answer, a new judge version or another address.
-    Raises BadInput if the judge or a value cannot be used, or if the same job has not ended yet.
-    Raises OtherHost if another host is not confirmed, and AddressUnknown.
+    host to which the person agreed to send the answers, if the host has changed. Raises NotAllowed
+    if a reviewer requests more than one answer, a new judge version or another address. Raises
+    BadInput if the judge or a value cannot be used, or if the same job has not ended yet. Raises
+    OtherHost if another host is not confirmed, and AddressUnknown.
     """
     check_spec(judge, max_cost, concurrency)
     now = utc_now()
@@ -369,16 +371,16 @@ def request_rejudge(
             lock_requests(connection)
             # Refuse a job if the same job has not ended: both would continue the same run and make
             # every call twice.
-            for other in unfinished_jobs(connection):
-                if other.judge == job.judge and all(
-                    other.filter[name] == job.filter[name] for name in ("where", "mode")
+            for twin in unfinished_jobs(connection):
+                if twin.judge == job.judge and all(
+                    twin.filter[name] == job.filter[name] for name in ("where", "mode")
                 ):
-                    asked = f"{other.actor} started the same job at {other.created_at:%H:%M} UTC"
-                    if other.cancelled_at is not None:
+                    start = f"{twin.actor} started the same job at {twin.created_at:%H:%M} UTC"
+                    if twin.cancelled_at is not None:
                         raise BadInput(
-                            f"{asked} and cancelled it, but it has not stopped yet: try again in a moment"
+                            f"{start} and cancelled it, but it has not stopped yet: try again in a moment"
                         )
-                    raise BadInput(f"{asked}, and it has not ended yet: wait for it, or cancel it")
+                    raise BadInput(f"{start}, and it has not ended yet: wait for it, or cancel it")
             insert_job(connection, job)
             record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
     except BaseException:
@@ -390,7 +392,7 @@ def request_rejudge(
 OWN_KEY = "own_key"  # in the filter of a job: the process that holds its key
 _held_keys: dict[
     str, str
-] = {}  # API keys that people typed, by job id; only in this process's memory
+] = {}  # API keys that people typed, by job id; only in the memory of this process
 
 
 def held_key(job_id: str) -> str | None:
@@ -411,21 +413,21 @@ def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[st
     """
     if api_key:
         return judge | {"api_key": api_key}
-    ours = configured_address({"provider": provider_and_address(judge)[0]})
+    usual = configured_address({"provider": provider_and_address(judge)[0]})
     address = configured_address(judge)
     return (
         judge
-        if address.base_url.rstrip("/") == ours.base_url.rstrip("/")
+        if address.base_url.rstrip("/") == usual.base_url.rstrip("/")
         else judge | {"api_key": ""}
     )
 
 
 def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
-    """Ask a job to stop; its calls in flight are finished and stored. Only leads and admins may stop others' jobs."""
+    """Ask a job to stop; calls in flight are finished and stored. Only leads and admins may stop jobs of others."""
     now = utc_now()
     with allowed(store, actor) as connection:
-        own = get_job(connection, job_id).actor == actor_name(actor)
-        require(connection, actor, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS)
+        is_own = get_job(connection, job_id).actor == actor_name(actor)
+        require(connection, actor, Action.REJUDGE_ONE if is_own else Action.CANCEL_JOBS)
         if set_cancelled(connection, job_id, now):
             record_event(
                 connection, "job_cancelled", actor_name(actor), details={"job": job_id}, now=now
@@ -477,7 +479,7 @@ def _progress(connection: Connection, job: Job) -> JobProgress:
 
 
 def check_spec(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> None:
-    """Raise BadInput if a job cannot use these fields of a judge, its cost limit or its concurrency."""
+    """Raise BadInput if a job cannot use these fields of a judge, this cost limit or this concurrency."""
     if judge.get("kind") not in JUDGES:
         raise BadInput(
             f"there is no judge of kind {judge.get('kind')!r}; choose {', '.join(sorted(JUDGES))}"
@@ -490,8 +492,7 @@ def check_spec(judge: dict[str, Any], max_cost: float | None, concurrency: int) 
 
 
 def _narrow_for_reviewer(connection: Connection, job: Job, actor: Actor) -> Job:
-    # A reviewer cannot choose the address: at an address of their own, they could write the verdict
-    # themselves.
+    # A reviewer cannot choose the address: a reviewer's own server could return any verdict.
     where = from_dict(job.filter["where"])
     response_ids = matching(connection, where, limit=2)
     if len(response_ids) > 1:
@@ -506,10 +507,10 @@ def _narrow_for_reviewer(connection: Connection, job: Job, actor: Actor) -> Job:
 def _check_confirmed(connection: Connection, job: Job, confirmed_host: str | None) -> None:
     def answers() -> str:
         version = find_version(connection, fingerprint(_version(job.judge)))
-        left = _left_to_judge(
+        selection = _left_to_judge(
             connection, version, from_dict(job.filter["where"]), job.filter["mode"]
         )
-        return counted(count_unasked(connection, *left), "answer")
+        return counted(count_unasked(connection, *selection), "answer")
 
     check_address(connection, job.judge, answers, confirmed_host)
 

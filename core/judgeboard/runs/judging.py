@@ -1,4 +1,4 @@
-"""Judges stored responses: selects them, asks a judge, and stores every judgment."""
+"""Judges stored responses: selects responses, asks a judge, and stores every judgment."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +87,7 @@ class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
     def save(
         self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]
     ) -> None:
-        """Store judgments, with the flags that they raise."""
+        """Store judgments, with the flags that the judgments raise."""
         items = [
             NewJudgment(step.task.item.response_id, step.task.number, step.task.repeat, step.result)
             for step in steps
@@ -181,7 +181,7 @@ async def judge_pending_async(
     """Judge responses and store every verdict within 50 ms of its arrival.
 
     An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain``
-    (responses without a judgment of this version), ``failed`` (its latest judgment is not ok),
+    (responses without a judgment of this version), ``failed`` (the latest judgment is not ok),
     ``all``, ``keep-flags`` (all, but open flags of audits and of other judges stay open) or
     ``anchors`` (all, but the verdicts are stored apart and change no figure). The judge is closed
     at the end.
@@ -199,15 +199,16 @@ def make_judge(kind: str, **chosen: object) -> Judge:
 
     ``chosen`` are fields of `JudgeOptions`. Fields that are missing or None are read from the
     environment; otherwise the defaults of `JudgeOptions` are used. Raises BadInput if the kind is
-    unknown or the options do not fit it (no model, no key, or a model for a judge that uses none).
+    unknown or the options do not fit the kind (no model, no key, or a model for a judge that uses
+    none).
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
     options = checked(JudgeOptions, chosen)
     readers = {
-        f"--{name_of(field)}": read.kinds
+        f"--{name_of(field)}": readers_of_field.kinds
         for field in sorted(options.model_fields_set)
-        if (read := for_judges(field)) is not None
+        if (readers_of_field := for_judges(field)) is not None
         and getattr(options, field) not in (None, False, ())
     }
     if readers and not JUDGES[kind].asks_model:
@@ -224,7 +225,7 @@ def make_judge(kind: str, **chosen: object) -> Judge:
 
 
 def options_of_version(connection: Connection, version: StoredVersion) -> dict[str, Any]:
-    """Return the arguments of `make_judge` that make this stored version again, with its rubric and examples.
+    """Return the arguments of `make_judge` that make this stored version again, with rubric and examples.
 
     Raises BadInput, with the cause, if the version cannot be made again.
     """
@@ -234,11 +235,13 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
         raise BadInput("its verdicts were imported")
     params = version.params
     options: dict[str, Any] = {"kind": version.kind, "name": version.name}
-    known = {"model": version.model, **params}.items()
-    options |= {name: value for name, value in known if name in JudgeOptions.model_fields and value}
+    stored_options = {"model": version.model, **params}.items()
+    options |= {
+        name: value for name, value in stored_options if name in JudgeOptions.model_fields and value
+    }
     if "dimensions" in params:
         options["rubric"] = Rubric(stored_dimensions(params), version.name)
-    # Examples of a file are stored with the version; of those from the log it has the hash alone.
+    # The version contains examples of a file, but only the hash of examples from the log.
     dimensions = options["rubric"].weights if "rubric" in options else None
     candidates = possible_examples(connection, example_responses(params), dimensions)
     by_param = {(each.response_id, each.as_param()["sha256"]): each for each in candidates}
@@ -250,14 +253,13 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
     )
     if None in options["examples"]:
         raise BadInput("the texts or the grades of its examples were changed or forgotten")
-    # The prompt of an earlier release is part of the version; it was stored with the words before
-    # the examples.
-    own = (
+    # The prompt of an earlier release is part of the version, with the words before the examples.
+    own_prompt = (
         None
         if version.prompt is None
         else version.prompt.removesuffix(load_prompt("examples").text)
     )
-    for prompt in (None, own):
+    for prompt in (None, own_prompt):
         try:
             if (
                 fingerprint(make_judge(**options, prompt=prompt, api_key="none").version)
@@ -314,9 +316,9 @@ async def judge_answer(
     none were retrieved. ``messages`` are the messages that the generator received; a judge with a
     model sees the turns before the question. ``judge`` is a kind of judge (``lexical``, ``rag``),
     made for this call with ``options`` (fields of `JudgeOptions`), or a judge from `make_judge`,
-    for many calls from any thread: it keeps its connections until the caller closes it or the event
-    loop ends. Raises BadInput if the options are invalid or a text is not a string, EndpointRefused
-    if the endpoint refuses key, model or address.
+    for many calls from any thread: such a judge keeps connections until the caller closes the judge
+    or the event loop ends. Raises BadInput if the options are invalid or a text is not a string,
+    EndpointRefused if the endpoint refuses key, model or address.
     """
     if isinstance(passages, str):
         raise BadInput("passages must be a list of texts, not one text")
@@ -337,11 +339,11 @@ async def judge_answer(
                 f"{', '.join(sorted(options))}: options apply only to a judge given by name"
             )
         return await judge.judge(item)
-    made = make_judge(judge, **options)
+    new_judge = make_judge(judge, **options)
     try:
-        return await made.judge(item)
+        return await new_judge.judge(item)
     finally:
-        await made.aclose()
+        await new_judge.aclose()
 
 
 judge_answer_blocking = from_any_thread(judge_answer)

@@ -1,4 +1,4 @@
-"""Judging rules: add them, give them another judge, and count the answers that wait for each."""
+"""Judging rules: add a rule, give a rule another judge, and count the answers that wait for each rule."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -82,13 +82,13 @@ def add_rule(
     confirmed_host: str | None = None,
     actor: Actor,
 ) -> JudgingRule:
-    """Add a judging rule, which workers follow from now on, and return it.
+    """Add a judging rule, which workers follow from now on, and return the rule.
 
     ``judge`` has ``kind`` and other fields of `JudgeOptions`, as for `request_rejudge`. ``rate``
     and ``rates`` (by query type) are sampling rates from 0 to 1; the hash of an answer decides, so
     that rules with the same rate select the same answers. ``max_cost`` (dollars) and ``max_calls``
     are limits per day (UTC). ``concurrency`` is the maximum number of calls in flight in each
-    worker. Only answers that are stored later are judged, with ``existing`` also those that are
+    worker. Only answers that are stored later are judged, with ``existing`` also answers that are
     stored already. ``confirmed_host`` is as for `request_rejudge`. Raises BadInput if a value or
     the judge is not usable, UnknownPrice if a cost limit needs a price, OtherHost if another host
     is not confirmed.
@@ -103,9 +103,9 @@ def add_rule(
         raise BadInput("the number of calls per day must be 1 or more")
     if not 0 <= delay_s <= LONGEST_DELAY:
         raise BadInput("the delay must be 0 seconds to 30 days")
-    judge, made = _usable(store, judge, max_cost, concurrency)
+    judge, described = _usable(store, judge, max_cost, concurrency)
     with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
-        version = ensure_version(connection, made.version)
+        version = ensure_version(connection, described.version)
         refuse_retired(connection, version)
         check_address(
             connection,
@@ -138,19 +138,19 @@ def set_judge(
     confirmed_host: str | None = None,
     actor: Actor,
 ) -> JudgingRule:
-    """Give a judging rule another judge, and return the rule. Its name, filter, rates, limits and runs stay.
+    """Give a judging rule another judge, and return the rule. Name, filter, rates, limits and runs stay.
 
-    Judgments of the judge before are kept. The new judge judges the answers that wait and all later
-    ones, but none that the judge before judged until now. The limits of a day count both.
-    ``judge``, ``confirmed_host`` and errors are as for `add_rule`; raises BadInput also if the rule
-    has this judge already.
+    Judgments of the earlier judge are kept. The new judge judges all waiting and all later answers,
+    but no answers that the earlier judge has judged. The limits of a day count the calls of both
+    judges. ``judge``, ``confirmed_host`` and errors are as for `add_rule`; raises BadInput also if
+    the rule has this judge already.
     """
     with store.reading() as connection:
         rule = rule_named(connection, JudgingRule, name)
-    judge, made = _usable(store, judge, rule.max_cost, rule.concurrency)
+    judge, described = _usable(store, judge, rule.max_cost, rule.concurrency)
     with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
         rule = rule_named(connection, JudgingRule, name)
-        version = ensure_version(connection, made.version)
+        version = ensure_version(connection, described.version)
         refuse_retired(connection, version)
         if version.id == rule.judge_version_id and configured_address(judge) == configured_address(
             rule.judge
@@ -168,58 +168,58 @@ def set_judge(
 
 
 def rule_spec(connection: Connection, rule: JudgingRule) -> dict[str, Any] | None:
-    """Return the judge fields of a rule, with its own address if it has one; None if the version cannot be used."""
+    """Return the judge fields of a rule, with the own address of the rule; None if the version cannot be used."""
     spec = judge_spec(connection, get_version(connection, rule.judge_version_id))
     if spec is None or not rule.judge.get("base_url"):
         return spec
     return spec | {
         name: rule.judge.get(name) for name in ADDRESS
-    }  # it was confirmed when the rule was stored
+    }  # confirmed when the rule was stored
 
 
 def with_model(judge: dict[str, Any], model: str) -> dict[str, Any]:
     """Return the fields of a judge with another model.
 
-    An address of one's own stays. One of a provider does not: the provider follows from the model's
-    name.
+    An own address stays. The address of a provider is dropped: the name of the model determines the
+    provider.
     """
-    own = {provider.base_url for provider in PROVIDERS.values()}
-    dropped = ADDRESS if judge.get("base_url") in own else ()
+    provider_addresses = {provider.base_url for provider in PROVIDERS.values()}
+    dropped = ADDRESS if judge.get("base_url") in provider_addresses else ()
     return {name: value for name, value in judge.items() if name not in dropped} | {"model": model}
 
 
 def _usable(
     store: Store, judge: dict[str, Any], max_cost: float | None, concurrency: int
 ) -> tuple[dict[str, Any], Judge]:
-    """Return the fields of a judge with its last address, and the judge; raise if it or a limit cannot be used."""
+    """Return the fields of a judge with the last address, and the judge; raise if judge or limits cannot be used."""
     check_spec(judge, max_cost, concurrency)
     with store.reading() as connection:
         judge = with_last_address(connection, judge)
-    made = make_described(judge)
-    require_price(max_cost, priced=made.priced, model=made.version.model)
-    return judge, made
+    described = make_described(judge)
+    require_price(max_cost, priced=described.priced, model=described.version.model)
+    return judge, described
 
 
 def _answers_of(
     connection: Connection, version_id: int, where: RowFilter, *, existing: bool
 ) -> str:
     selection = Selection(where, PLAIN, None, last_response_id(connection))
-    stored = count_unasked(connection, version_id, selection) if existing else 0
+    answer_count = count_unasked(connection, version_id, selection) if existing else 0
     return (
-        f"{counted(stored, 'answer')} and later ones"
-        if stored
+        f"{counted(answer_count, 'answer')} and later ones"
+        if answer_count
         else "all later answers of this rule"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RuleProgress:
-    """A judging rule with its judge, the answers that wait for it, and its calls.
+    """A judging rule with the judge, the waiting answers, and the calls.
 
     ``state`` is active, paused, budget used up, no worker or problem. ``earlier`` are the judges
-    that the rule had before. ``waiting`` counts the selected answers that are not judged; ``oldest``
-    is when the first of them was stored. ``calls_today`` and ``cost_micro`` (millionths; None if
-    unknown) are those of the day in UTC.
+    that the rule had before. ``waiting`` counts the selected answers that are not judged;
+    ``oldest`` is the time when the first waiting answer was stored. ``calls_today`` and
+    ``cost_micro`` (millionths; None if unknown) count the day in UTC.
     """
 
     rule: JudgingRule
@@ -234,10 +234,10 @@ class RuleProgress:
 
     def as_json(self) -> dict[str, Any]:
         """Return the columns of the rule and what is counted, with the judge and the filter in words."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)[3:]}
+        progress = {field.name: getattr(self, field.name) for field in fields(self)[3:]}
         judge = {"judge": self.version.title, "model": self.version.model}
         where = {"state": self.state, "where": self.rule.filter}
-        return self.rule.as_json() | where | judge | own
+        return self.rule.as_json() | where | judge | progress
 
     @property
     def budget_words(self) -> str:
@@ -248,13 +248,13 @@ class RuleProgress:
 
     @property
     def calls_words(self) -> str:
-        """The calls of today and their limit: "120 of 500"."""
+        """The calls of today and the limit: "120 of 500"."""
         limit = self.rule.max_calls
         return f"{self.calls_today:,}" + ("" if limit is None else f" of {limit:,}")
 
     @property
     def cost_words(self) -> str:
-        """The cost of today and its limit: "$ 0.12 of $ 5.00"."""
+        """The cost of today and the limit: "$ 0.12 of $ 5.00"."""
         limit = self.rule.max_cost
         return money(self.cost_micro) + ("" if limit is None else f" of {_dollars(limit)}")
 
@@ -281,26 +281,26 @@ ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = (
 def rule_progress(
     store: Readable, now: datetime | None = None, *, name: str | None = None
 ) -> list[RuleProgress]:
-    """Return the judging rules that are not removed, oldest first, with their progress; only that of a ``name``."""
+    """Return the progress of the rules that are not removed, oldest first; with ``name``, only of this rule."""
     now = now or utc_now()
     with store.reading() as connection:
         has_worker = bool(live_workers(connection))
         lines = []
         for rule in list_rules(connection, JudgingRule):
             if name not in {None, rule.name}:
-                continue  # counting its answers takes long
-            spent, left = spent_today(connection, rule, now), waiting(connection, rule)
-            doing = USED_UP if budget_is_used_up(rule, spent) else None
+                continue  # counting the answers of a rule takes long
+            today, backlog = spent_today(connection, rule, now), waiting(connection, rule)
+            doing = USED_UP if budget_is_used_up(rule, today) else None
             progress = RuleProgress(
                 rule=rule,
                 state=rule.state_now(has_worker=has_worker, doing=doing),
                 version=get_version(connection, rule.judge_version_id),
                 earlier=earlier_judges(connection, rule),
-                waiting=left.answers,
-                oldest=left.oldest,
-                calls_today=spent.asked,
-                failed_today=spent.asked - spent.ok,
-                cost_micro=spent.total_cost_micro,
+                waiting=backlog.answers,
+                oldest=backlog.oldest,
+                calls_today=today.asked,
+                failed_today=today.asked - today.ok,
+                cost_micro=today.total_cost_micro,
             )
             lines.append(progress)
     return lines

@@ -1,4 +1,4 @@
-"""The leader of the workers of a database: it enqueues what jobs and rules have left, and what is due of the duties."""
+"""The leader of the workers of a database: enqueues the remaining answers of jobs and rules, and due duties."""
 
 import asyncio
 import logging
@@ -35,8 +35,8 @@ _log = logging.getLogger("judgeboard.jobs")
 class Leader:
     """Enqueues for all workers, in the one worker of the database that leads.
 
-    ``start_engine`` returns the engine, and starts it if it rests. ``look_again`` asks for another
-    look at once.
+    ``start_engine`` returns the engine, and starts a resting engine. ``look_again`` asks for
+    another look at once.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Leader:
             (of_duties if queued.entry.kind in self._duties else entries[queued.entry.work]).append(
                 queued
             )
-        workers, due = await asyncio.to_thread(self._read, [*entries])
+        workers, due_entries = await asyncio.to_thread(self._read, [*entries])
         enqueued = {
             key: {id_ for queued in each for id_ in queued.entry.ids}
             for key, each in entries.items()
@@ -76,39 +76,41 @@ class Leader:
             key: await asyncio.to_thread(_versions_of, work) for key, work in self._works.items()
         }
         for key, work in list(self._works.items()):
-            others = (
+            other_works = (
                 each
                 for each in enqueued
                 if each != key and not versions[key].isdisjoint(versions.get(each, ()))
             )
-            elsewhere = frozenset[int]().union(*(enqueued[each] for each in others))
+            elsewhere = frozenset[int]().union(*(enqueued[each] for each in other_works))
             new = await self._advance(engine, work, entries.get(key, []), elsewhere, workers)
             enqueued.setdefault(key, set()).update(new)
         if engine is not None:
             await self._clean(engine, of_duties)
-        await self._enqueue(due or [])
+        await self._enqueue(due_entries or [])
         if entries or of_duties:
             self.last_entry_at = time.monotonic()
         if entries or not all(map(_is_rule, self._works)):
             return OPEN_SECONDS
-        is_idle = not self._works and due is None and engine is None
+        is_idle = not self._works and due_entries is None and engine is None
         return NOTHING_SECONDS if is_idle else IDLE_SECONDS
 
     def _read(self, with_entries: list[str]) -> tuple[int, list[Entry] | None]:
-        """Take note of the jobs and rules, also those that have entries still.
+        """Note the jobs and rules, also ended works that still have entries.
 
         Return the number of workers, and the duties that are due, None if no duty is set up.
         """
         with self._store.reading() as connection:
             keys = work_keys(connection)
             workers = len(live_workers(connection))
-            due = {kind: duty.due(connection) for kind, duty in self._duties.items()}
+            keys_by_kind = {kind: duty.due(connection) for kind, duty in self._duties.items()}
         for key in (*keys, *with_entries):
             self._works.setdefault(key, work_of(self._store, key))
         entries = [
-            Entry(kind, f"{kind}:{key}") for kind, due_keys in due.items() for key in due_keys or ()
+            Entry(kind, f"{kind}:{key}")
+            for kind, due_keys in keys_by_kind.items()
+            for key in due_keys or ()
         ]
-        return workers, None if all(each is None for each in due.values()) else entries
+        return workers, None if all(each is None for each in keys_by_kind.values()) else entries
 
     async def _advance(
         self,
@@ -118,20 +120,22 @@ class Leader:
         elsewhere: frozenset[int],
         workers: int,
     ) -> list[int]:
-        """Enqueue what a work has left, and return these answers."""
+        """Enqueue the remaining answers of a work, and return these answers."""
         began = time.monotonic()
-        held = [queued for queued in entries if queued.is_held]
-        active = [queued for queued in entries if not queued.is_held]
+        held_entries = [queued for queued in entries if queued.is_held]
+        active_entries = [queued for queued in entries if not queued.is_held]
         try:
             outstanding = Outstanding(
-                frozenset(id_ for queued in active for id_ in queued.entry.ids),
-                len(active),
+                frozenset(id_ for queued in active_entries for id_ in queued.entry.ids),
+                len(active_entries),
                 elsewhere,
-                frozenset(id_ for queued in held for id_ in queued.entry.ids),
-                await engine.reason_held(held[-1]) if held and engine is not None else "",
+                frozenset(id_ for queued in held_entries for id_ in queued.entry.ids),
+                await engine.reason_held(held_entries[-1])
+                if held_entries and engine is not None
+                else "",
             )
             step = await asyncio.to_thread(work.look, outstanding, workers)
-        except NotFound:  # its rule or job is gone
+        except NotFound:  # the rule or job is gone
             step = Step(cancel=True, ended=True)
         except Exception as error:  # noqa: BLE001 - whatever it is: other works go on, and this one is tried again
             log_failure(work.key, error, self._outage, began)
@@ -147,7 +151,7 @@ class Leader:
         return [id_ for ids in step.chunks for id_ in ids]
 
     async def _clean(self, engine: "Engine", of_duties: list[QueuedEntry]) -> None:
-        """Remove duties that failed too often, which come again when they are due, and old notes of the engine."""
+        """Remove old notes of the engine, and duties that failed too often; a removed duty comes again when due."""
         await engine.cancel([queued for queued in of_duties if queued.is_held])
         if time.monotonic() - self._forgot_at >= FORGET_SECONDS:
             self._forgot_at = time.monotonic()
@@ -166,7 +170,7 @@ def _is_rule(key: str) -> bool:
 def _versions_of(work: Work) -> frozenset[int]:
     try:
         return work.versions()
-    except NotFound:  # its rule is gone
+    except NotFound:  # the rule is gone
         return frozenset()
 
 
@@ -182,7 +186,7 @@ def work_of(store: Store, key: str) -> Work:
 
 
 def log_failure(what: str, error: Exception, outage: Outage, began: float) -> None:
-    """Log an error after which the worker tries again; of the errors of an outage, only the first one."""
+    """Log an error after which the worker tries again; during an outage, only the first error."""
     if is_outage(error):  # the database is locked, full or unreachable: not our bug
         outage.note(error, began, f"{what}; trying again")
     else:

@@ -1,4 +1,4 @@
-"""Locks that end with the process that holds them: on a run that a command makes, and on the jobs of a SQLite file.
+"""Locks that end with the holding process: on a run that a command makes, and on the jobs of a SQLite file.
 
 On PostgreSQL a lock belongs to a connection, on SQLite to an open file beside the database.
 """
@@ -25,15 +25,15 @@ _HOLDER = text(
 )
 _MARK = "jb: "
 _LONGEST_NAME = 63  # of a connection on PostgreSQL, in bytes
-LOOK_SECONDS = 0.2  # a process that only looks whether a lock is held has it for a moment
+LOOK_SECONDS = 0.2  # a process that only looks whether a lock is held takes the lock for a moment
 
 
 @contextmanager
 def hold_run(store: Store, run_id: int) -> Iterator[Callable[[], None]]:
-    """Hold a run for this process; raises BadInput that names the process that holds it already.
+    """Hold a run for this process; raises BadInput that names the process that holds the run already.
 
-    The value is called before further tasks are begun. It takes the lock again if the database has
-    lost it, and raises BadInput if another process has it by now.
+    Call the returned function before further tasks are begun. The function takes the lock again if
+    the database has lost the lock, and raises BadInput if another process holds the run by now.
     """
     if store.is_sqlite:
         lock = FileLock.take(_run_file(store, run_id), seconds=LOOK_SECONDS)
@@ -53,14 +53,14 @@ def hold_run(store: Store, run_id: int) -> Iterator[Callable[[], None]]:
 
 
 class ConnectionLock:
-    """The lock of a run in PostgreSQL. It belongs to a connection of its own, and ends with it."""
+    """The lock of a run in PostgreSQL, which belongs to an own connection, and ends with this connection."""
 
     def __init__(self, store: Store, run_id: int) -> None:
         self._store, self._run_id = store, run_id
         self._connection: Connection | None = None
 
     def take(self) -> None:
-        """Take the lock; raises BadInput if another process has it."""
+        """Take the lock; raises BadInput if another process has the lock."""
         name = f"{_MARK}{this_process()}".encode()[:_LONGEST_NAME].decode(errors="ignore")
         self._connection = self._store.engine.connect()
         is_taken = self._connection.execute(
@@ -72,7 +72,7 @@ class ConnectionLock:
             raise _refusal(holder_of(self._store, self._run_id))
 
     def keep(self) -> None:
-        """Take the lock again if its connection has ended, for example because the database was restarted."""
+        """Take the lock again if the connection has ended, for example because the database was restarted."""
         with suppress(DBAPIError):
             if self._connection is not None:
                 self._connection.execute(select(1))
@@ -81,11 +81,11 @@ class ConnectionLock:
         self.release()
         with suppress(
             DBAPIError
-        ):  # it is still away: whoever reads tasks waits for it, and comes again
+        ):  # the database is still away: the reader of tasks waits, and comes again
             self.take()
 
     def release(self) -> None:
-        """Release the lock. Its connection does not go back to the pool, which would keep the lock."""
+        """Release the lock. The connection does not go back to the pool, which would keep the lock."""
         if self._connection is not None:
             with suppress(Exception):
                 self._connection.invalidate()
@@ -110,7 +110,7 @@ def holder_of(store: Store, run_id: int) -> str | None:
     if not path.exists():
         return None
     lock = FileLock.take(path)
-    if lock is not None:  # its process was killed
+    if lock is not None:  # the process was killed
         lock.release()
         return None
     with suppress(OSError):
@@ -120,9 +120,9 @@ def holder_of(store: Store, run_id: int) -> str | None:
 
 def asked_by_commands(store: Store, version_ids: Collection[int], ids: Collection[int]) -> set[int]:
     """Return the answers among ``ids`` about which a command asks one of these judge versions now."""
-    asked: set[int] = set()
+    asked_ids: set[int] = set()
     if not ids:
-        return asked
+        return asked_ids
     with store.reading() as connection:
         runs = running_runs(connection, version_ids)
     for run in runs:
@@ -130,10 +130,10 @@ def asked_by_commands(store: Store, version_ids: Collection[int], ids: Collectio
         is_judging = selection is not None and selection.mode is not AskMode.ANCHORS
         if is_judging and holder_of(store, run.id) is not None:
             with store.reading() as connection:
-                asked.update(
+                asked_ids.update(
                     id_ for id_, _ in select_asks(connection, run, among=ids, limit=len(ids))
                 )
-    return asked
+    return asked_ids
 
 
 def refuse_work(store: Store) -> None:
@@ -151,7 +151,7 @@ def refuse_work(store: Store) -> None:
 
 
 def _refusal(holder: str | None) -> BadInput:
-    """Return the error for a run that a process holds; None: the process has ended since."""
+    """Return the error for a run that ``holder`` holds (None: that process has ended since)."""
     return BadInput(
         f"{holder or 'another process'} makes this run: wait for its end, or stop it there with Ctrl-C"
     )

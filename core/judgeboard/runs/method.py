@@ -78,7 +78,7 @@ class EarlierAsk(Protocol):
 
     @property
     def run_id(self) -> int | None:
-        """The run that made this ask; None if it was recorded."""
+        """The run that made this ask; None for a recorded ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +125,11 @@ DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAccount(AskCounts):
-    """The counts of a run, including its earlier parts; ``not_reached`` counts the asks that it has not made.
+    """The counts of a run, including earlier parts; ``not_reached`` counts the asks that are not made yet.
 
     ``run_id`` is None if there was nothing to ask or a recording was read. ``cost`` is in the
     currency of the price file, or None if the cost of any call is unknown. ``own_endpoint`` tells
-    whether all its calls went to own machines.
+    whether all calls of the run went to own machines.
     """
 
     run_id: int | None = None
@@ -187,14 +187,16 @@ class RunOptions(TypedDict, total=False):
 
     Attributes:
         concurrency: Maximum number of tasks in flight (default: 16). max_cost: Cost limit of the
-        run in the price file's currency. Nothing further is asked once all its calls, also those of
-        earlier parts and of other processes, have cost this much. UnknownPrice is raised if a model
-        has no price. wait: Seconds to wait for a database that cannot be used, before the run ends
+        run in the price file's currency. Nothing further is asked once all calls of the run, also
+            in earlier parts and in other processes, have cost this much. UnknownPrice is raised if
+            a model has no price. wait: Seconds to wait for a database that cannot be used, before
+            the run ends
         with DatabaseAway (default: 60). actor: Who asks (default: ``library``). on_progress: Called
         after every commit with the counts and the number of steps expected in all. on_other_host:
         Called before the first request if the texts would go to another host than in the last run
-        of the judge version; the run starts if it returns True. Without it, only a provider's own
-        address, the default, raises OtherHost. on_stop: Called if asking ends early (Ctrl-C, the
+        of the judge version; the run starts if this function returns True. Without the function,
+            only a provider's own address, the default, raises OtherHost. on_stop: Called if asking
+            ends early (Ctrl-C, the
         cost limit, a refusal) with the reason and the number of tasks in flight. on_estimate:
         Called before the first request with an estimate of the calls, if texts leave the process.
     """
@@ -216,7 +218,7 @@ same question is continued; the value ``up_to`` (the highest id at the start) is
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run that has begun, with its judge version."""
+    """A run that has begun, with the judge version of the run."""
 
     store: Store
     version: StoredVersion
@@ -248,10 +250,10 @@ class Method(ABC, Generic[T, S, R]):
     """What `left` counts, in a word."""
 
     judge: AskedJudge
-    """The judge; steps are stored with its version. It is closed at the end."""
+    """The judge, closed at the end. Steps are stored with the version of the judge."""
 
     answering: ModelEndpoint | None = None
-    """The model that makes answers, if the method uses one. It is closed at the end."""
+    """The model that makes answers, closed at the end; None if the method uses none."""
 
     @property
     def destination(self) -> Destination:
@@ -283,11 +285,11 @@ class Method(ABC, Generic[T, S, R]):
 
     @abstractmethod
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        """Return the keys of the tasks that may be left, in order. The iterator reads the store as it advances."""
+        """Return the keys of the tasks that may be left, in order. The iterator reads the store lazily."""
 
     @abstractmethod
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> Mapping[TaskKey, T]:
-        """Return the tasks of these keys, in their order, without those that are done by now or forgotten."""
+        """Return the tasks of these keys, in the same order, without tasks that are done by now or forgotten."""
 
     @abstractmethod
     async def ask(self, task: T, keep: Keep[S]) -> None:
@@ -299,8 +301,8 @@ class Method(ABC, Generic[T, S, R]):
 
     def left(self, connection: Connection, begun: Begun) -> int:
         """Return how many of the selected items or steps the run has not reached."""
-        asked = run_counts(connection, [begun.run.id])[begun.run.id].asked
-        return max(0, (begun.run.selected or 0) - asked)
+        ask_count = run_counts(connection, [begun.run.id])[begun.run.id].asked
+        return max(0, (begun.run.selected or 0) - ask_count)
 
     def expected(self, connection: Connection, begun: Begun) -> int:
         """Return how many steps are still to be done, for the progress line."""
@@ -336,7 +338,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
 
     @abstractmethod
     def items(self, begun: Begun) -> Mapping[TaskKey, K]:
-        """Return all items of the run in its order, including those that are asked already, by the key of the task."""
+        """Return all items of the run in order, also items that were asked about, by the key of the task."""
 
     @abstractmethod
     def load_asks(self, connection: Connection, asks: Sequence[tuple[K, int]]) -> Mapping[K, T]:
@@ -349,7 +351,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         items: Sequence[K],
         run_id: int | None = None,
     ) -> list[tuple[K, int]]:
-        """Return the items that are still to ask about, each with the number of its next ask (see `Again`)."""
+        """Return the items that are still to ask about, each with the number of the next ask (see `Again`)."""
         latest = self.latest(connection, version, items)
         again = Again(run_id) if self.again else None
         return [
@@ -377,7 +379,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
 
 
 async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
-    """Run a method: continue its unfinished run of the same question, or begin a new one, and return its result.
+    """Run a method: continue the unfinished run of the same question, or begin a new run; return the result.
 
     Every step is stored within 50 ms of its arrival. If there is nothing to ask, nothing is stored,
     not even the judge version. The models are closed at the end. Raises BadInput if the judge
@@ -418,19 +420,19 @@ async def _estimate_run(begun: Begun, method: Method[Any, Any, Any]) -> CallEsti
         for task in method.load(begun, keys).values():
             await method.sample_requests(task)
     with begun.store.reading() as connection:
-        most = method.most_calls(connection, begun)
+        max_calls = method.most_calls(connection, begun)
         prompt, completion, _ = call_history(connection, begun.version.kind, begun.version.model)
-    estimate = estimate_planned([PlannedCalls(most, requests)])
+    estimate = estimate_planned([PlannedCalls(max_calls, requests)])
     if estimate is None or method.answering is not None or prompt is None or completion is None:
         return estimate
-    cost = cost_by_history(most, requests[0].endpoint.price, prompt, completion)
+    cost = cost_by_history(max_calls, requests[0].endpoint.price, prompt, completion)
     return replace(estimate, cost_micro=cost, tokens=prompt + completion, at_most=False)
 
 
 def _begin(
     store: Store, method: Method[T, S, R], actor: str, *, confirmed: bool
 ) -> tuple[StoredVersion, Run | None]:
-    """Return the judge version and its run, None if there is nothing to ask. An error leaves nothing stored."""
+    """Return the judge version and the run, None if there is nothing to ask. An error leaves nothing stored."""
     with store.writing() as connection:
         attempt = connection.begin_nested()
         version = ensure_version(connection, method.judge.version)
@@ -464,10 +466,10 @@ def refuse_run_of_workers(connection: Connection, run_id: int) -> None:
 async def ask_run(
     begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]
 ) -> RunAccount:
-    """Make the remaining asks of a run that has begun, store its final state, and return its account.
+    """Make the remaining asks of a run that has begun, store the final state of the run, return the account.
 
-    Only one process makes a run: raises BadInput if another one has it. If an error is raised, the
-    final state is interrupted. The models stay open.
+    Only one process makes a run: raises BadInput if another process holds the run. If an error is
+    raised, the final state is interrupted. The models stay open.
     """
     patience = Patience(options.get("wait", WAIT_SECONDS))
     begun = replace(
@@ -476,9 +478,9 @@ async def ask_run(
     with hold_run(begun.store, begun.run.id) as keep_lock:
         state, why = await _ask_held(begun, method, patience, keep_lock, **options)
     with begun.store.reading() as connection:
-        left = method.left(connection, begun)
+        not_reached = method.left(connection, begun)
     return replace(
-        account_of(begun.store, begun.run.id, not_reached=left), state=state, why_stopped=why
+        account_of(begun.store, begun.run.id, not_reached=not_reached), state=state, why_stopped=why
     )
 
 
@@ -492,7 +494,7 @@ async def _ask_held(
     store, run = begun.store, begun.run
     executor_id = new_executor_id()
     with store.reading() as connection:
-        expected = method.expected(connection, begun)
+        expected_steps = method.expected(connection, begun)
     on_progress, max_cost = options.get("on_progress"), options.get("max_cost")
     keys = method.keys(begun)
 
@@ -517,7 +519,9 @@ async def _ask_held(
         concurrency=options.get("concurrency", 16),
         max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
         spent_elsewhere=lambda: cost_elsewhere(store, run.id, executor_id),
-        on_progress=None if on_progress is None else lambda counts: on_progress(counts, expected),
+        on_progress=None
+        if on_progress is None
+        else lambda counts: on_progress(counts, expected_steps),
         on_stop=options.get("on_stop"),
         on_cancel=patience.give_up,
     )
@@ -528,8 +532,8 @@ async def _ask_held(
             await runner.run()
         why = runner.stopped_because
         with store.reading() as connection:
-            left = method.left(connection, begun)
-        if why is None or left == 0:  # the stop came after the last ask
+            not_reached = method.left(connection, begun)
+        if why is None or not_reached == 0:  # the stop came after the last ask
             state, why = RunState.DONE, None
         elif why != INTERRUPTED:
             state = RunState.STOPPED
@@ -574,9 +578,9 @@ async def ask_each(
     keep: Callable[[Answered[T, V]], None],
     **options: Unpack[RunOptions],
 ) -> Runner[T, Answered[T, V]]:
-    """Ask about each task, without a database. ``keep`` gets each step. Return the runner, whose tasks are done.
+    """Ask about each task, without a database. ``keep`` gets each step. Return the runner at the end.
 
-    The models stay open. Of the options, those of calls and of progress are read.
+    The models stay open. Only the options for calls and for progress are read.
     """
 
     async def work(task: T, keep_step: Keep[Answered[T, V]]) -> None:

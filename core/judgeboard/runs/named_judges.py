@@ -32,11 +32,11 @@ def find_judge(open_store: Opening, named: str, say: Callable[[str], None]) -> d
 
     The judge is one of the project file, otherwise the newest version of a judge in the database,
     otherwise a kind of judge. If a candidate of `align` was accepted for what the project file
-    describes, it is the accepted version, and ``say`` gets a sentence about it.
+    describes, the result is the accepted version, and ``say`` gets a sentence about this.
 
     Raises:
         NotFound: There is no such judge.
-        BadInput: The verdicts of this judge were imported: it cannot be asked.
+        BadInput: The verdicts of this judge were imported: nobody can ask the judge.
     """
     return (
         _accepted_judge(open_store, named, say)
@@ -54,7 +54,7 @@ def judge_of_project(named: str) -> dict[str, Any] | None:
 def _accepted_judge(
     open_store: Opening, named: str, say: Callable[[str], None]
 ) -> dict[str, Any] | None:
-    """Return the options of a judge of the project file with the prompt that was accepted for it, None without one."""
+    """Return the options of a judge of the project file with the accepted prompt, None without an accepted prompt."""
     judge = judge_of_project(named)
     if judge is None or {"rubric", *StoredJudgeFields.model_fields}.intersection(
         judge
@@ -107,8 +107,10 @@ def judge_keywords(
 ) -> dict[str, object]:
     """Return the options of `make_judge`: `StoredJudgeFields` become a rubric and examples."""
     options = {n: value for n, value in chosen.items() if n not in StoredJudgeFields.model_fields}
-    stored = checked(StoredJudgeFields, {n: chosen[n] for n in chosen.keys() - options.keys()})
-    schema, count = stored.label_schema, stored.examples_from_reviews
+    stored_fields = checked(
+        StoredJudgeFields, {n: chosen[n] for n in chosen.keys() - options.keys()}
+    )
+    schema, count = stored_fields.label_schema, stored_fields.examples_from_reviews
     rubric = options.get("rubric")
     if schema is not None and rubric is not None:
         raise BadInput("--schema and --rubric both define the scores: remove one")
@@ -129,16 +131,16 @@ def judge_keywords(
 def at_last_address(
     store: Store, make: Callable[..., AskedJudge], chosen: dict[str, object]
 ) -> dict[str, object]:
-    """Return the options of a judge, with the address of its last run unless they give one (`addresses`).
+    """Return the options of a judge, with the address of the last run, unless the options have one (`addresses`).
 
-    The key of the environment is left out where it belongs to another address: somebody may have
-    entered this one on a page.
+    The key of the environment is left out for another address, because somebody may have entered
+    that address on a page.
     """
     with store.reading() as connection:
-        known = addresses.at_last_address(connection, make, chosen)
-    if known == chosen:
+        options_with_address = addresses.at_last_address(connection, make, chosen)
+    if options_with_address == chosen:
         return chosen
-    keyed = judge_with_key(known)
+    keyed = judge_with_key(options_with_address)
     return {
         **chosen,
         "provider": keyed["provider"],

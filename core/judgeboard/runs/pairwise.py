@@ -1,4 +1,4 @@
-"""Pairs of answers: made from logged answers or a file, and compared by a judge in both orders."""
+"""Pairs of answers, from logged answers or a file. A judge compares each pair in both orders."""
 
 import hashlib
 from collections import defaultdict
@@ -51,8 +51,8 @@ from judgeboard.store.tables import StoredVersion
 def make_pairwise_judge(aspects: Sequence[str] | None = None, **chosen: object) -> PairwiseJudge:
     """Return a pairwise judge, or raise BadInput.
 
-    Of ``chosen``, it reads name, domain, max_output, prompt and the model's fields (default: from
-    the environment).
+    Only name, domain, max_output, prompt and the fields of the model are read from ``chosen``
+    (default: from the environment).
     """
     options = with_environment(chosen)
     return PairwiseJudge(
@@ -71,12 +71,12 @@ class PairSet:
 
 
 def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> PairSet:
-    """Store the pairs of the logged answers of two sources and return all of them, new or stored before.
+    """Store the pairs of the logged answers of two sources and return all pairs, new or stored before.
 
     Two answers make a pair if they have the same query and, if both have passages, the same
     passages. Each answer is in at most one pair: if a query is repeated, answers are paired in
-    their order. Answers are not copied. Raises BadInput if both sources are the same, and NotFound
-    if one has no answers.
+    order. Answers are not copied. Raises BadInput if both sources are the same, and NotFound if a
+    source has no answers.
     """
     if a == b:
         raise BadInput("--a and --b must be different sources")
@@ -114,7 +114,7 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
 def pairs_in_file(
     store: Store, file: Path, *, source: str | None = None, actor: str = "library"
 ) -> PairSet:
-    """Import a file of pairs and return its pairs, new or stored before; raises BadInput if none is usable."""
+    """Import a file of pairs and return the pairs, new or stored before; raises BadInput if none is usable."""
     summary = import_file(store, file, kind="pairs", source=source, actor=actor)
     with read_records(file, kind="pairs", source=source) as records:
         pairs_read = (record.pair for record in records if isinstance(record, ImportedPair))
@@ -139,9 +139,9 @@ def pairs_in_file(
 
 
 def _partners(of_a: list[LogAnswer], of_b: list[LogAnswer]) -> list[tuple[LogAnswer, LogAnswer]]:
-    waiting: dict[str, list[LogAnswer]] = defaultdict(list)
+    pool: dict[str, list[LogAnswer]] = defaultdict(list)
     for each in of_b:
-        waiting[each.query].append(each)
+        pool[each.query].append(each)
     partners: list[tuple[LogAnswer, LogAnswer]] = []
 
     def pair_up(
@@ -149,18 +149,18 @@ def _partners(of_a: list[LogAnswer], of_b: list[LogAnswer]) -> list[tuple[LogAns
     ) -> list[LogAnswer]:
         unmatched = []
         for each in answers:
-            other = next(
-                (candidate for candidate in waiting[each.query] if fits(each, candidate)), None
+            partner = next(
+                (candidate for candidate in pool[each.query] if fits(each, candidate)), None
             )
-            if other is None:
+            if partner is None:
                 unmatched.append(each)
             else:
-                waiting[each.query].remove(other)
-                partners.append((each, other))
+                pool[each.query].remove(partner)
+                partners.append((each, partner))
         return unmatched
 
-    # Answers with equal passages come first. Otherwise an answer without passages could take their
-    # partner.
+    # Answers with equal passages come first. Otherwise an answer without passages could take the
+    # partner of an answer with equal passages.
     unmatched = pair_up(of_a, lambda each, other: each.evidence_group == other.evidence_group)
     pair_up(unmatched, lambda each, other: not (each.has_passages and other.has_passages))
     return partners
@@ -173,7 +173,7 @@ class _Task(NamedTuple):
 
 
 class _Comparing(AskOnceMethod[TaskKey, _Task, Answered[_Task, Comparison], RunOutcome]):
-    """Comparing pairs; an item is a pair in one of its orders, as the key of its task names it."""
+    """Comparing pairs. An item is a pair in one order; the key of the task names both."""
 
     kind = "compare"
 
@@ -252,7 +252,7 @@ async def compare_pairs_async(
 
     Each order is asked once per judge version; ``again`` repeats orders without a usable verdict.
     Pairs without texts are left out. A stopped run continues. The judge is closed at the end.
-    ``options`` are fields of `RunOptions`. Raises BadInput if no pair has its texts.
+    ``options`` are fields of `RunOptions`. Raises BadInput if no pair has texts.
     """
     return await run_method(store, _Comparing(judge, pair_ids, again=again), **options)
 
@@ -261,11 +261,11 @@ compare_pairs = blocking(compare_pairs_async)
 
 
 class _WithOriginals:
-    """Lets a pairwise judge compare changed answers with their originals, as a judge of the changed answers.
+    """A judge of changed answers: a pairwise judge compares each changed answer with the original.
 
-    Its score on each aspect is 1 if the judge prefers the changed answer, 0.5 for a tie, 0 if it
-    prefers the original. Each pair is compared in one order, which depends on the original alone:
-    so two changes of one answer are compared alike.
+    The score on each aspect is 1 if the pairwise judge prefers the changed answer, 0.5 for a tie,
+    and 0 for the original. Each pair is compared in one order. The order depends on the original
+    alone, so that two changes of one answer are compared alike.
     """
 
     def __init__(self, judge: PairwiseJudge, originals: Mapping[int, OriginalAnswer]) -> None:
@@ -273,7 +273,7 @@ class _WithOriginals:
         self.version, self.address, self.priced = judge.version, judge.address, judge.priced
 
     async def judge(self, item: JudgeInput) -> Verdict:
-        """Return the preference between the changed answer and its original."""
+        """Return the preference between the changed answer and the original."""
         original = self._originals[item.response_id]
         pair = PairItem(
             id=item.response_id,
@@ -311,7 +311,7 @@ _PREFERS_CHANGED = {Preference.A: 1.0, Preference.TIE: 0.5, Preference.B: 0.0}
 async def compare_controls_async(
     store: Store, judge: PairwiseJudge, **options: Unpack[RunOptions]
 ) -> JudgingSummary:
-    """Let a judge compare each control answer that has another text than its original with this original.
+    """Let a judge compare each control answer with the original, if the texts differ.
 
     Control answers that this judge version has compared already are not compared again. The judge
     is closed at the end. ``options`` are fields of `RunOptions`. Raises BadInput if there are no

@@ -27,11 +27,11 @@ NOT_REBUILT = (
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A judgment with its attempts and the prompt of its call.
+    """A judgment with all attempts and the prompt of the call.
 
-    Only the template ``prompt`` of the judge version is stored. The code that sends the
-    ``messages`` rebuilds them from version and answer. They are empty if they could differ from the
-    messages that were sent; ``note`` is then the reason.
+    Only the template ``prompt`` of the judge version is stored. The code that sends messages
+    rebuilds ``messages`` from version and answer. ``messages`` is empty if the result could differ
+    from the messages that were sent; ``note`` is then the reason.
     """
 
     judgment: ItemJudgment
@@ -43,7 +43,7 @@ class RawCall:
 def raw_calls(
     connection: Connection, response_id: int, judgment_ids: Sequence[int]
 ) -> list[RawCall]:
-    """Return the calls behind these judgments of an answer, in their order; hidden ones are left out."""
+    """Return the calls behind these judgments of an answer, in the same order, without hidden judgments."""
     item = judge_inputs(connection, [response_id]).get(response_id)
     judgments = load_calls(connection, judgment_ids)
     raw = []
@@ -64,13 +64,13 @@ def raw_calls(
 
 class _UnsentOptions(JudgeOptions):
     def endpoint(self, asker: str) -> ModelEndpoint:  # noqa: ARG002 - the signature of `JudgeOptions`
-        return ModelEndpoint(RecordedChat({}), self.model or "")  # it gives no reply
+        return ModelEndpoint(RecordedChat({}), self.model or "")  # without replies
 
 
 def sent_messages(
     connection: Connection, version: StoredVersion, item: JudgeInput
 ) -> tuple[Message, ...]:
-    """Return the messages that a judge version sends for an answer, without sending them.
+    """Return the messages that a judge version sends for an answer, without sending anything.
 
     The result is empty if the stored version cannot be made again, because its prompt could be
     different.

@@ -1,4 +1,4 @@
-"""The work of a rejudge job: it ends when nothing of its selection is left to judge."""
+"""The work of a rejudge job, which ends when the whole selection is judged."""
 
 import logging
 import math
@@ -54,8 +54,8 @@ _log = logging.getLogger("judgeboard.jobs")
 CANCELLED = "cancelled"
 KEY_LOST = "its API key was in the memory of a server that no longer runs jobs: start the same job again, with its key"
 KEY_SECONDS = 30.0  # after this time, the process with the key would have taken the job
-# The priority of the entries of a job with at most so many answers: a small one need not wait for a
-# large one.
+# The priority of the entries of a job with at most so many answers: a small job need not wait for a
+# large job.
 PRIORITIES = ((200, 10), (10_000, 5), (math.inf, 0))
 NO_JUDGE = "no worker can use this judge"  # begins the reason
 NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE = (
@@ -70,18 +70,18 @@ class RejudgeJob(Work):
 
     def __init__(self, store: Store, job_id: str) -> None:
         super().__init__(store, job_id)
-        self._after: int | None = None
+        self._after_id: int | None = None
         self._passes = 0
         self._run_id: int | None = None
         self._versions: frozenset[int] = frozenset()
         self._skipped = False  # answers that are enqueued for other works
 
     def versions(self) -> frozenset[int]:
-        """Return the judge version of its run."""
+        """Return the judge version of the job's run."""
         return self._versions
 
     def look(self, outstanding: Outstanding, workers: int) -> Step:
-        """Begin the run of the job, enqueue what is left, or store its end."""
+        """Begin the run of the job, enqueue what is left, or store the end of the job."""
         job = self._job()
         if self._run_id is not None and job.failed is None and not self._key_lives(job):
             self._fail(KEY_LOST)
@@ -93,7 +93,7 @@ class RejudgeJob(Work):
                 self._begin(job)
             except JudgeboardError as error:
                 self._fail(str(error))
-            return Step(again=self._run_id is not None)  # its judge version is known from now on
+            return Step(again=self._run_id is not None)  # the judge version is known from now on
         with self._store.reading() as connection:
             run = get_run(connection, self._run_id)
         why = CANCELLED if job.cancelled_at is not None else run.why_stopped
@@ -103,33 +103,33 @@ class RejudgeJob(Work):
             return Step(cancel=outstanding.has_entries, ended=outstanding.is_empty)
         concurrency = job.filter["concurrency"]
         self.priority = next(
-            priority for most, priority in PRIORITIES if (run.selected or 0) <= most
+            priority for max_answers, priority in PRIORITIES if (run.selected or 0) <= max_answers
         )
         ids = self._left(run, outstanding, room(outstanding, workers, concurrency))
         if ids or not outstanding.is_empty or self._passes < PASSES:
             return Step(in_chunks(ids, concurrency))
         with self._store.reading() as connection:
-            held = select_asks(
+            held_asks = select_asks(
                 connection, run, among=outstanding.held_ids, limit=len(outstanding.held_ids) + 1
             )
-        why, answers = outstanding.reason_held, counted(len(held), "answer")
+        why, answers = outstanding.reason_held, counted(len(held_asks), "answer")
         why = (
             f"{answers} left: {why}"
             if why.startswith(NO_JUDGE)
             else f"{answers} failed {TRIES} times: {why}"
         )
-        self._end(run.id, why if held else None)
+        self._end(run.id, why if held_asks else None)
         return Step(cancel=bool(outstanding.held_ids), ended=True)
 
     def open(self) -> Opened | None:
-        """Return the judge and the run; a job whose judge this process cannot make fails, if no other one can."""
+        """Return the judge and the run; the job fails if this process cannot make the judge and is the only one."""
         job = self._job()
         if job.run_id is None or job.failed is not None or job.cancelled_at is not None:
             return None
         try:
             judge = self._judge(job)
         except JudgeboardError as error:
-            if self._others_live():  # one of them may have the key
+            if self._others_live():  # another process may have the key
                 raise PutBackError(
                     _without_judge(error), NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE
                 ) from error
@@ -176,7 +176,7 @@ class RejudgeJob(Work):
             return get_job(connection, self.key)
 
     def _judge(self, job: Job) -> Judge:
-        """Return the judge, with the key that this process has for it."""
+        """Return the judge, with the key that this process holds for the job."""
         key = held_key(job.id)
         if key is None and job.filter.get(OWN_KEY):
             raise BadInput(KEY_LOST)
@@ -212,11 +212,11 @@ class RejudgeJob(Work):
             else:
                 run = method.begin(connection, version, job.actor)
                 set_run(connection, job.id, run.id)
-        if holder_of(self._store, run.id) is None:  # otherwise a command makes it now
+        if holder_of(self._store, run.id) is None:  # otherwise a command makes the run now
             self._run_id, self._versions = run.id, frozenset([version.id])
 
     def _waits_for_key(self, job: Job) -> bool:
-        """Return whether a process that lives may have the key that a person typed; only that one judges then."""
+        """Return whether another live process may have the key that a person typed; then only that process judges."""
         if not job.filter.get(OWN_KEY):
             return False
         self.kind = f"{JUDGE}@{job.filter[OWN_KEY]}"
@@ -226,37 +226,38 @@ class RejudgeJob(Work):
         return not is_alive
 
     def _key_lives(self, job: Job) -> bool:
-        """Return whether the process with the key of the job lives; a job without a key of its own needs none."""
+        """Return whether the process with the key of the job is alive; True for a job without an own key."""
         process = job.filter.get(OWN_KEY)
         if not process or held_key(job.id) is not None:
             return True
         with self._store.reading() as connection:
             return any(each.startswith(f"{process}-") for each in live_workers(connection))
 
-    def _left(self, run: Run, outstanding: Outstanding, most: int) -> list[int]:
-        """Return the next answers that are to be judged, none that is enqueued already."""
-        known = outstanding.ids | outstanding.held_ids
-        while most and self._passes < PASSES:
+    def _left(self, run: Run, outstanding: Outstanding, limit: int) -> list[int]:
+        """Return the next answers to judge, except answers that are enqueued already."""
+        enqueued_ids = outstanding.ids | outstanding.held_ids
+        while limit and self._passes < PASSES:
             with self._store.reading() as connection:
                 ids = [
-                    id_ for id_, _ in select_asks(connection, run, after_id=self._after, limit=most)
+                    id_
+                    for id_, _ in select_asks(connection, run, after_id=self._after_id, limit=limit)
                 ]
             of_commands = asked_by_commands(self._store, self._versions, ids)
             elsewhere = outstanding.elsewhere.intersection(ids) | of_commands
-            new = [id_ for id_ in ids if id_ not in known and id_ not in elsewhere]
-            self._after = ids[-1] if ids else self._after
+            new = [id_ for id_ in ids if id_ not in enqueued_ids and id_ not in elsewhere]
+            self._after_id = ids[-1] if ids else self._after_id
             self._skipped = self._skipped or bool(elsewhere)
             if new or of_commands:
-                return new  # a command may ask for hours: the next look goes on behind its answers
+                return new  # a command may ask for hours: the next look goes on behind the command's answers
             if not ids:
                 if not outstanding.is_empty:
-                    return []  # another pass once these have ended
+                    return []  # another pass once these chunks have ended
                 if self._skipped:
-                    self._skipped, self._after = False, None
+                    self._skipped, self._after_id = False, None
                     return []
                 with self._store.reading() as connection:
                     all_asked = shared_counts(connection, run.id)[0].asked >= (run.selected or 0)
-                self._passes, self._after = PASSES if all_asked else self._passes + 1, None
+                self._passes, self._after_id = PASSES if all_asked else self._passes + 1, None
         return []
 
     def _cost_left(self, job: Job, run: Run) -> int | None:
@@ -266,8 +267,8 @@ class RejudgeJob(Work):
         with (
             self._store.reading() as connection
         ):  # the limit is for this job; an earlier job may have begun the run
-            spent = run_counts(connection, [run.id], since=job.created_at)[run.id].cost_micro or 0
-        return round(limit * 1_000_000) - spent
+            cost = run_counts(connection, [run.id], since=job.created_at)[run.id].cost_micro or 0
+        return round(limit * 1_000_000) - cost
 
     def _fail(self, why: str) -> None:
         self._warn(why)
@@ -281,14 +282,14 @@ class RejudgeJob(Work):
         forget_key(self.key)
 
     def _end(self, run_id: int, why: str | None) -> None:
-        """Store the end of the run. The job failed unless it is done, a person cancelled it or its limit is reached."""
+        """Store the end of the run. The job failed unless it is done, cancelled or at the cost limit."""
         with self._store.writing() as connection:
             lock_job(connection, self.key)
             lock_run(connection, run_id)
             run = get_run(connection, run_id)
             if run.state is RunState.RUNNING:
-                asked = run_counts(connection, [run_id])[run_id].asked
-                is_done = why is None or asked >= (
+                ask_count = run_counts(connection, [run_id])[run_id].asked
+                is_done = why is None or ask_count >= (
                     run.selected or 0
                 )  # the stop came after the last ask
                 state = RunState.DONE if is_done else RunState.STOPPED

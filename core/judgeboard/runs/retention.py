@@ -1,4 +1,4 @@
-"""Workers forget the texts that are kept no longer, once a night."""
+"""Workers forget expired texts once a night."""
 
 import threading
 from datetime import timedelta
@@ -20,9 +20,9 @@ def _due(connection: Connection) -> list[str] | None:
     if not load_settings().any_text_expires:
         return None
     night = (utc_now() - AFTER_MIDNIGHT).date()
-    # Not those of a person, who may have chosen one source.
-    ended = latest_events(connection, EventFilter(kind=ENDED, actor=ACTOR), limit=1)
-    return [] if ended and (ended[0].at - AFTER_MIDNIGHT).date() >= night else [night.isoformat()]
+    # Not the events of a person, who may have chosen one source.
+    ends = latest_events(connection, EventFilter(kind=ENDED, actor=ACTOR), limit=1)
+    return [] if ends and (ends[0].at - AFTER_MIDNIGHT).date() >= night else [night.isoformat()]
 
 
 def _forget(store: Store, _night: str, _executor_id: str, closing: threading.Event) -> None:

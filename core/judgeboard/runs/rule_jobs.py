@@ -1,4 +1,4 @@
-"""The work of a judging rule: answers are judged as they come, within the limits of a day."""
+"""The work of a judging rule: new answers are judged, within the limits of a day."""
 
 import time
 from collections.abc import Callable
@@ -52,7 +52,7 @@ PRIORITY = 8  # people wait for these answers, more than for those of a large jo
 class _Looks:
     """Where to look for the answers of a rule: the recent ones at every look, all of them in sweeps now and then.
 
-    An answer of an earlier time can become due: its filter matches only now, or its chunk failed.
+    An older answer can become due: the filter matches only now, or the chunk failed.
     """
 
     def __init__(self, rule: JudgingRule, last_id: int) -> None:
@@ -72,15 +72,15 @@ class _Looks:
             del self._marks[0]
 
     def find(self, look: Callable[[int, int | None], tuple[list[int], int | None]]) -> list[int]:
-        """Return what ``look(after_id, up_to)`` finds: recent answers first, then a sweep if it is due.
+        """Return what ``look(after_id, up_to)`` finds: recent answers first, then a sweep if one is due.
 
-        If it finds nothing up to an id because others ask about all these answers, it returns this
-        id too, and the sweep goes on there. Nothing that is found counts as judged: the next sweep
-        begins with the same answers.
+        If others ask about all answers up to an id, ``look`` returns no answers and this id, and
+        the sweep goes on there. A returned answer does not count as judged: the next sweep begins
+        with the same answers.
         """
         started = time.monotonic()
-        # What is due was stored before this mark, so no look reads all answers that wait for their
-        # delay.
+        # Due answers were stored before this mark, so no look reads all answers that still wait for
+        # the delay.
         up_to = next(
             (last_id for at, last_id in self._marks if started - at <= self._delay_s), None
         )
@@ -90,13 +90,13 @@ class _Looks:
             return ids
         ids, read_up_to = look(self._sweep_after or 0, None)
         self._sweep_after = ids[0] - 1 if ids else read_up_to
-        ended = time.monotonic()
-        self._next_sweep = ended + (ended - started) / SWEEP_SHARE
+        end = time.monotonic()
+        self._next_sweep = end + (end - started) / SWEEP_SHARE
         return ids
 
 
 class RuleJob(Work):
-    """A judging rule. ``key`` is "rule-" and its id."""
+    """A judging rule. ``key`` is "rule-" and the id of the rule."""
 
     priority = PRIORITY
 
@@ -110,7 +110,7 @@ class RuleJob(Work):
         self._had_problem = False
 
     def versions(self) -> frozenset[int]:
-        """Return the versions of its judge and of those before."""
+        """Return the versions of the rule's judge and of earlier judges."""
         with self._store.reading() as connection:
             return versions_of_rule(connection, self._rule(connection))
 
@@ -119,21 +119,21 @@ class RuleJob(Work):
 
     def look(self, outstanding: Outstanding, workers: int) -> Step:
         """Enqueue the answers that are due, within the limits of the day."""
-        rule, spent = self._state()
-        why = self._reason_to_wait(rule, spent)
+        rule, budget_use = self._state()
+        why = self._reason_to_wait(rule, budget_use)
         if why is not None:
             if outstanding.is_empty:
                 self._pause(why if why in {USED_UP, COST_LIMIT} else None)
-            ended = not rule.is_active and outstanding.is_empty
-            return Step(cancel=outstanding.has_entries, ended=ended)
+            is_over = not rule.is_active and outstanding.is_empty
+            return Step(cancel=outstanding.has_entries, ended=is_over)
         if outstanding.held_ids and rule.problem is None:
             self._note(rule, outstanding.reason_held)
             return Step()
         if rule.problem is not None:
-            return self._try_once(rule, spent, outstanding)
+            return self._try_once(rule, budget_use, outstanding)
         self._try_again_at = None
-        most = room(outstanding, workers, rule.concurrency)
-        ids = self._due(rule, spent, outstanding, most)
+        limit = room(outstanding, workers, rule.concurrency)
+        ids = self._due(rule, budget_use, outstanding, limit)
         if ids or not outstanding.is_empty:
             self._idle_since = None
         elif self._idle_since is None:
@@ -143,7 +143,7 @@ class RuleJob(Work):
         return self._enqueue(rule, ids) if ids else Step()
 
     def open(self) -> Opened | None:
-        """Return the judge and the run of the day; what prevents it is stored as the problem of the rule."""
+        """Return the judge and the run of the day. An error is stored as the problem of the rule."""
         rule, _ = self._state()
         if not rule.is_active:
             return None
@@ -163,23 +163,23 @@ class RuleJob(Work):
         """Return the asks that are still to be made. While there is a problem, one answer at a time is tried."""
         with self._store.reading() as connection:
             rule = self._rule(connection)
-            due = (
+            due_ids = (
                 still_due(connection, rule, ids, utc_now())
                 if rule.problem is None or len(ids) == 1
                 else []
             )
-        return {id_: Ask(item, 0) for id_, item in inputs_to_judge(self._store, due).items()}
+        return {id_: Ask(item, 0) for id_, item in inputs_to_judge(self._store, due_ids).items()}
 
     def stop(self, why: str) -> None:
-        """Store the problem; a limit that is reached is none."""
+        """Store the problem. A limit that is reached is no problem."""
         if why != COST_LIMIT:
             rule, _ = self._state()
             self._note(rule, why)
 
     def leave(self) -> None:
         """End the run of the day; a later answer continues it."""
-        rule, spent = self._state()
-        why = self._reason_to_wait(rule, spent)
+        rule, budget_use = self._state()
+        why = self._reason_to_wait(rule, budget_use)
         with self._store.writing() as connection:
             run = run_of_day(connection, rule, utc_now())
             if run is not None and run.state is RunState.RUNNING:
@@ -207,13 +207,13 @@ class RuleJob(Work):
             has_budget = rule.max_cost is not None or rule.max_calls is not None
             return rule, spent_today(connection, rule, utc_now()) if has_budget else Counts()
 
-    def _reason_to_wait(self, rule: JudgingRule, spent: Counts) -> str | None:
+    def _reason_to_wait(self, rule: JudgingRule, budget_use: Counts) -> str | None:
         if not rule.is_active:
             return NOT_ACTIVE
-        if budget_is_used_up(rule, spent):
+        if budget_is_used_up(rule, budget_use):
             return (
                 USED_UP
-                if rule.max_calls is not None and spent.asked >= rule.max_calls
+                if rule.max_calls is not None and budget_use.asked >= rule.max_calls
                 else COST_LIMIT
             )
         if (
@@ -223,8 +223,8 @@ class RuleJob(Work):
             return NEW_DAY
         return None
 
-    def _try_once(self, rule: JudgingRule, spent: Counts, outstanding: Outstanding) -> Step:
-        """Enqueue one answer now and then: it shows whether the problem is over, and no other answer fails."""
+    def _try_once(self, rule: JudgingRule, budget_use: Counts, outstanding: Outstanding) -> Step:
+        """Enqueue one answer now and then: this shows whether the problem is over, and no other answer fails."""
         if not outstanding.is_empty:
             return Step(cancel=self._try_again_at is None)
         now = time.monotonic()
@@ -234,22 +234,22 @@ class RuleJob(Work):
         if now < self._try_again_at:
             return Step(cancel=bool(outstanding.held_ids))
         self._try_again_at = now + PROBLEM_SECONDS
-        ids = self._due(rule, spent, outstanding, 1)
+        ids = self._due(rule, budget_use, outstanding, 1)
         if not ids:
             self._note(rule, None)
             return Step(cancel=bool(outstanding.held_ids))
         return self._enqueue(rule, ids)
 
     def _due(
-        self, rule: JudgingRule, spent: Counts, outstanding: Outstanding, most: int
+        self, rule: JudgingRule, budget_use: Counts, outstanding: Outstanding, most: int
     ) -> list[int]:
-        """Return answers that are due, none that is enqueued already."""
+        """Return answers that are due, except answers that are enqueued already."""
         if rule.max_calls is not None:
-            most = min(most, rule.max_calls - spent.asked - len(outstanding.ids))
+            most = min(most, rule.max_calls - budget_use.asked - len(outstanding.ids))
         if most <= 0:
             return []
-        taken = outstanding.ids | outstanding.elsewhere
-        limit = most + len(taken)
+        enqueued_ids = outstanding.ids | outstanding.elsewhere
+        limit = most + len(enqueued_ids)
         with self._store.reading() as connection:
             last_id = last_response_id(connection)
             if self._looks is None:
@@ -259,14 +259,14 @@ class RuleJob(Work):
 
             def look(after_id: int, up_to: int | None) -> tuple[list[int], int | None]:
                 for _ in range(PAGES):
-                    due = due_answers(
+                    due_ids = due_answers(
                         connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now
                     )
-                    others = taken | asked_by_commands(self._store, versions, due)
-                    ids = [id_ for id_ in due if id_ not in others]
-                    if ids or not due:
+                    excluded_ids = enqueued_ids | asked_by_commands(self._store, versions, due_ids)
+                    ids = [id_ for id_ in due_ids if id_ not in excluded_ids]
+                    if ids or not due_ids:
                         return ids, None
-                    after_id = due[-1]
+                    after_id = due_ids[-1]
                 return [], after_id
 
             return self._looks.find(look)[:most]
@@ -311,5 +311,5 @@ class RuleJob(Work):
         if rule.max_cost is None:
             return None
         with self._store.reading() as connection:
-            spent = spent_today(connection, rule, run.started_at).cost_micro or 0
-        return round(rule.max_cost * 1_000_000) - spent
+            cost_micro = spent_today(connection, rule, run.started_at).cost_micro or 0
+        return round(rule.max_cost * 1_000_000) - cost_micro

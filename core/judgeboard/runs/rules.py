@@ -1,4 +1,4 @@
-"""What people do with rules of every kind: name, pause, resume and remove them."""
+"""What people do with rules of every kind: name, pause, resume and remove a rule."""
 
 from judgeboard.domain import RuleKind, RuleState
 from judgeboard.errors import BadInput
@@ -13,7 +13,7 @@ LONGEST_NAME = 80  # characters
 
 
 def checked_name(kind: RuleKind, name: str) -> str:
-    """Return the name of a rule on one line; raise BadInput if it cannot be used."""
+    """Return the name of a rule on one line; raise BadInput if the name cannot be used."""
     line = " ".join(name.split())
     if not line or len(line) > LONGEST_NAME or unstorable(line):
         raise BadInput(f"{kind.noun}: the name has 1 to {LONGEST_NAME} characters")
@@ -23,8 +23,8 @@ def checked_name(kind: RuleKind, name: str) -> str:
 def change_rule(store: Store, kind: RuleKind, name: str, state: RuleState, actor: Actor) -> None:
     """Pause, resume or remove the rule of a kind with this name.
 
-    What it did is kept: judgments, messages, and what another tool got. A resumed judging rule also
-    judges the answers that were stored while it was paused.
+    Judgments, messages, and what another tool got are kept. A resumed judging rule also judges the
+    answers that were stored during the pause.
     """
     with allowed(store, actor, kind.action) as connection:
         rule = rule_named(connection, RULES[kind], name)

@@ -1,4 +1,4 @@
-"""Runs tasks concurrently, a bounded number at a time, and stores their steps as they arrive.
+"""Runs tasks concurrently, a bounded number at a time, and stores each step as soon as the step arrives.
 
 With `blocking`, callers without an event loop wait for a run; the first Ctrl-C or SIGTERM then
 stops only the run.
@@ -31,7 +31,7 @@ READ_AHEAD = 2  # tasks per call in flight that are read at a time; few, so that
 # Steps that may wait for the store while new calls begin, per call in flight: a kill loses paid
 # replies that wait.
 WAITING_PER_CALL = 0.5
-MOST_WAITING = 128  # if they needed no call of a model: a kill loses nothing that is paid for
+MOST_WAITING = 128  # without a call of a model: a kill loses nothing that is paid for
 
 _log = logging.getLogger("judgeboard.runs")
 
@@ -73,17 +73,17 @@ Work = Callable[[T, Keep[S]], Awaitable[None]]
 
 @dataclass(eq=False)
 class Runner(Generic[T, S]):
-    """Does the tasks of ``read`` and stores their steps with ``write``.
+    """Does the tasks of ``read`` and stores the steps with ``write``.
 
     ``read(n)`` returns about ``n`` tasks, none only at the end. ``write(batch, ended)`` commits a
-    batch of steps, after which all steps of the tasks ``ended`` are stored; it blocks, and is
-    called in a thread, one call at a time. ``work(task, keep)`` does one task: it passes each step
-    to ``keep`` as soon as it arrives, until ``keep`` returns False. ``on_progress`` is called after
-    every commit. ``on_stop`` is called once if the run ends early, with the reason and the number
-    of tasks in flight; ``on_cancel`` is called if `run` is cancelled.
+    batch of steps, after which all steps of the tasks ``ended`` are stored. ``write`` blocks, and
+    is called in a thread, one call at a time. ``work(task, keep)`` does one task: each step goes to
+    ``keep`` as soon as the step arrives, until ``keep`` returns False. ``on_progress`` is called
+    after every commit. ``on_stop`` is called once if the run ends early, with the reason and the
+    number of tasks in flight; ``on_cancel`` is called if `run` is cancelled.
 
     No task is started once the cost limit ``max_cost_micro`` is reached. ``spent_elsewhere``, a
-    blocking function, returns what other processes have spent under the same limit; it is called
+    blocking function, returns what other processes have spent under the same limit, and is called
     before each task.
     """
 
@@ -104,8 +104,8 @@ class Runner(Generic[T, S]):
         self._in_flight = 0
         self._elsewhere = 0
         self._tasks: asyncio.Queue[T | None] = asyncio.Queue(maxsize=self.concurrency)
-        self._waiting: list[S] = []
-        self._ended: list[T] = []
+        self._waiting_steps: list[S] = []
+        self._ended_tasks: list[T] = []
         self._something_waits = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -127,10 +127,12 @@ class Runner(Generic[T, S]):
         producer = asyncio.create_task(self._produce())
         workers = [asyncio.create_task(self._work()) for _ in range(self.concurrency)]
         try:
-            left = {producer, writer, *workers}
+            unfinished = {producer, writer, *workers}
             while any(not task.done() for task in workers):
-                done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
+                finished, unfinished = await asyncio.wait(
+                    unfinished, return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in finished:
                     task.result()  # raises the exception of a failed task
         except asyncio.CancelledError:
             if self.on_cancel is not None:
@@ -168,18 +170,18 @@ class Runner(Generic[T, S]):
                 return
             finally:
                 self._in_flight -= 1
-                self._ended.append(task)
+                self._ended_tasks.append(task)
                 self._something_waits.set()
 
     async def _keep(self, step: S) -> bool:
         self.counts += Counts.of_step(step.record)
-        self._waiting.append(step)
+        self._waiting_steps.append(step)
         self._something_waits.set()
         self._most_waiting = (
             WAITING_PER_CALL * self.concurrency if step.record.attempts else MOST_WAITING
         )
         if not self._has_room:
-            self._room.clear()  # the store is slower than the model: ask no more until it has caught up
+            self._room.clear()  # the store is slower than the model: ask no more until the store has caught up
             self._full.set()
         self._check_cost()
         await self._room.wait()
@@ -206,17 +208,17 @@ class Runner(Generic[T, S]):
             self.stop(COST_LIMIT)
 
     async def _store_as_it_comes(self) -> None:
-        while not self._closing or self._waiting or self._ended:
+        while not self._closing or self._waiting_steps or self._ended_tasks:
             await self._something_waits.wait()
             if not self._closing:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._full.wait(), GATHER_SECONDS)
             self._something_waits.clear()
             self._full.clear()
-            batch, self._waiting = self._waiting, []
-            ended, self._ended = self._ended, []
-            if batch or ended:
-                await self._store(batch, ended)
+            batch, self._waiting_steps = self._waiting_steps, []
+            ended_tasks, self._ended_tasks = self._ended_tasks, []
+            if batch or ended_tasks:
+                await self._store(batch, ended_tasks)
             if self._has_room:
                 self._room.set()
             if self.on_progress is not None:
@@ -228,7 +230,9 @@ class Runner(Generic[T, S]):
                 await asyncio.to_thread(self.write, batch, ended)
             except OperationalError as error:
                 if pause is None:
-                    self.stop(f"{len(batch) + len(self._waiting):,} replies could not be stored")
+                    self.stop(
+                        f"{len(batch) + len(self._waiting_steps):,} replies could not be stored"
+                    )
                     raise
                 self._room.clear()  # nothing further is asked meanwhile
                 _log.info(
@@ -249,8 +253,8 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Return a blocking version of an async function of a run.
 
     Outside an event loop, the first Ctrl-C in the main thread lets the run end after the calls in
-    flight; a second one aborts it. Inside an event loop, as in a notebook, the run is made in
-    another thread, and Ctrl-C aborts it.
+    flight; a second Ctrl-C aborts the run. Inside an event loop, as in a notebook, another thread
+    makes the run, and Ctrl-C aborts the run.
     """
 
     @functools.wraps(function)
@@ -264,7 +268,7 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 def run_blocking(
     function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Call an async function of a run and return its result."""
+    """Call an async function of a run and return the result."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -278,7 +282,7 @@ def run_blocking(
 
 @contextmanager
 def on_first_ctrl_c(do: Callable[[], None]) -> Iterator[None]:
-    """Call ``do`` from the running event loop at the first Ctrl-C or SIGTERM; a second one has its usual effect.
+    """Call ``do`` from the running event loop at the first Ctrl-C or SIGTERM; a second signal has the usual effect.
 
     Does nothing in a caller's own event loop, outside the main thread (only that thread receives
     signals), or if the event loop cannot handle signals (Windows).
@@ -287,13 +291,13 @@ def on_first_ctrl_c(do: Callable[[], None]) -> Iterator[None]:
         yield
         return
     loop = asyncio.get_running_loop()
-    before = {
+    handlers = {
         number: signal.getsignal(number) or signal.SIG_DFL
         for number in (signal.SIGINT, signal.SIGTERM)
     }
 
     def hand_back() -> None:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             if loop.remove_signal_handler(number):
                 signal.signal(number, handler)
 
@@ -302,7 +306,7 @@ def on_first_ctrl_c(do: Callable[[], None]) -> Iterator[None]:
         do()
 
     try:
-        for number in before:
+        for number in handlers:
             loop.add_signal_handler(number, first)
     except NotImplementedError:
         yield

@@ -1,4 +1,4 @@
-"""The share of one worker in a work: it judges the chunks that the engine gives it, with one judge."""
+"""The share of one worker in a work: one judge judges the chunks that the engine gives this worker."""
 
 import asyncio
 from collections import Counter, defaultdict, deque
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from anyio import CancelScope
 
 LINGER_SECONDS = 5.0  # the judge stays open this long without a chunk
-ELSEWHERE_SECONDS = 0.2  # until a worker may take again what it left to others
+ELSEWHERE_SECONDS = 0.2  # until a worker may take an entry again that the worker left to others
 
 
 @dataclass(eq=False)
 class _Chunk:
-    """Answers to judge: those that are not read yet, and those whose judgment is not stored yet."""
+    """Answers to judge: ``unread`` are not read yet; of ``open_ids``, no judgment is stored yet."""
 
     unread: deque[int]
-    left: set[int]
+    open_ids: set[int]
     done: asyncio.Event = field(default_factory=asyncio.Event)
     error: Exception | None = None  # of an answer whose judgment cannot be stored
 
     def end(self, ids: Iterable[int]) -> None:
         """Note that nothing more is done for these answers."""
-        self.left.difference_update(ids)
-        if not self.left:
+        self.open_ids.difference_update(ids)
+        if not self.open_ids:
             self.done.set()
 
 
 class Share:
-    """The share of one worker, from its first chunk until none came for a while or there is a reason to stop."""
+    """The share of one worker, from the first chunk until no chunk came for a while or there is a reason to stop."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class Share:
         self._store, self._work, self._opened, self._executor_id = store, work, opened, executor_id
         self._on_stop = on_stop
         self._chunks: deque[_Chunk] = deque()
-        self._of: dict[int, _Chunk] = {}  # by the answers of which something is still to be done
-        self._asking: set[int] = set()
+        self._of: dict[int, _Chunk] = {}  # by answers that are not done yet
+        self._ids_in_flight: set[int] = set()
         self._loop = asyncio.get_running_loop()
         self._more = asyncio.Event()
         self._error: BaseException | None = None
@@ -66,7 +66,7 @@ class Share:
         self._task = asyncio.create_task(self._run())
 
     async def judge(self, ids: tuple[int, ...], cancellation: "CancelScope") -> None:
-        """Judge a chunk. When it is cancelled, the calls in flight are finished and stored."""
+        """Judge a chunk. After a cancellation, the calls in flight are finished and stored."""
         chunk = _Chunk(deque(ids), set(ids))
         self._of.update(dict.fromkeys(ids, chunk))
         self._chunks.append(chunk)
@@ -78,14 +78,14 @@ class Share:
             await chunk.done.wait()
         if chunk.error is not None:
             raise chunk.error
-        if self._error is not None and chunk.left:
+        if self._error is not None and chunk.open_ids:
             raise self._error
-        if chunk.left and self._runner is not None and self._runner.stopped_because == CLOSED:
+        if chunk.open_ids and self._runner is not None and self._runner.stopped_because == CLOSED:
             raise PutBackError(CLOSED)
 
     @property
     def is_current(self) -> bool:
-        """Whether it judges further chunks; one whose run is over closes itself."""
+        """Whether the share judges further chunks; the share closes itself when the run is over."""
         if not self.is_closed and not self._work.is_current(self._opened):
             self._end_reading()
         return not self.is_closed
@@ -101,15 +101,15 @@ class Share:
         await asyncio.gather(self._task, return_exceptions=True)
 
     def _forget(self, chunk: _Chunk) -> None:
-        """Drop what no call has begun for."""
+        """Drop answers without a call that has begun."""
         dropped = {*chunk.unread}
         chunk.unread.clear()
         for id_ in dropped:
             self._of.pop(id_, None)
-        waiting = {id_ for id_ in chunk.left if id_ not in self._asking}
-        for id_ in waiting:
-            self._of.pop(id_, None)  # it is read, and skipped when its turn comes
-        chunk.end(dropped | waiting)
+        waiting_ids = {id_ for id_ in chunk.open_ids if id_ not in self._ids_in_flight}
+        for id_ in waiting_ids:
+            self._of.pop(id_, None)  # read already: skipped when the turn of the answer comes
+        chunk.end(dropped | waiting_ids)
 
     async def _run(self) -> None:
         opened = self._opened
@@ -117,14 +117,14 @@ class Share:
             cost_elsewhere, self._store, opened.begun.run.id, self._executor_id
         )
         try:
-            # Read first: what others spend meanwhile must not be left out.
-            before = 0 if opened.cost_left is None else await asyncio.to_thread(spent_elsewhere)
+            # Read first: the limit must count what others spend meanwhile.
+            elsewhere = 0 if opened.cost_left is None else await asyncio.to_thread(spent_elsewhere)
             self._runner = runner = Runner(
                 self._ask,
                 self._read,
                 self._save,
                 concurrency=opened.concurrency,
-                max_cost_micro=None if opened.cost_left is None else opened.cost_left + before,
+                max_cost_micro=None if opened.cost_left is None else opened.cost_left + elsewhere,
                 spent_elsewhere=spent_elsewhere,
                 on_stop=lambda _why, _in_flight: self._end_reading(),
             )
@@ -176,10 +176,10 @@ class Share:
     async def _ask(self, task: Ask, keep: Keep[Answered[Ask, Verdict]]) -> None:
         id_ = task.item.response_id
         if (
-            id_ not in self._of or id_ in self._asking
-        ):  # its chunk was cancelled, or it came again in a later chunk
+            id_ not in self._of or id_ in self._ids_in_flight
+        ):  # the chunk was cancelled, or the answer came again in a later chunk
             return
-        self._asking.add(id_)
+        self._ids_in_flight.add(id_)
         await self._opened.method.ask(task, keep)
 
     def _save(self, steps: Steps, ended: list[Ask]) -> None:
@@ -191,7 +191,7 @@ class Share:
         )
 
     def _store_steps(self, steps: Steps) -> dict[int, Exception]:
-        """Store judgments; if some cannot be stored, each alone, and return their errors by answer."""
+        """Store judgments; if some cannot be stored, store each alone, and return the errors by answer."""
         opened = self._opened
         if not steps:
             return {}
@@ -211,7 +211,7 @@ class Share:
         for id_, error in errors.items():
             if (chunk := self._of.get(id_)) is not None:
                 chunk.error = error
-        self._asking.difference_update(ids)
+        self._ids_in_flight.difference_update(ids)
         self._end(ids)
         if why is not None and self._runner is not None:
             self._runner.stop(why)
@@ -241,7 +241,7 @@ class Shares:
         return bool(self._shares)
 
     async def judge(self, entry: Entry, cancellation: "CancelScope") -> None:
-        """Judge a chunk; leave it to others if this worker has enough chunks of its work."""
+        """Judge a chunk; leave the chunk to others if this worker has enough chunks of the work."""
         if self._in_hand[entry.work] >= CHUNKS_AHEAD:
             raise PutBackError("this worker has enough of it", ELSEWHERE_SECONDS)
         self._in_hand[entry.work] += 1
@@ -249,7 +249,7 @@ class Shares:
             async with self._opening[entry.work]:
                 share = self._shares.get(entry.work)
                 if share is not None and not share.is_current:
-                    await share.wait()  # why it ended is stored then
+                    await share.wait()  # the reason for the end is stored then
                     share = None
                 if share is None:
                     share = await self._open(entry.work)

@@ -1,7 +1,7 @@
-"""Work that workers do together: what is left of it is enqueued in chunks, and each worker judges its chunks.
+"""Work that workers share: the remaining answers are enqueued in chunks, and each worker judges some chunks.
 
 The run and the stored judgments are the truth. Nothing else is kept, so work goes on after a crash
-or a restart, and what a chunk finds judged it skips.
+or a restart. A chunk skips answers that are judged already.
 """
 
 import threading
@@ -31,20 +31,20 @@ HELD: Final = "failed"
 
 CALLS_AHEAD = 4  # times the calls in flight: a chunk has so many answers
 MOST_IN_CHUNK = 200
-CHUNKS_AHEAD = 2  # for each worker, so that it never waits for its next chunk
+CHUNKS_AHEAD = 2  # for each worker, so that no worker waits for the next chunk
 
 Steps = list[Answered[Ask, Verdict]]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is to be done: some answers of a work, or the whole of a duty. It has ids alone, never a text or a key.
+    """What is to be done: some answers of a work, or the whole of a duty. Contains ids alone, never a text or a key.
 
     Args:
-        kind: What does it, a key of the engine's handlers.
-        work: What it belongs to.
+        kind: The handler, a key of the engine's handlers.
+        work: The work or duty to which the entry belongs.
         ids: The answers.
-        priority: Entries with a higher one are taken first.
+        priority: Entries with a higher priority are taken first.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """The same for an entry that waits or runs already: it is not enqueued twice."""
+        """The key for deduplication: no two entries with the same key wait or run."""
         return f"{self.work}:{self.ids[0] if self.ids else ''}"
 
 
@@ -68,12 +68,12 @@ class QueuedEntry:
 
     @property
     def is_held(self) -> bool:
-        """Whether it has failed too often: only a new entry tries it again."""
+        """Whether the entry has failed too often: only a new entry tries the answers again."""
         return self.status == HELD
 
 
 Handler = Callable[[Entry, "CancelScope"], Awaitable[None]]
-"""Does an entry. It ends early when the scope is cancelled, and raises `PutBackError` to leave the entry to others."""
+"""Does an entry. Ends early when the scope is cancelled, and raises `PutBackError` to leave the entry to others."""
 
 
 class PutBackError(Exception):
@@ -92,10 +92,10 @@ class PutBackError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outstanding:
-    """The chunks of a work that wait or run, and those that are held because they failed too often.
+    """The chunks of a work that wait or run, and the chunks that are held because of too many failures.
 
-    ``elsewhere`` are the answers of other works with one of its judge versions: to ask about them
-    twice helps nobody.
+    ``elsewhere`` are the answers of other works with one of the same judge versions: asking about
+    an answer twice helps nobody.
     """
 
     ids: frozenset[int] = frozenset()
@@ -121,10 +121,10 @@ class Step:
 
     Args:
         chunks: The answers to enqueue, by chunk.
-        cancel: Whether its chunks are to be cancelled.
-        abandoned: Whether the process that alone could judge them has ended, so that nobody notices
-            a cancellation.
-        ended: Whether nothing more is to be done for it.
+        cancel: Whether the chunks of the work are to be cancelled.
+        abandoned: Whether the only process that could judge the chunks has ended, so that nobody
+            notices a cancellation.
+        ended: Whether nothing more is to be done for the work.
         again: Whether to look again at once.
     """
 
@@ -149,7 +149,7 @@ class Work(ABC):
     """A rejudge job or a judging rule. All functions block."""
 
     kind: str = JUDGE
-    """The kind of its entries."""
+    """The kind of the work's entries."""
 
     priority: int = 0
 
@@ -158,11 +158,11 @@ class Work(ABC):
 
     @abstractmethod
     def versions(self) -> frozenset[int]:
-        """Return the judge versions that judge for it, or did."""
+        """Return the judge versions that judge for the work, or did."""
 
     @abstractmethod
     def look(self, outstanding: Outstanding, workers: int) -> Step:
-        """Return what is to be done now; begins its run, and stores its end. Called in the leading worker alone."""
+        """Return what is to be done now; begins the run, and stores the end. Called in the leading worker alone."""
 
     @abstractmethod
     def open(self) -> Opened | None:
@@ -182,7 +182,7 @@ class Work(ABC):
 
     @abstractmethod
     def leave(self) -> None:
-        """Store that no worker does it any more; the next one goes on."""
+        """Store that no worker does the work any more; the next worker goes on."""
 
     def stored(self, steps: Steps) -> str | None:  # noqa: ARG002 - most kinds do nothing more
         """Look at judgments that were stored, and return a reason to stop."""
@@ -211,10 +211,10 @@ class Duty:
     """What workers do again and again beside judging, one worker at a time for each key.
 
     Args:
-        kind: Its kind of entries.
+        kind: The kind of the duty's entries.
         due: Returns the keys that are due now, None if nothing is set up that could be due; called
             in the leading worker.
-        do: Does one of them for a worker (its executor id), and ends early when the event is set.
+        do: Does one key for a worker (an executor id), and ends early when the event is set.
     """
 
     kind: str

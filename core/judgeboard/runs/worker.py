@@ -1,7 +1,4 @@
-"""The worker of a process: it takes entries from the engine and does them, and tells others that it is alive.
-
-One worker of a database leads.
-"""
+"""The worker of a process: takes entries from the engine, does the entries, and stores heartbeats. One worker leads."""
 
 import asyncio
 import logging
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
 BEAT_SECONDS = 5.0
 TURN_SECONDS = 1.0  # between two attempts to lock the jobs, while another process has the lock
 TICK_SECONDS = 0.25  # between two looks whether another connection has written to the SQLite file
-QUIET_TICK_SECONDS = 1.0  # when nobody has written to it for a minute
+QUIET_TICK_SECONDS = 1.0  # when nobody has written to the file for a minute
 QUIET_SECONDS = 60.0
 GATHER_SECONDS = 0.02  # after something changed: more changes mostly follow
 LONG_THREADS = 20
@@ -69,14 +66,14 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the calls in flight and wait until the worker has ended; the next worker continues its jobs."""
+        """Finish the calls in flight and wait until the worker has ended; the next worker continues the jobs."""
         self._closing.set()
         self._ended.wait(FINISH_SECONDS + 2)
 
     def wait(self) -> None:
         """Wait until the worker ends, that is, until `stop` is called. Ctrl-C interrupts the wait."""
         # Not `join`: after Ctrl-C, Python 3.11 treats the thread as ended, and the process would
-        # not wait for it.
+        # end at once.
         while not self._ended.wait(0.5):
             pass
 
@@ -134,7 +131,7 @@ class Worker:
 
 
 class _Writes:
-    """Notices that another process or thread has written to a SQLite file. To look costs a twentieth of a query."""
+    """Notices that another process or thread has written to a SQLite file. A look costs a twentieth of a query."""
 
     def __init__(self, store: Store) -> None:
         self._connection = sqlite3.connect(str(store.engine.url.database), check_same_thread=False)
@@ -180,9 +177,7 @@ class _Turn:
         self._leader = Leader(store, self._start_engine, self._changed.set, outage)
         self._shares = Shares(store, executor_id, work_of)
         self._ending = threading.Event()  # of the duties that run
-        self._long = ThreadPoolExecutor(
-            LONG_THREADS
-        )  # what takes long: the store is never to wait for it
+        self._long = ThreadPoolExecutor(LONG_THREADS)  # long work, so that the store never waits
         self._recorded_settings: dict[str, str] | None = None
 
     async def take(self) -> None:
@@ -248,7 +243,7 @@ class _Turn:
         if self._engine is None:
             from judgeboard.runs.engine import (
                 Engine,
-            )  # loading it takes most of a second: not before there is work
+            )  # takes most of a second to load: not before there is work
 
             judging = dict.fromkeys([JUDGE, f"{JUDGE}@{process_name()}"], self._judge)
             handlers = judging | dict.fromkeys(self._duties, self._do)
@@ -264,7 +259,7 @@ class _Turn:
         self._ending = threading.Event()
 
     async def _rest(self) -> None:
-        """End the queue in memory after a while without an entry; the next one starts it anew."""
+        """End the queue in memory after a while without an entry; the next entry starts a new queue."""
         is_idle = (
             time.monotonic() - self._leader.last_entry_at >= REST_SECONDS
             and not self._shares.are_open
@@ -326,5 +321,5 @@ class _Turn:
 
 
 def jobs_file(store: Store) -> Path:
-    """Return the file whose lock the process has that takes the jobs of a SQLite file."""
+    """Return the lock file of the process that takes the jobs of a SQLite file."""
     return Path(f"{store.engine.url.database}.jobs-lock")
