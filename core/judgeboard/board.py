@@ -1,6 +1,6 @@
 """A database for notebooks and programs: rows in, verdicts, frames and figures out.
 
-``judgeboard.open`` returns a `Board`. Its methods call the same functions as commands and pages do,
+``judgeboard.open`` returns a `Board`. The methods call the same functions as commands and pages do,
 and work inside a running event loop. Messages and progress go to stderr.
 """
 
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 FRAME = "frame.jsonl"
 """The name of a frame in messages and in the list of imports."""
 Where = RowFilter | str | Sequence[str] | None
-"""Conditions such as ``query_type=complex``, as ``--where`` of the commands takes them (default: no condition)."""
+"""Conditions such as ``query_type=complex``, as ``--where`` of the commands (default: no condition)."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -84,7 +84,7 @@ class Added:
 
     @property
     def rejected(self) -> "DataFrame":
-        """The rejected rows: number of the row (of a frame from 0, of a file its line), field and reason."""
+        """The rejected rows: number of the row (of a frame from 0, of a file the line), field and reason."""
         return formats.frame.frame_of(
             self._rejected(), (Column("row", ColumnType.INTEGER), Column("field"), Column("reason"))
         )
@@ -152,7 +152,7 @@ class Board(AbstractContextManager["Board"]):
         """Add rows, as `judgeboard import` does: rows that are stored already change nothing.
 
         Args:
-            rows: A DataFrame, a list of dicts, or the path of a file. Another table is read by its
+            rows: A DataFrame, a list of dicts, or the path of a file. Another table is read by
                 ``to_pandas()``.
             columns: The field of each column that is not recognised: ``{"Frage": "query"}``.
             request: More about the rows (`ImportRequest`), such as ``kind="grades"``, ``source`` or
@@ -191,8 +191,8 @@ class Board(AbstractContextManager["Board"]):
                     )
 
             answers = add_kind(request)
-            others = map(add_kind, requests_beside(answers, request))
-            return Added((answers, *others), tuple(rejected))
+            other_imports = map(add_kind, requests_beside(answers, request))
+            return Added((answers, *other_imports), tuple(rejected))
 
     def judge(
         self,
@@ -212,7 +212,7 @@ class Board(AbstractContextManager["Board"]):
                 also a new name. A judge from `make_judge` is closed at the end.
             kind: The kind of a new judge (default: rag; rubric if a rubric is given).
             where: The answers to judge (default: all).
-            rejudge: Judge again: ``all`` answers, all but ``keep-flags`` open, or those whose
+            rejudge: Judge again: ``all`` answers, all but ``keep-flags`` open, or answers whose
                 judgment ``failed``.
             limit: Maximum number of answers.
             max_cost: Cost limit, in the currency of the prices.
@@ -220,15 +220,15 @@ class Board(AbstractContextManager["Board"]):
 
         Raises:
             BadInput: The options do not fit the kind of judge.
-            NotFound: There is no such judge, and no option describes one.
+            NotFound: There is no such judge, and no option describes a new judge.
         """
-        asked = self._made_judge(judge, kind, options) if isinstance(judge, str) else judge
+        judge_to_ask = self._made_judge(judge, kind, options) if isinstance(judge, str) else judge
         with self.store.reading() as connection:
-            check_primary_judge(connection, asked.version.name)
+            check_primary_judge(connection, judge_to_ask.version.name)
         with judging_progress() as show:
             summary = judge_pending(
                 self.store,
-                asked,
+                judge_to_ask,
                 where=_filter(where),
                 mode=rejudge or PLAIN,
                 limit=limit,
@@ -239,7 +239,7 @@ class Board(AbstractContextManager["Board"]):
                 on_stop=_say_why,
                 on_estimate=lambda estimate: _say(estimate.sentence),
             )
-        if warning := run_warning(self.store, asked.version.model, summary.run_id):
+        if warning := run_warning(self.store, judge_to_ask.version.model, summary.run_id):
             _say(f"warning: {warning.text}")
         return summary
 
@@ -248,7 +248,7 @@ class Board(AbstractContextManager["Board"]):
         return self._frame(exports()["responses"], where)
 
     def judgments(self, where: Where = None) -> "DataFrame":
-        """Return the judgments of the answers that match, also those that a newer one replaced."""
+        """Return the judgments of the answers that match, also judgments that a newer judgment replaced."""
         return self._frame(exports()["judgments"], where)
 
     def flags(self, where: Where = None) -> "DataFrame":
@@ -388,13 +388,13 @@ class Board(AbstractContextManager["Board"]):
             by: Adds a plan for each query type.
             where: The answers that the plan is about.
         """
-        wanted, other = (difference, width) if question == "judges" else (width, difference)
-        if wanted is None or other is not None:
+        aim, unused = (difference, width) if question == "judges" else (width, difference)
+        if aim is None or unused is not None:
             raise BadInput("give a width for rate and kappa, and a difference for judges")
         with self._seen().reading() as connection:
             return plan_labels(
                 connection,
-                wanted if difference is not None else wanted / 2,
+                aim if difference is not None else aim / 2,
                 question,
                 versions=plan_versions(connection, judge_versions),
                 where=_filter(where),
@@ -402,22 +402,22 @@ class Board(AbstractContextManager["Board"]):
                 by_query_type=by is not None,
             )
 
-    def _made_judge(self, named: str, kind: str | None, options: dict[str, object]) -> Judge:
-        known: dict[str, object] = {}
+    def _made_judge(self, judge_name: str, kind: str | None, options: dict[str, object]) -> Judge:
+        options_by_name: dict[str, object] = {}
         if kind is None:
             try:
-                known = find_judge(lambda: self.store, named, _say)
+                options_by_name = find_judge(lambda: self.store, judge_name, _say)
             except NotFound:
                 if not options:
                     raise
         kind = kind or str(
-            known.get(
+            options_by_name.get(
                 "kind", "rubric" if options.get("rubric") or options.get("label_schema") else "rag"
             )
         )
         fields = {*JudgeOptions.model_fields, *StoredJudgeFields.model_fields}
-        described = {name: value for name, value in known.items() if name in fields}
-        described = {"name": named} | described | options
+        described = {name: value for name, value in options_by_name.items() if name in fields}
+        described = {"name": judge_name} | described | options
         keywords = judge_keywords(lambda: self.store, kind, described)
         make = partial(make_judge, kind)
         return make(**at_last_address(self.store, make, keywords))
@@ -431,7 +431,7 @@ class Board(AbstractContextManager["Board"]):
 
 
 def open(database: str | Path | None = None) -> Board:  # noqa: A001 - read as judgeboard.open
-    """Open a database: a path or an address of SQLAlchemy (default: that of the commands). A missing one is created."""
+    """Open a database: a path or an address of SQLAlchemy (default: as for commands). A missing database is created."""
     return Board(open_store(database, create=True))
 
 
@@ -443,11 +443,11 @@ def judge(
     max_cost: float | None = None,
     **options: object,
 ) -> "DataFrame":
-    """Judge answers without a database. Return their rows as a frame, with the verdict in columns ``judge_…``.
+    """Judge answers without a database. Return the rows as a frame, with the verdict in columns ``judge_…``.
 
-    Rows are read as `Board.add` reads them. A row that cannot be read has the ``judge_status``
-    rejected, and the reason as ``judge_error``. Rows that are not reached, because of ``max_cost``
-    (in dollars) or a refusal, have no verdict.
+    Rows are read as in `Board.add`. A row that cannot be read has the ``judge_status`` rejected,
+    and the reason as ``judge_error``. Rows that are not reached, because of ``max_cost`` (in
+    dollars) or a refusal, have no verdict.
 
     Args:
         rows: A DataFrame, a list of dicts, or another table with ``to_pandas()``.
@@ -462,8 +462,8 @@ def judge(
         EndpointRefused: The endpoint refuses key, model or address.
     """
     frame = formats.frame.to_frame(rows)
-    if taken := {column.name for column in _VERDICT}.intersection(frame.columns):
-        raise BadInput(f"the rows have a column {min(taken)!r} already: rename or drop it")
+    if taken_names := {column.name for column in _VERDICT}.intersection(frame.columns):
+        raise BadInput(f"the rows have a column {min(taken_names)!r} already: rename or drop it")
     verdicts = [dict[str, object]() for _ in range(len(frame))]
     items = []
     # Read the answers.
@@ -478,20 +478,20 @@ def judge(
                 else:
                     turns = earlier_turns(answer.messages)
                     items.append(record_of(JudgeInput, answer, response_id=row, turns=turns))
-    # Judge them.
-    made = make_judge(judge, **options) if isinstance(judge, str) else judge
+    # Judge the answers.
+    judge_to_ask = make_judge(judge, **options) if isinstance(judge, str) else judge
     with judging_progress() as show:
         concurrency = concurrency_of(options)
-        judged = judge_inputs(
+        verdicts_by_row = judge_inputs(
             items,
-            made,
+            judge_to_ask,
             concurrency=concurrency,
             max_cost=max_cost,
             on_progress=show,
             on_stop=_say_why,
         )
-    # Put each verdict beside its row.
-    for row, verdict in judged.items():
+    # Put each verdict beside the row.
+    for row, verdict in verdicts_by_row.items():
         verdicts[row] = {column.name: value(verdict) for column, value in _VERDICT.items()}
     return formats.frame.beside(frame, verdicts, [*_VERDICT])
 
@@ -520,7 +520,7 @@ def _filter(where: Where) -> RowFilter | None:
 
 @contextmanager
 def _python_advice() -> Iterator[None]:
-    """Say how to name the columns in Python, if they are not clear."""
+    """Say how to name the columns in Python, if the columns are not clear."""
     try:
         yield
     except UnclearFile as unclear:

@@ -12,7 +12,7 @@ from judgeboard.text import number_words
 
 
 class Action(StrEnum):
-    """An action that needs a permission: its value is stored in the event of a refused attempt.
+    """An action that needs a permission. The value is stored in the event of a refused attempt.
 
     ``words`` are the action as the subject of a sentence.
     """
@@ -20,7 +20,7 @@ class Action(StrEnum):
     words: str
 
     def __new__(cls, value: str, words: str = "") -> Self:
-        """Make a member with its words."""
+        """Make a member with words."""
         action = str.__new__(cls, value)
         action._value_ = value
         action.words = words
@@ -52,18 +52,18 @@ class Action(StrEnum):
 
 
 OF_ONE_ANSWER = frozenset({Action.SEE_PAGES, Action.REVIEW, Action.REJUDGE_ONE, Action.ADJUDICATE})
-"""What people with limited sources may do, if their role allows it; all else reaches the answers of all sources."""
+"""What people with limited sources may do, if the role allows this; all else reaches the answers of all sources."""
 _REVIEWING = frozenset({Action.SEE_PAGES, Action.REVIEW, Action.REJUDGE_ONE})
 _OF_ADMINS = frozenset({Action.MANAGE_PEOPLE, Action.RETIRE_VERSIONS})
 
 
 class Role(StrEnum):
-    """A person's role, with the actions that it allows. Removed people have ``none``."""
+    """A person's role, with the allowed actions. Removed people have ``none``."""
 
     actions: frozenset[Action]
 
     def __new__(cls, value: str, actions: frozenset[Action] = frozenset()) -> Self:
-        """Make a member with its actions."""
+        """Make a member with actions."""
         role = str.__new__(cls, value)
         role._value_ = value
         role.actions = actions
@@ -82,7 +82,7 @@ ROLES = tuple(role for role in Role if role is not Role.NONE)
 
 
 class Stage(StrEnum):
-    """When a review was made: before or after its author saw the judgment, or to adjudicate a conflict."""
+    """When a review was made: before or after the author saw the judgment, or to adjudicate a conflict."""
 
     BLIND = "blind"
     REVEALED = "revealed"
@@ -102,14 +102,14 @@ class WhyDiffers(StrEnum):
 
 
 class QueueState(StrEnum):
-    """The state of a queue. A closed queue gives no leases, and its open items do not keep flags open."""
+    """The state of a queue. A closed queue gives no leases, and open items of a closed queue do not keep flags open."""
 
     OPEN = "open"
     CLOSED = "closed"
 
 
 class RuleState(StrEnum):
-    """The state of a judging rule, a push target or an alert rule. A removed one is kept; its name is free again."""
+    """The state of a judging rule, a push target or an alert rule. A removed rule is kept; the name is free again."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -117,9 +117,9 @@ class RuleState(StrEnum):
 
 
 class RuleKind(StrEnum):
-    """A kind of rules that workers follow: a table of its own, whose rows have unique names.
+    """A kind of rules that workers follow: an own table, whose rows have unique names.
 
-    ``noun`` is what people call it, ``event`` its name in kinds of events, ``action`` the
+    ``noun`` is the name for people, ``event`` the name in kinds of events, ``action`` the
     permission to add and change such a rule.
     """
 
@@ -130,7 +130,7 @@ class RuleKind(StrEnum):
     def __new__(
         cls, value: str, noun: str = "", event: str = "", action: Action = Action.SEE_PAGES
     ) -> Self:
-        """Make a member with its facts."""
+        """Make a member with all facts."""
         kind = str.__new__(cls, value)
         kind._value_ = value
         kind.noun, kind.event, kind.action = noun, event, action
@@ -179,7 +179,7 @@ class QueueOrder(StrEnum):
 
 
 class ItemState(StrEnum):
-    """The state of a queue item; ``left`` items stopped matching before anybody reviewed them."""
+    """The state of a queue item; ``left`` items stopped matching before any review."""
 
     OPEN = "open"
     AGREED = "agreed"
@@ -208,7 +208,7 @@ class Status(StrEnum):
 
 
 class Label(StrEnum):
-    """A verdict with two values. It is stored as given and never computed from a score."""
+    """A verdict with two values, stored as given and never computed from a score."""
 
     GROUNDED = "grounded"
     HALLUCINATED = "hallucinated"
@@ -230,7 +230,7 @@ class FeedbackKind(StrEnum):
 
 
 class IssueState(StrEnum):
-    """The state of an issue; closed ones are hidden from the list."""
+    """The state of an issue; closed issues are hidden from the list."""
 
     OPEN = "open"
     FIXED = "fixed"
@@ -349,10 +349,10 @@ class Feedback:
 class TextFilter:
     """How answers are filtered by a text of the log.
 
-    ``name`` is its name in --where and in addresses, ``help`` its words there. ``words`` stand
-    before a value in the description of a filter, and label the field of pages. Without ``words``,
-    too many values occur to choose from them. Raises ValueError if the plural of the name is not
-    the name with an s.
+    ``name`` is the name in --where and in addresses, ``help`` the description there. ``words``
+    stand before a value in the description of a filter, and label the field of pages. Without
+    ``words``, too many values occur for a choice. Raises ValueError if the plural of the name is
+    not the name with an s.
     """
 
     name: str
@@ -375,9 +375,9 @@ class TextFilter:
 class LogField:
     """How a text of the log is imported and shown.
 
-    ``names`` are its names in logs, the most specific first. *Item* shows it as ``label``. If it
-    ``tells_the_generator`` of the answer, blind reviewers do not see it. If it is ``listed``, it is
-    a column of the lists of open flags and of answers.
+    ``names`` are the names in logs, the most specific first. *Item* shows the text as ``label``. If
+    the text ``tells_the_generator`` of the answer, blind reviewers do not see the text. A
+    ``listed`` text is a column of the lists of open flags and of answers.
     """
 
     label: str
@@ -395,8 +395,8 @@ def log_field(
 ) -> Any:
     """A text of the log in `Response`: imported, stored, exported, and shown on *Item* and in lists, without more code.
 
-    If answers are ``filtered`` by it, the filter needs no more code either, and its column needs an
-    index.
+    If answers are ``filtered`` by the text, the filter needs no more code either, and the column
+    needs an index.
     """
     of_log = LogField(label, names, tells_the_generator, listed)
     return field(default=None, metadata={"log": of_log, "filter": filtered})
@@ -404,7 +404,7 @@ def log_field(
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A logged answer with its query and passages, before it is stored or as it is stored.
+    """A logged answer with query and passages, before or after it is stored.
 
     ``passages`` is None if none were logged, and empty if nothing was retrieved. If the answer was
     made from another response, ``derived_from`` is the id of that response. The query is empty if
@@ -456,9 +456,9 @@ class Response:
 LOG_FIELDS: Mapping[str, LogField] = {
     each.name: each.metadata["log"] for each in fields(Response) if "log" in each.metadata
 }
-"""The texts of the log that need no code of their own, by the name of their field in `Response`."""
+"""The texts of the log that need no own code, by the name of the field in `Response`."""
 LISTED = tuple(name for name, each in LOG_FIELDS.items() if each.listed)
-"""The names of those in lists."""
+"""The names of the texts in lists."""
 
 # The order in help, descriptions and printed filters; the filters of other fields follow.
 _FIRST = ("query_type", "source", "generator_model", "external_id")
@@ -468,13 +468,13 @@ TEXT_FILTERS: Mapping[str, TextFilter] = {
     for name in dict.fromkeys((*_FIRST, *_FILTERS))
     if (text_filter := _FILTERS[name])
 }
-"""The texts of the log by which answers are filtered, by the name of their field in `Response`."""
+"""The texts of the log by which answers are filtered, by the name of the field in `Response`."""
 
 Class = TypeVar("Class", bound=type)
 
 
 def with_fields(names: Iterable[str], type_: object, default: object) -> Callable[[Class], Class]:
-    """A decorator below `dataclass`: it adds a field for each of these names that the class does not have."""
+    """A decorator below `dataclass`, which adds a field for each of these names that the class does not have."""
 
     def add(to: Class) -> Class:
         for name in names:
@@ -487,7 +487,7 @@ def with_fields(names: Iterable[str], type_: object, default: object) -> Callabl
 
 
 class Turn(NamedTuple):
-    """A message of a dialogue: the role (user or assistant) and its text."""
+    """A message of a dialogue: the role (user or assistant) and the text."""
 
     role: str
     text: str
@@ -512,7 +512,7 @@ class Claim:
     """A judge's finding on one statement of an answer.
 
     ``passage`` is the number of a passage, from 1. Starts and ends are character offsets into the
-    stored texts. They are None if the text does not contain the quote.
+    stored texts, None if the text does not contain the quote.
     """
 
     text: str
@@ -532,7 +532,7 @@ MENDED = "mended: "
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One call to a model: its reason, result, raw text, tokens and duration."""
+    """One call to a model: reason, result, raw text, tokens and duration."""
 
     why: str  # first | retry | repair | format | parameter
     status: (
@@ -547,7 +547,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """The record of one request to a model, including its repair request.
+    """The record of one request to a model, including the repair request.
 
     ``raw`` is the model's last text; ``cost_micro`` is in millionths of the price file's currency,
     None if unknown.
@@ -635,7 +635,7 @@ VERDICT_SCALE = "groundedness 0-1, quality 1-4"
 
 @dataclass(frozen=True, slots=True)
 class JudgeVersion:
-    """A judge with all settings that affect its verdicts. Immutable; `judges.judge.fingerprint` identifies it.
+    """A judge with all settings that affect the verdicts. Immutable; `judges.judge.fingerprint` identifies it.
 
     ``kind`` is the kind of judge (rag, lexical, replay, …). Each ``name`` has its own version
     numbers; the primary judge is chosen by name. ``params`` are temperature, maximum output, domain
@@ -654,9 +654,9 @@ class JudgeVersion:
 class ClaimMark:
     """A person's mark on a judge's claim or on a sentence of an answer.
 
-    ``start`` and ``end`` are character offsets into the stored answer, None if it does not contain
-    the quote. A mark on a claim has ``judgment_id`` and ``number``, the position of the claim in
-    that judgment, from 1.
+    ``start`` and ``end`` are character offsets into the stored answer, None if the answer does not
+    contain the quote. A mark on a claim has ``judgment_id`` and ``number``, the position of the
+    claim in that judgment, from 1.
     """
 
     status: ClaimStatus
@@ -671,9 +671,9 @@ class ClaimMark:
 class GradeText:
     """How a text of a grade is imported and shown.
 
-    ``names`` are its other names in files, the most specific first. Pages show it as ``label``. A
-    text that ``edits`` the answer is kept with its blanks, has a field of its own on pages, and is
-    not in reviews of pairs. Every other text is one of the `NOTES`.
+    ``names`` are other names in files, the most specific first. Pages show the text as ``label``. A
+    text that ``edits`` the answer is kept with all blanks, has an own field on pages, and is not in
+    reviews of pairs. Every other text is one of the `NOTES`.
     """
 
     label: str
@@ -692,9 +692,9 @@ class Grade:
 
     ``scores`` are on the dimensions of a rubric or the scales of a label schema, ``claim_marks`` on
     single statements. ``choices`` and ``texts`` have the values of a label schema by field;
-    ``spans`` has its spans. If ``in_suite``, the corrected answer becomes a case of a suite. If
-    ``label_implied``, the label follows from the decision; the person did not give it. ``modes``
-    are the names of failure modes.
+    ``spans`` has the spans of the schema. If ``in_suite``, the corrected answer becomes a case of a
+    suite. If ``label_implied``, the label follows from the decision; the person did not give it.
+    ``modes`` are the names of failure modes.
     """
 
     label: Label | None = None
@@ -725,25 +725,25 @@ class Grade:
 
     @property
     def notes(self) -> dict[str, str]:
-        """The note and the other texts beside it that the grade has, by name."""
+        """The note and the other texts of the grade beside the note, by name."""
         return {name: text for name in NOTES if (text := getattr(self, name)) is not None}
 
     @property
     def labelled_texts(self) -> dict[str, str]:
-        """The texts that the grade has, by their label, without the note: it needs no label where it is shown."""
-        others = {name: each.label for name, each in GRADE_TEXTS.items() if name != "note"}
-        return {label: text for name, label in others.items() if (text := getattr(self, name))}
+        """The texts of the grade by label, without the note, which pages show without a label."""
+        labels = {name: each.label for name, each in GRADE_TEXTS.items() if name != "note"}
+        return {label: text for name, label in labels.items() if (text := getattr(self, name))}
 
     @property
     def graded(self) -> frozenset[str]:
-        """The names of what a person grades. A text, a span or a mark goes with the grade that has it."""
+        """The names of what a person grades. A text, a span or a mark belongs to the grade."""
         plain = {name for name in _GRADED if getattr(self, name) not in (None, ())}
         return frozenset(
             {*plain, *self.choices, *self.texts, *(score.dimension for score in self.scores)}
         )
 
     def updated(self, later: "Grade") -> "Grade":
-        """Return this grade with all that a later one has; what the later one lacks is kept. Scores are sorted."""
+        """Return this grade with all values of a later grade; other values are kept. Scores are sorted."""
         values: dict[str, Any] = {
             name: value for name in _REPLACED if (value := getattr(later, name)) not in (None, ())
         }
@@ -764,16 +764,16 @@ class Grade:
 GRADE_TEXTS: Mapping[str, GradeText] = {
     each.name: each.metadata["text"] for each in fields(Grade) if each.metadata
 }
-"""The texts of a grade that need no code of their own, by the name of their field in `Grade`."""
+"""The texts of a grade that need no own code, by the name of the field in `Grade`."""
 _GRADED = ("label", "groundedness", "quality", "modes")
 _REPLACED = (*_GRADED, *GRADE_TEXTS, "spans", "claim_marks", "why_differs")
 NOTES = tuple(name for name, text in GRADE_TEXTS.items() if not text.edits)
-"""The note and the texts of a grade that are typed beside it, by name."""
+"""The note and the texts of a grade that are typed beside the note, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A row of a file that cannot be stored: its line, the field, the reason, and the row itself."""
+    """A row of a file that cannot be stored: the line, the field, the reason, and the row."""
 
     line: int
     field: str | None
@@ -784,7 +784,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A statistic with its interval. If the ``value`` is undefined, it is None and ``reason`` says why.
+    """A statistic with an interval. An undefined ``value`` is None, and ``reason`` says why.
 
     ``n`` is the number of responses (or rows), ``method`` the kind of interval, ``unit`` what was
     resampled, ``level`` the confidence level. ``left_out`` lists (reason, number of responses or
@@ -810,7 +810,7 @@ EXPECTED = "expected "
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two answers to one question, before they are stored.
+    """Two answers to one question, before storing.
 
     A pair without answers is a question for which answers were sampled. ``response_a`` and
     ``response_b`` are external ids of logged responses with these answers. If ``sides`` has the ids
@@ -842,10 +842,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class PairItem:
-    """A stored pair with both answers. A text is None if it was forgotten or never recorded.
+    """A stored pair with both answers. A forgotten or never recorded text is None.
 
-    ``passages`` are the passages of both answers, None if they differ or are unknown. ``turns`` are
-    the earlier turns of the dialogue that both answers continue.
+    ``passages`` are the passages of both answers, None if different or unknown. ``turns`` are the
+    earlier turns of the dialogue that both answers continue.
     """
 
     id: int
@@ -895,7 +895,7 @@ class GivenPreference:
 RECORDED = "replay"
 """The kind of imported judges."""
 PAIRWISE, SELF_REFERENCE = "pairwise", "ssr"
-"""The kinds of judges that compare pairs; the second one first samples its own answers."""
+"""The kinds of judges that compare pairs; the second kind first samples own answers."""
 JURY = "jury"
 """The kind of juries: several judges' combined judgment."""
 REPEATS = "repeats"

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class JudgeboardError(Exception):
-    """Base of all expected errors; commands end with its exit code."""
+    """Base of all expected errors; commands end with ``exit_code``."""
 
     exit_code = 2
 
@@ -25,7 +25,7 @@ class MissingOption(BadInput):
     """An option is missing. ``add`` are the words with which a command line would work."""
 
     def __init__(self, message: str, *add: str) -> None:
-        """Make the error from its text and these words."""
+        """Make the error from the text and these words."""
         super().__init__(message)
         self.add = add
 
@@ -34,16 +34,16 @@ class MissingSetting(BadInput):
     """An environment variable is not set. With the values ``examples``, by variable, a command line would work."""
 
     def __init__(self, message: str, examples: Mapping[str, str]) -> None:
-        """Make the error from its text and the values."""
+        """Make the error from the text and the values."""
         super().__init__(message)
         self.examples = examples
 
 
 class AddressUnknown(MissingOption):
-    """The address of a judge version is not stored: it has used no host, or an earlier release stored only the host."""
+    """The address of a judge version is not stored: no host was used, or an earlier release stored only the host."""
 
     def __init__(self, version: str, host: str | None) -> None:
-        """Make the error from the title of the judge version and its last host, None if it has used none."""
+        """Make the error from the title of the judge version and the last host, None if no host was used."""
         before = "has used no host yet" if host is None else f"last used the host {host}"
         missing = "Its address" if host is None else "The whole address"
         text = f"{version} {before}. {missing} is not stored: give it{'' if host is None else ' again'}"
@@ -51,7 +51,7 @@ class AddressUnknown(MissingOption):
 
 
 class OtherHost(BadInput):
-    """Texts would go to another host than in the last run of the judge version, and nobody has confirmed it.
+    """Texts would go to another host than in the last run of the judge version, and nobody has confirmed this.
 
     ``subject`` is what would be sent, for example "15 answers". The hosts have a port where the
     address has one.
@@ -66,16 +66,16 @@ class OtherHost(BadInput):
 
 
 class UnconfirmedFile(BadInput):
-    """A project file reaches out of its folder, and nobody has confirmed it. With the file ``mark``, it is."""
+    """A project file reaches out of the folder, and nobody has confirmed this. The file ``mark`` confirms."""
 
     def __init__(self, message: str, mark: "Path") -> None:
-        """Make the error from its text and the path of the mark."""
+        """Make the error from the text and the path of the mark."""
         super().__init__(message)
         self.mark = mark
 
 
 class Contradiction(BadInput):
-    """The label of a review contradicts its decision."""
+    """The label of a review contradicts the decision."""
 
 
 class MissingDatabase(JudgeboardError):
@@ -90,7 +90,7 @@ class DatabaseAway(JudgeboardError):
     """The database could not be used for longer than a run waits; ``lost`` replies could not be stored."""
 
     def __init__(self, text: str, lost: int = 0) -> None:
-        """Make the error from its text and the number of replies."""
+        """Make the error from the text and the number of replies."""
         super().__init__(text)
         self.lost = lost
 
@@ -111,7 +111,7 @@ class UnknownName(NotFound):
     """Nothing has the name ``wanted``. ``known`` is a similar name that exists."""
 
     def __init__(self, message: str, wanted: str, known: str) -> None:
-        """Make the error from its text and both names."""
+        """Make the error from the text and both names."""
         super().__init__(message)
         self.wanted, self.known = wanted, known
 
@@ -121,7 +121,7 @@ class DecisionRefused(JudgeboardError):
 
 
 class NotAllowed(JudgeboardError):
-    """The person's role lacks the permission; the text names the roles that have it."""
+    """The person's role lacks the permission; the text names the roles that have the permission."""
 
 
 class EndpointRefused(JudgeboardError):
@@ -136,7 +136,7 @@ class NotSent(JudgeboardError):
     """An answer, feedback or a score did not reach a server; the text says why."""
 
 
-def check_known(name: str, value: str | None, known: Collection[str]) -> None:
-    """Raise BadInput if a value is neither None nor one of the known values."""
-    if value is not None and value not in known:
-        raise BadInput(f"{name} must be one of {', '.join(known)}, not {value!r}")
+def check_known(name: str, value: str | None, choices: Collection[str]) -> None:
+    """Raise BadInput if a value is neither None nor one of ``choices``."""
+    if value is not None and value not in choices:
+        raise BadInput(f"{name} must be one of {', '.join(choices)}, not {value!r}")

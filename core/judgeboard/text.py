@@ -1,4 +1,4 @@
-"""Convert texts and times for storage, read text files, and write numbers as words and commands with their database."""
+"""Convert texts and times for storage, read text files, and write numbers as words and commands with the database."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from typing import Any
 from judgeboard.errors import BadInput
 
 EXPECTED = " (expected: "
-"""In the error of an unusable reply, the reason stands before it, and what differs between replies after it."""
+"""In the error of an unusable reply: the reason stands before this text, and what differs between replies after it."""
 MAX_NAME = 128  # characters of the name of a source, a judge or an aspect
 MOST_BYTES = (
     600_000  # of a file that people write; TOML takes a hundred times as much for empty tables
@@ -38,7 +38,7 @@ def file_text(path: Path, name: str | None = None, *, most: float = MOST_BYTES) 
 
 
 def storable(text: str) -> tuple[str, bool]:
-    """Replace every NUL and lone surrogate by U+FFFD. Return the text, and whether it changed.
+    """Replace every NUL and lone surrogate by U+FFFD. Return the text, and whether the text changed.
 
     The length stays the same, so offsets into the text remain valid.
     """
@@ -53,7 +53,7 @@ def storable_json(content: Any) -> tuple[Any, bool]:
         return storable(content)
     if isinstance(content, list):
         entries = [storable_json(entry) for entry in content]
-        return [entry for entry, _ in entries], any(changed for _, changed in entries)
+        return [entry for entry, _ in entries], any(is_changed for _, is_changed in entries)
     if isinstance(content, dict):
         pairs = [(storable_json(name), storable_json(value)) for name, value in content.items()]
         return {name[0]: value[0] for name, value in pairs}, any(
@@ -89,9 +89,9 @@ def folded_address(address: str) -> str:
 
 def some_of(names: Iterable[str]) -> str:
     """Return at most 20 names, sorted, for a message about an unknown name."""
-    ordered = sorted(set(names))
-    more = " and others" if len(ordered) > 20 else ""
-    return f"{', '.join(ordered[:20])}{more}" or "none yet"
+    sorted_names = sorted(set(names))
+    ending = " and others" if len(sorted_names) > 20 else ""
+    return f"{', '.join(sorted_names[:20])}{ending}" or "none yet"
 
 
 def number_words(value: Any) -> str:
@@ -266,16 +266,16 @@ _WITHOUT_DATABASE = ("judgeboard quickstart", "judgeboard compare make-pairs")
 
 
 def with_db(commands: str, database: str | None) -> str:
-    """Return commands of a terminal, each command of this program with ``--db``, unless it has one or takes none.
+    """Return commands of a terminal; commands of this program get ``--db``, unless present or not accepted.
 
-    ``database`` is a path or a URL without its password; None is the default database.
+    ``database`` is a path or a URL without a password; None is the default database.
     """
     if database is None:
         return commands
     parts = _FIRST_COMMAND.fullmatch(commands)
     if parts is not None:
-        first, between, others = parts.groups()
-        return f"{with_db(first, database)}{between}{with_db(others, database)}"
+        first, between, later_commands = parts.groups()
+        return f"{with_db(first, database)}{between}{with_db(later_commands, database)}"
     has_none = not commands.startswith("judgeboard ") or commands.startswith(_WITHOUT_DATABASE)
     words = {word.split("=")[0] for word in _QUOTED.sub("", commands).split()}
     if has_none or words & {"--db", "--help"}:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LINK_PATH = "/account/link"  # of the page on which a person sets a password
 LINK_DAYS = 7
 SESSION_DAYS = 14
-KNOWN_DAYS = 90  # after the end of its last session, a browser is not known any more
+KNOWN_DAYS = 90  # after the end of the last session, a browser is not known any more
 SHORTEST_PASSWORD = 12  # characters
 LONGEST_PASSWORD = 1_000
 EXPIRED = "This link was used or has expired. Ask an admin for a new one."
@@ -41,17 +41,17 @@ def invite(store: Store, name: str, role: Role | None, actor: Actor) -> str:
     """Make the link with which a person sets a password, and return the token of the link, which is not stored.
 
     The link works once, for 7 days, and replaces an earlier one. When a person who has a password
-    uses it, all sessions of this person end. The ``name`` is an e-mail address or another name; a
-    person who was not added is added, with the ``role`` (None: reviewer).
+    uses the link, all sessions of this person end. The ``name`` is an e-mail address or another
+    name; a person who was not added is added, with the ``role`` (None: reviewer).
 
     Raises:
         BadInput: The name is not valid, or the person has another role.
     """
-    checked = checked_sign_in_name(name)
+    sign_in_name = checked_sign_in_name(name)
     with store.reading() as connection:
-        person = find_reviewer(connection, SIGNED_IN, checked)
+        person = find_reviewer(connection, SIGNED_IN, sign_in_name)
     if person is None or role_of(person) is Role.NONE:
-        person = add_person(store, checked, role or Role.REVIEWER, actor, any_name=True)
+        person = add_person(store, sign_in_name, role or Role.REVIEWER, actor, any_name=True)
     elif role is not None and role is not role_of(person):
         raise BadInput(
             f"{person.name} was added already, as {role_of(person)}: leave out the role, or change it first"
@@ -104,8 +104,8 @@ def set_password(store: Store, token: str, password: str) -> Account:
     password_hash = _hasher().hash(_composed(password))
     with store.writing() as connection:
         person = person_of_link(connection, token)
-        used = {"password_hash": password_hash, "link_hash": None, "link_ends_at": None}
-        statement = update(ACCOUNT).where(_is_open(token)).values(used)
+        values = {"password_hash": password_hash, "link_hash": None, "link_ends_at": None}
+        statement = update(ACCOUNT).where(_is_open(token)).values(values)
         # Of two requests at a time, the second changes no row.
         if person is None or not connection.execute(statement).rowcount:
             raise NotFound(EXPIRED)
@@ -132,12 +132,12 @@ def is_password(account: Account | None, password: str) -> bool:
     """Return whether an account has this password. Without an account, the check takes as long."""
     from argon2.exceptions import InvalidHashError, VerificationError
 
-    stored = None if account is None else account.password_hash
+    password_hash = None if account is None else account.password_hash
     try:
-        _hasher().verify(stored or _nobodys_hash(), _composed(password[:LONGEST_PASSWORD]))
+        _hasher().verify(password_hash or _nobodys_hash(), _composed(password[:LONGEST_PASSWORD]))
     except (VerificationError, InvalidHashError):
         return False
-    return stored is not None
+    return password_hash is not None
 
 
 @cache
@@ -184,9 +184,9 @@ def begin_session(store: Store, account: Account, *, instead_of: str | None = No
 
 def end_session(store: Store, hashed: str) -> None:
     """End the session whose token has this hash, in all tabs and for all copies of the token."""
-    ended = update(ACCOUNT_SESSION).where(_goes_on(hashed)).values(ends_at=utc_now())
+    end = update(ACCOUNT_SESSION).where(_goes_on(hashed)).values(ends_at=utc_now())
     with store.writing() as connection:
-        connection.execute(ended)
+        connection.execute(end)
 
 
 def person_of_session(connection: Connection, hashed: str) -> Reviewer | None:

@@ -1,1 +1,1 @@
-"""The client of a Judgeboard server, for the program of an assistant; its names are imported from `judgeboard`."""
+"""The client of a Judgeboard server, for the program of an assistant. Import the names from `judgeboard`."""

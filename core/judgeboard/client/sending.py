@@ -1,4 +1,4 @@
-"""The client: sends answers, the feedback of their users and the verdicts of own judges to a Judgeboard server.
+"""The client: sends answers, feedback of users and the verdicts of own judges to a Judgeboard server.
 
 ::
 
@@ -8,7 +8,7 @@
 
 JUDGEBOARD_URL is the address of the server (default: http://localhost:8501), JUDGEBOARD_API_KEY the
 key. A background thread sends batches. An application never waits for the server and never fails
-because of it: the logger ``judgeboard`` says what was not sent, how much and why.
+because of the server: the logger ``judgeboard`` says what was not sent, how much and why.
 """
 
 import atexit
@@ -39,7 +39,7 @@ _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 _FAULT, _TRIES_OF_FAULT = 500, 5  # an outage, or an entry with which the server cannot cope
 _DIVIDED = frozenset(
     {400, 413, 422, 500}
-)  # a smaller batch, or one without the bad entry, may be accepted
+)  # a smaller batch, or a batch without the bad entry, may be accepted
 _ADVICE = {401: " (is JUDGEBOARD_API_KEY right?)", 403: " (the key may not send answers)"}
 _LONGEST_WAIT_S = 30.0
 _UNUSABLE = "the address or the key cannot be used"
@@ -52,7 +52,7 @@ _WARNING_EVERY_S = (
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A serialised object, or nothing of one that cannot be serialised."""
+    """A serialised object; empty if the object cannot be serialised."""
 
     path: str
     body: bytes = b""
@@ -73,7 +73,7 @@ class Client:
         max_entries: Bound of the queue. When the queue is full, new entries are dropped and
             counted.
         max_bytes: The same bound in bytes.
-        delay_s: How long an entry waits for others, to be sent with them.
+        delay_s: How long an entry waits for others in the same batch.
         timeout_s: Limit of one request, and of the flush at exit.
     """
 
@@ -195,7 +195,7 @@ class Client:
                 del self._unreported[reason]
 
     def _run(self) -> None:
-        import httpx  # the first batch pays for it, not every import of judgeboard
+        import httpx  # the first batch pays for this import, not every import of judgeboard
 
         headers = {"content-type": "application/json"}
         if self.api_key:
@@ -226,11 +226,11 @@ class Client:
             self._changed.notify_all()
 
     def _next_batch(self) -> list[_Entry]:
-        """Wait for entries; return the oldest one and others of its path.
+        """Wait for entries; return the oldest entry and others with the same path.
 
         The others may pass entries of another path, so that an answer and its verdict are not two
-        batches each time. Nothing passes an answer: the server must have it before its verdict and
-        its feedback.
+        batches each time. Nothing passes an answer: the server must have the answer before the
+        verdict and the feedback.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
@@ -239,7 +239,7 @@ class Client:
             )
             path = self._waiting[0].path
             batch: list[_Entry] = []
-            passed: list[_Entry] = []
+            other_entries: list[_Entry] = []
             size = 0
             while self._waiting and len(batch) < _BATCH_ENTRIES:
                 entry = self._waiting[0]
@@ -251,25 +251,25 @@ class Client:
                         break
                     batch.append(entry)
                 else:
-                    passed.append(entry)
+                    other_entries.append(entry)
                 self._waiting.popleft()
-            self._waiting.extendleft(reversed(passed))
+            self._waiting.extendleft(reversed(other_entries))
             self._bytes -= sum(len(entry.body) for entry in batch)
             self._in_flight = len(batch)
             return batch
 
     def _refused(self, http: "httpx.Client", batch: list[_Entry]) -> _Refused:
-        """Send a batch until the server has it or refuses it, of a refused batch each half; return what is refused."""
-        import httpx  # `_run` has loaded it already
+        """Send a batch until the server accepts or refuses, of a refused batch each half; return what is refused."""
+        import httpx  # loaded by `_run` already
 
         wait, tries = 0.25, 0
         while True:
-            asked, tries = None, tries + 1
+            pause, tries = None, tries + 1
             try:
                 reply = http.post(
                     batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]"
                 )
-            except httpx.LocalProtocolError:  # its text has the header, and so the key
+            except httpx.LocalProtocolError:  # the text has the header, and so the key
                 return [(_UNUSABLE, len(batch))]
             except httpx.UnsupportedProtocol as error:
                 return [(f"{_UNUSABLE}: {error}", len(batch))]
@@ -278,7 +278,7 @@ class Client:
             else:
                 if reply.is_success or _lists_problems(reply):
                     return _refused_rows(reply, len(batch))
-                status, asked = reply.status_code, _seconds(reply.headers.get("retry-after"))
+                status, pause = reply.status_code, _seconds(reply.headers.get("retry-after"))
                 reason = (
                     f"HTTP {status}{_ADVICE.get(status, '')}: {without_secrets(reply.text)[:200]}"
                 )
@@ -287,14 +287,16 @@ class Client:
                         return [(reason, len(batch))]
                     half = len(batch) // 2
                     return [*self._refused(http, batch[:half]), *self._refused(http, batch[half:])]
-            left = len(self._waiting) + len(batch)
-            self._warn("", "%s cannot take entries now (%s); %d wait", self.url, reason, left)
-            time.sleep(min(wait if asked is None else asked, _LONGEST_WAIT_S))
+            waiting_count = len(self._waiting) + len(batch)
+            self._warn(
+                "", "%s cannot take entries now (%s); %d wait", self.url, reason, waiting_count
+            )
+            time.sleep(min(wait if pause is None else pause, _LONGEST_WAIT_S))
             wait = min(wait * 2, _LONGEST_WAIT_S)
 
 
 class ResponseFields(TypedDict, total=False):
-    """What can be recorded of an answer besides its texts."""
+    """What can be recorded of an answer besides the texts."""
 
     external_id: str | None
     source: str | None
@@ -309,7 +311,7 @@ class ResponseFields(TypedDict, total=False):
 
 
 class FeedbackFields(TypedDict, total=False):
-    """The feedback of a user: the answer that it is about, thumbs or stars, who gave it, and why."""
+    """The feedback of a user: which answer, thumbs or stars, who gave the feedback, and why."""
 
     trace_id: str | None
     span_id: str | None
@@ -355,10 +357,10 @@ def record(
             ``generator_model``, ``generator_cost``, ``messages``, ``reference``, ``asked_at``
             (default: now), ``metadata``, ``client``.
     """
-    known, client = _known(fields, ResponseFields)
+    given_fields, client = _known(fields, ResponseFields)
     body = (
         {"external_id": uuid.uuid4().hex, "asked_at": datetime.now(UTC)}
-        | known
+        | given_fields
         | {"query": query, "answer": answer}
     )
     if passages is not None:
@@ -373,43 +375,43 @@ def feedback(response_id: str | None = None, **fields: Unpack[FeedbackFields]) -
     """Record the feedback of a user: queue it for the server, and return at once.
 
     Args:
-        response_id: The id that `record` returned. Without it, either ``trace_id`` or ``span_id``
-            names the answer.
+        response_id: The id that `record` returned. Without this id, either ``trace_id`` or
+            ``span_id`` names the answer.
         fields: ``thumbs`` ("up", "down", True or False) or ``stars`` (1 to 5); ``trace_id``,
             ``span_id``, ``source``, ``user``, ``at`` (default: now), ``client``.
     """
-    known, client = _known(fields, FeedbackFields)
-    if isinstance(known.get("thumbs"), bool):
-        known["thumbs"] = "up" if known["thumbs"] else "down"
+    given_fields, client = _known(fields, FeedbackFields)
+    if isinstance(given_fields.get("thumbs"), bool):
+        given_fields["thumbs"] = "up" if given_fields["thumbs"] else "down"
     of_answer = {} if response_id is None else {"response_id": response_id}
-    client.send(_FEEDBACK, {"at": datetime.now(UTC)} | known | of_answer)
+    client.send(_FEEDBACK, {"at": datetime.now(UTC)} | given_fields | of_answer)
 
 
 def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentFields]) -> None:
     """Record the verdict of your own judge on a stored answer: queue it for the server, and return at once.
 
-    The server stores it as an imported verdict, and flag rules apply to it. Another verdict of the
-    same judge version on the answer is a newer one; the same verdict again changes nothing. The
-    server refuses verdicts of retired judge versions and of those that it runs itself.
+    The server stores an imported verdict, and applies flag rules. Another verdict of the same judge
+    version on the answer is a newer verdict; the same verdict again changes nothing. The server
+    refuses verdicts of retired judge versions and of judge versions that the server runs.
 
     Args:
         response_id: The id that `record` returned, or the id of a trace that has become an answer.
         judge: Name of the judge. Each name has its own version numbers.
         fields: ``groundedness`` (0 to 1), ``quality`` (1 to 4), ``label`` (grounded or
-            hallucinated) or ``scores``, each with its scale. A ``scale`` is that of all these
+            hallucinated) or ``scores``, each with a scale. ``scale`` is the scale of all these
             numbers. Without a verdict, the ``status`` with the ``error``. ``judge_version`` (any
             text) and ``judge_model`` name the version; ``reasoning``, ``claims``, ``raw``,
             ``source``, ``client``.
     """
-    known, client = _known(fields, JudgmentFields)
-    client.send(_JUDGMENTS, known | {"external_id": response_id, "judge": judge})
+    given_fields, client = _known(fields, JudgmentFields)
+    client.send(_JUDGMENTS, given_fields | {"external_id": response_id, "judge": judge})
 
 
 def flush(timeout_s: float | None = None) -> bool:
     """Send everything now. Return False if something is left after ``timeout_s`` seconds (default: the client's).
 
-    At exit this happens by itself. A process that is frozen between requests, as in a serverless
-    function, needs it.
+    At exit this happens automatically. A process that is frozen between requests, as in a
+    serverless function, needs this call.
     """
     return default_client().flush(timeout_s)
 
@@ -442,14 +444,14 @@ def plain_passage(passage: Any) -> Any:
         text, names = passage.get_content(), ("score", "metadata")
     else:
         return str(passage)
-    more = {name: getattr(passage, name, None) for name in names}
+    attributes = {name: getattr(passage, name, None) for name in names}
     return {"text": text} | {
-        name: value for name, value in more.items() if value is not None and value != {}
+        name: value for name, value in attributes.items() if value is not None and value != {}
     }
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON does not know as one that it does."""
+    """Convert a value for JSON."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
     if isinstance(value, Mapping):
@@ -460,7 +462,7 @@ def _plain(value: Any) -> Any:
 
 
 def _refused_rows(reply: "httpx.Response", entries: int) -> _Refused:
-    """Return the entries that a reply lists as refused; all of them, if it is no reply of Judgeboard."""
+    """Return the entries that a reply lists as refused; all entries, if the reply is not from Judgeboard."""
     try:
         problems = reply.json().get("problems") or ()
         refused = {

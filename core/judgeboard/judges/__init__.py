@@ -1,1 +1,1 @@
-"""The judges. Each gives one verdict at a time; `kinds.JUDGES` lists them."""
+"""The judges. Each gives one verdict at a time; `registry.judge_kinds.JUDGES` lists the kinds."""

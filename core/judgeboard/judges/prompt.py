@@ -257,8 +257,8 @@ def example_responses(params: Mapping[str, Any]) -> frozenset[int]:
     )
 
 
-def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = None) -> str:
-    """Return the part of the instructions with the examples; ``shown`` are the scores to include (default: all)."""
+def examples_part(examples: Sequence[Example], *, score_names: Sequence[str] | None = None) -> str:
+    """Return the part of the instructions with the examples; ``score_names`` are included (default: all)."""
     texts = [
         text
         for each in examples
@@ -274,7 +274,9 @@ def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = 
             ("ANSWER", example.answer),
         ]
         scores = {
-            name: value for name, value in example.scores.items() if shown is None or name in shown
+            name: value
+            for name, value in example.scores.items()
+            if score_names is None or name in score_names
         }
         lines = [f"Example {number}" + (f", a {example.kind} answer:" if example.kind else ":")]
         lines += [fenced(f"EXAMPLE {number} {name}", text, token) for name, text in parts]
@@ -370,15 +372,15 @@ def written(sections: Mapping[str, str]) -> str:
     return "\n".join(f"# {title}\n{body}\n" for title, body in sections.items())
 
 
-def prompt_file(current: Prompt, stored: str | None = None) -> str:
-    """Return the prompt of a kind of judge, or the ``stored`` prompt of a version, as a file to change."""
-    if stored is None:
+def prompt_file(current: Prompt, stored_text: str | None = None) -> str:
+    """Return the prompt of a kind of judge, or the ``stored_text`` of a version's prompt, as a file to change."""
+    if stored_text is None:
         return written(current.sections)
     # The prompt of a version with examples also has the section for the examples.
     return written(
         {
             title: body
-            for title, body in read_prompt(stored).sections.items()
+            for title, body in read_prompt(stored_text).sections.items()
             if title in current.sections
         }
     )

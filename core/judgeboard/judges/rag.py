@@ -146,7 +146,7 @@ def rag_messages(
     sections = added_sections(prompt, item, dialogue)
     instructions = [_instructions(prompt, domain, form, item.passages == (), sections)]
     if examples:
-        instructions.append(examples_part(examples, shown=tuple(form.fields)))
+        instructions.append(examples_part(examples, score_names=tuple(form.fields)))
     return chat(instructions, item_task(prompt, item))
 
 

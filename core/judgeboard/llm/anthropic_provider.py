@@ -48,11 +48,11 @@ def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any
 
 
 def read(content: Any) -> Reply:
-    """Read a message: the input of its tool as JSON, otherwise its text."""
+    """Read a message: the input of the tool as JSON, otherwise the text."""
     blocks = [block for block in content["content"] if isinstance(block, dict)]
     inputs = [block["input"] for block in blocks if block.get("type") == "tool_use"]
-    written = "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
-    answer = json.dumps(inputs[0], ensure_ascii=False) if inputs else written
+    text = "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
+    answer = json.dumps(inputs[0], ensure_ascii=False) if inputs else text
     stop, usage = text_or_none(content.get("stop_reason")), usage_in(content)
     prompt_tokens = token_count(usage.get("input_tokens"))
     if prompt_tokens is not None:

@@ -12,11 +12,11 @@ from judgeboard.llm.endpoint import FREE, ModelEndpoint
 from judgeboard.text import EXPECTED, shortened
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
-"""The list to which each request is added as sent, to show it later; None if requests are not needed."""
+"""The list to which each request is added as sent, for later; None if requests are not needed."""
 
 
 class UnsentRequest(NamedTuple):
-    """A request that is not sent, and the model that it is for."""
+    """A request that is not sent, with the model."""
 
     endpoint: ModelEndpoint
     request: ChatRequest
@@ -27,7 +27,7 @@ _UNSENT: ContextVar[list[UnsentRequest] | None] = ContextVar("unsent", default=N
 
 @contextmanager
 def unsent_requests() -> Iterator[list[UnsentRequest]]:
-    """Collect the requests of the context instead of sending them; each one seems to fail. It is for estimates."""
+    """Collect the requests of the context without sending; each request seems to fail. For estimates."""
     requests: list[UnsentRequest] = []
     token = _UNSENT.set(requests)
     try:
@@ -37,7 +37,7 @@ def unsent_requests() -> Iterator[list[UnsentRequest]]:
 
 
 LONGEST_REPAIRED = 100_000
-"""Characters of a reply; a repair request sends it again, and no reply that is wanted is so long."""
+"""Characters of a reply. A repair request sends the reply again, and no useful reply is so long."""
 
 
 class UnusableReply(ValueError):
@@ -77,8 +77,8 @@ class Replied(Generic[T]):
 
 
 def _total(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 async def ask(
@@ -93,8 +93,8 @@ async def ask(
     A truncated reply and a refusal are not repaired. ``parse`` raises UnusableReply with the
     reason. ``repair`` makes the text of the repair request from this reason. None means no repair,
     and that a truncated reply is of no use. The record has the attempts and totals of both
-    requests; a total is None if no call reported it. The cost is None if an answered call cannot be
-    priced.
+    requests; a total is None if no call reported the value. The cost is None if an answered call
+    cannot be priced.
     """
     unsent = _UNSENT.get()
     if unsent is not None:
@@ -112,29 +112,29 @@ async def ask(
         replied = _heard(await endpoint.chat.complete(again), again, parse, whole=False)
         second = replied.record
         if second.status is Status.ERROR:
-            failed = f"{first.error}; the repair request failed: {second.error}"
-            replied = Replied(None, replace(first, attempts=second.attempts, error=failed))
+            error_words = f"{first.error}; the repair request failed: {second.error}"
+            replied = Replied(None, replace(first, attempts=second.attempts, error=error_words))
         replied = replace(
             replied, record=replace(replied.record, attempts=first.attempts + second.attempts)
         )
     price = endpoint.price
     replies = [attempt for attempt in replied.record.attempts if attempt.status in _REPLIES]
-    sent = _total(attempt.prompt_tokens for attempt in replied.record.attempts)
-    received = _total(attempt.completion_tokens for attempt in replied.record.attempts)
+    prompt_tokens = _total(attempt.prompt_tokens for attempt in replied.record.attempts)
+    completion_tokens = _total(attempt.completion_tokens for attempt in replied.record.attempts)
     is_free = (
         price == FREE and endpoint.host is not None
     )  # what a user's function costs is not known
-    counted = is_free or all(
+    has_cost = is_free or all(
         None not in (reply.prompt_tokens, reply.completion_tokens) for reply in replies
     )
     return replace(
         replied,
         record=replace(
             replied.record,
-            prompt_tokens=sent,
-            completion_tokens=received,
-            cost_micro=price.cost_micro(sent or 0, received or 0)
-            if price is not None and counted
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+            cost_micro=price.cost_micro(prompt_tokens or 0, completion_tokens or 0)
+            if price is not None and has_cost
             else None,
             latency_ms=_total(attempt.latency_ms for attempt in replied.record.attempts),
         ),
@@ -142,9 +142,9 @@ async def ask(
 
 
 def _keep(request: ChatRequest) -> None:
-    kept = SENT.get()
-    if kept is not None:
-        kept.append(request)
+    requests = SENT.get()
+    if requests is not None:
+        requests.append(request)
 
 
 def _heard(
@@ -194,7 +194,7 @@ def _heard(
     try:
         if cut and whole:
             raise UnusableReply("it is not whole")
-        # The ellipsis marks the last value as one of which more may have come.
+        # The ellipsis marks the last value, which may be incomplete.
         return replied(Status.OK, "ok", parse(f"{reply.text}…" if cut else reply.text))
     except UnusableReply as error:
         outcome, why = (
@@ -210,7 +210,7 @@ DEFAULT_GENERATOR_OUTPUT = 2048
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Asks a model for an answer of at most ``max_output`` tokens. Without ``parameters``, its defaults apply."""
+    """Asks a model for an answer of at most ``max_output`` tokens. Without ``parameters``, model defaults apply."""
 
     endpoint: ModelEndpoint
     max_output: int = DEFAULT_GENERATOR_OUTPUT

@@ -42,17 +42,19 @@ _ROLES = ("user", "assistant")
 def earlier_turns(messages: Sequence[Mapping[str, Any]] | None) -> tuple[Turn, ...]:
     """Return what user and assistant wrote before the user's last message, with the tools that the assistant called.
 
-    Instructions (role system) and results of tools are left out: they are not turns of the
+    Instructions (role system) and results of tools are left out: these are not turns of the
     dialogue.
     """
     place = last_of_user(messages or ())
-    before = [message for message in (messages or ())[: place or 0] if isinstance(message, Mapping)]
+    earlier_messages = [
+        message for message in (messages or ())[: place or 0] if isinstance(message, Mapping)
+    ]
     turns = [
         Turn(
             message["role"],
             "\n".join(filter(None, (text_of(message.get("content")), *tool_call_lines(message)))),
         )
-        for message in before
+        for message in earlier_messages
         if message.get("role") in _ROLES
     ]
     return tuple(turn for turn in turns if turn.text.strip())
@@ -77,7 +79,7 @@ def last_of_user(messages: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def text_of(content: Any) -> str:
-    """Return the text of a message's content, or of its text parts."""
+    """Return the text of a message's content, or of the text parts."""
     if isinstance(content, list):
         return "\n".join(
             str(part.get("text") or "") for part in content if isinstance(part, dict)
@@ -113,7 +115,7 @@ class ChatRequest:
 
     @property
     def why(self) -> str:
-        """The reason for its first call, as in ``Attempt.why``."""
+        """The reason for the first call, as in ``Attempt.why``."""
         return "repair" if self.repair else "first"
 
 
@@ -123,7 +125,7 @@ class Reply:
 
     ``text`` and ``refusal`` can be stored. ``finish_reason`` is "length" if the reply was cut off,
     "content_filter" if a filter stopped it. ``dropped_parameters`` were left out or renamed.
-    ``tokens`` is None unless they were requested and the endpoint returned them.
+    ``tokens`` is None unless the tokens were requested and returned.
     """
 
     text: str
@@ -167,7 +169,7 @@ Chat = Callable[[list[dict[str, Any]]], Any]
 
 
 async def call(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Any:
-    """Call ``chat`` with copies of ``messages`` and return its result, awaited if necessary.
+    """Call ``chat`` with copies of ``messages`` and return the result, awaited if necessary.
 
     A plain function runs in a thread, because it may block or start its own event loop, as wrappers
     of agents do. Nobody waits for this thread after a cancellation.
@@ -200,15 +202,17 @@ class CallableChat:
             )
         except Exception as error:  # noqa: BLE001 - a caller's code may raise anything; only this reply is missing
             text, reason = "", f"{type(error).__name__}: {error}"
-        spent = round((time.monotonic() - started) * 1000)
+        latency_ms = round((time.monotonic() - started) * 1000)
         if reason is not None:
             detail = storable(without_secrets(reason))[0]
             return NoReply(
                 detail,
-                (Attempt(why=request.why, status="raised", latency_ms=spent, detail=detail),),
+                (Attempt(why=request.why, status="raised", latency_ms=latency_ms, detail=detail),),
             )
         answer = storable(without_secrets(text))[0]
-        return Reply(answer, (Attempt(why=request.why, status="ok", raw=answer, latency_ms=spent),))
+        return Reply(
+            answer, (Attempt(why=request.why, status="ok", raw=answer, latency_ms=latency_ms),)
+        )
 
     async def aclose(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -235,8 +239,8 @@ class RecordedChat:
                 "to the repair request" if request.repair else f"for response {request.subject!r}"
             )
             return NoReply(f"no recorded reply {what}", attempts=())
-        text, replaced = storable(recorded[turn])
-        detail = REPLACED if replaced else None
+        text, is_replaced = storable(recorded[turn])
+        detail = REPLACED if is_replaced else None
         return Reply(text, (Attempt(why=request.why, status="ok", raw=text, detail=detail),))
 
     async def aclose(self) -> None:
@@ -246,8 +250,8 @@ class RecordedChat:
 def read_replies(path: Path) -> dict[str, list[str]]:
     """Return the recorded replies of a file by response id. A line is a JSON object with ``response_id`` and ``raw``.
 
-    Raises BadInput if a line is invalid (the message names it), the file cannot be read, or it
-    contains no reply.
+    Raises BadInput if a line is invalid (the message names the line), the file cannot be read, or
+    the file contains no reply.
     """
     replies: dict[str, list[str]] = {}
     for number, line in lines_of(path, "replies"):
@@ -270,7 +274,7 @@ def read_replies(path: Path) -> dict[str, list[str]]:
 
 
 def lines_of(path: Path, what: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file that are not blank, with their numbers; ``what`` names the lines in BadInput."""
+    """Yield the lines of a file that are not blank, with line numbers; ``what`` names the lines in BadInput."""
     lines = file_text(path, f"the file of {what} {path}", most=math.inf).split("\n")
     yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 

@@ -66,18 +66,20 @@ def _shipped_prices() -> dict[str, Price]:
     return _parse(text, "prices.toml")
 
 
-def price_of(model: str, own: Path | None = None, host: str | None = None) -> Price | None:
-    """Return the price of ``model`` from the file ``own``, otherwise from the shipped file; None if unknown.
+def price_of(model: str, price_file: Path | None = None, host: str | None = None) -> Price | None:
+    """Return the price of ``model`` from ``price_file``, otherwise from the shipped file; None if unknown.
 
     A price file has prices by pattern of model names (``gpt-4o-*``). The longest pattern that
-    matches is used. A model in neither file is free if ``host``, which serves it, is one's own. A
-    gateway to a paid model keeps its price.
+    matches is used. A model in neither file is free if ``host``, which serves the model, is an own
+    host. A gateway to a paid model keeps the price of the model.
     """
     lists = [_shipped_prices()]
     if (price := load_settings().price_of(model)) is not None:
         return price
-    if own is not None:
-        lists.insert(0, _parse(file_text(own, f"the price file {own}"), str(own)))
+    if price_file is not None:
+        lists.insert(
+            0, _parse(file_text(price_file, f"the price file {price_file}"), str(price_file))
+        )
     names = {model.casefold(), _DATE.sub("", model.casefold())}
     for prices in lists:
         fitting = [
@@ -105,7 +107,7 @@ def _checked(plugin: Plugin, provider: Any) -> Provider:
 PROVIDERS: Registry[Provider] = Registry(
     "judgeboard.providers", {provider.name: provider for provider in (OPENAI, ANTHROPIC)}, _checked
 )
-"""The providers by name. A new provider is one file and its name here; other packages add theirs."""
+"""The providers by name. A new provider is one file and a name here. Other packages add providers, too."""
 
 
 def choose_provider(
@@ -123,9 +125,9 @@ def choose_provider(
     if model and not base_url:
         return next(
             (
-                known
-                for known in PROVIDERS.values()
-                if known.models and model.startswith(known.models)
+                provider
+                for provider in PROVIDERS.values()
+                if provider.models and model.startswith(provider.models)
             ),
             OPENAI,
         )
@@ -134,9 +136,9 @@ def choose_provider(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where texts are sent: the name of the provider, and the address of its endpoint.
+    """Where texts are sent: the name of the provider, and the address of the endpoint.
 
-    ``base_url`` has scheme, host, port and path. It has no user, password or query, so that it can
+    ``base_url`` has scheme, host, port and path. Without user, password and query, the address can
     be stored.
     """
 
@@ -157,10 +159,10 @@ def bare_address(provider: str, base_url: str) -> Address:
 
 @dataclass(frozen=True, slots=True)
 class ModelEndpoint:
-    """A chat model with its name and price. If ``price`` is None, the price is unknown, not 0.
+    """A chat model with name and price. If ``price`` is None, the price is unknown, not 0.
 
-    ``provider`` is the name of a provider and ``base_url`` its address; None if the calls do not go
-    to one.
+    ``provider`` is the name of a provider and ``base_url`` the address; None if the calls do not go
+    to a provider.
     """
 
     chat: ChatModel
@@ -193,7 +195,7 @@ class ModelEndpoint:
 
 @dataclass(slots=True)
 class ChatOnFirstUse:
-    """Makes the real chat model at the first request: its client takes seconds to import and 20 ms to make."""
+    """Makes the real chat model at the first request: the client takes seconds to import and 20 ms to make."""
 
     host: str | None
     make: Callable[[], ChatModel]

@@ -1,4 +1,4 @@
-"""A chat model at an endpoint: makes the calls, retries them, and records every call."""
+"""A chat model at an endpoint: makes, retries and records calls."""
 
 import asyncio
 import json
@@ -49,13 +49,13 @@ _LEFT_OUT = dict.fromkeys(("Authorization", "OpenAI-Organization", "OpenAI-Proje
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    # Kept, because reading them takes 30 ms, and each run has clients of its own.
+    # Cached, because reading takes 30 ms, and each run has own clients.
     return httpx2.create_ssl_context()
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """The result of one call: an HTTP status with its body, or a ``failure`` (timeout, connection, unreadable).
+    """The result of one call: an HTTP status with the body, or a ``failure`` (timeout, connection, unreadable).
 
     ``detail`` says why a reply is unreadable.
     """
@@ -92,7 +92,7 @@ _FIXES = {
 
 
 class _Connected(NamedTuple):
-    """The client of one event loop, with the pace of its calls; ``closing`` closes it."""
+    """The client of one event loop, with the pace of the calls; ``closing`` closes the client."""
 
     closing: AsyncGenerator[openai.AsyncOpenAI]
     client: openai.AsyncOpenAI
@@ -100,8 +100,8 @@ class _Connected(NamedTuple):
 
 
 async def _until_closed(client: openai.AsyncOpenAI) -> AsyncGenerator[openai.AsyncOpenAI]:
-    # An event loop ends its generators at its own end, and those that nobody refers to: no client
-    # stays open.
+    # An event loop ends all generators at the end of the loop, and unreferenced generators earlier:
+    # no client stays open.
     try:
         yield client
     finally:
@@ -112,9 +112,9 @@ async def _until_closed(client: openai.AsyncOpenAI) -> AsyncGenerator[openai.Asy
 class EndpointChat:
     """Asks one model at one endpoint; a run uses one object for all requests, also from several event loops.
 
-    It remembers which parts of a request the endpoint does not accept (a JSON schema, a
-    temperature, ``max_tokens``), and leaves them out of later requests. Each call waits for its
-    turn under ``limit``. Options are as in `JudgeOptions`. The key is never shown or stored.
+    The object remembers which parts of a request the endpoint does not accept (a JSON schema, a
+    temperature, ``max_tokens``), and leaves these parts out of later requests. Each call waits for
+    a turn under ``limit``. Options are as in `JudgeOptions`. The key is never shown or stored.
     Without a key, "none" is sent, which local servers accept. ``chance`` returns a number in 0..1
     for the jitter.
     """
@@ -145,11 +145,11 @@ class EndpointChat:
             self._options["headers"] = {**_LEFT_OUT, **self.provider.headers(self._key)}
 
     async def _connections(self) -> _Connected:
-        """Return the connections of the running event loop: none can be used in another one."""
+        """Return the connections of the running event loop: a connection cannot be used in another loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._connected:
-            for ended in [other for other in list(self._connected) if other.is_closed()]:
-                self._connected.pop(ended, None)
+            for closed_loop in [each for each in list(self._connected) if each.is_closed()]:
+                self._connected.pop(closed_loop, None)
             client = _until_closed(self._client())
             pace = CallPace(f"{self.host} {self.model}", self.limit)
             self._connected[loop] = _Connected(client, await anext(client), pace)
@@ -192,8 +192,8 @@ class EndpointChat:
             tokens = pace.estimate(body, request.max_output)
             await pace.wait(tokens)
             called = await self._call(body)
-            outcome, replaced = self._outcome(called)
-            attempts.append(_attempt(called, outcome, why, replaced=replaced))
+            outcome, is_replaced = self._outcome(called)
+            attempts.append(_attempt(called, outcome, why, is_replaced=is_replaced))
             self._heard = self._heard or called.failure is None
             if isinstance(outcome, Reply):
                 pace.used(tokens, outcome.prompt_tokens, outcome.completion_tokens)
@@ -207,10 +207,10 @@ class EndpointChat:
             reason = outcome.reason
             if (
                 outcome.rejected is not None
-                and (other := shape.after(outcome.rejected)) is not None
+                and (next_shape := shape.after(outcome.rejected)) is not None
             ):
                 shape, why = (
-                    other,
+                    next_shape,
                     "format" if outcome.rejected is Rejected.REPLY_FORMAT else "parameter",
                 )
                 continue
@@ -263,14 +263,13 @@ class EndpointChat:
         latency_ms = round((time.perf_counter() - started) * 1000)
         if response is None:
             return Called(latency_ms, failure=failure, detail=without_secrets(detail))
-        # The one place where a reply comes in: what is parsed, shown and stored of it has no
-        # secret.
+        # The one place where a reply comes in: what is parsed, shown and stored has no secret.
         return Called(
             latency_ms, response.status_code, without_secrets(response.text), response.headers
         )
 
     def _outcome(self, called: Called) -> tuple[Reply | Failed, bool]:
-        """Return the reply, and whether characters that cannot be stored were replaced in it."""
+        """Return the reply, and whether characters that cannot be stored were replaced."""
         if not 200 <= called.status < 300:
             return self._failed(called), False
         try:
@@ -278,10 +277,10 @@ class EndpointChat:
             if "\\u" in called.body:
                 # Escapes also hide a secret from the first look.
                 content = json.loads(without_secrets(json.dumps(content, ensure_ascii=False)))
-                content, replaced = storable_json(content)
+                content, is_replaced = storable_json(content)
             else:
-                replaced = False
-            return self.provider.read(content), replaced
+                is_replaced = False
+            return self.provider.read(content), is_replaced
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return Failed(f"no chat completion: {_shown(called.body)}"), False
 
@@ -318,17 +317,17 @@ class EndpointChat:
             return Failed(reason, temporary=True, asked_wait_s=asked_s)
         return Failed(reason)
 
-    def _too_late(self, failed: Failed, called: Called, failures: int) -> str:
-        """Return why a request failed after its last try. Raises EndpointRefused if every request would fail."""
+    def _too_late(self, failure: Failed, called: Called, failures: int) -> str:
+        """Return why a request failed after the last try. Raises EndpointRefused if every request would fail."""
         if called.failure == "connection" and not self._heard:
             raise EndpointRefused(
                 f"nothing answers at {self.host}: check the address (--base-url) and its server"
             )
-        if failed.asked_wait_s is not None and failures < self._retries.tries:
+        if failure.asked_wait_s is not None and failures < self._retries.tries:
             raise EndpointRefused(
-                f"{self.host} asks to wait {failed.asked_wait_s:,.0f} s ({failed.reason}): try again after that"
+                f"{self.host} asks to wait {failure.asked_wait_s:,.0f} s ({failure.reason}): try again after that"
             )
-        return f"{failed.reason} ({failures} tries)"
+        return f"{failure.reason} ({failures} tries)"
 
 
 def _shown(message: str) -> str:
@@ -338,7 +337,7 @@ def _shown(message: str) -> str:
     return plain if len(plain) <= _SHOWN_CHARACTERS else f"{plain[:_SHOWN_CHARACTERS]}…"
 
 
-def _attempt(called: Called, outcome: Reply | Failed, why: str, *, replaced: bool) -> Attempt:
+def _attempt(called: Called, outcome: Reply | Failed, why: str, *, is_replaced: bool) -> Attempt:
     """Record a call for the judgment: the model's text in full, the body of an error up to 10,000 characters."""
     if isinstance(outcome, Reply):
         return Attempt(
@@ -348,7 +347,7 @@ def _attempt(called: Called, outcome: Reply | Failed, why: str, *, replaced: boo
             prompt_tokens=outcome.prompt_tokens,
             completion_tokens=outcome.completion_tokens,
             latency_ms=called.latency_ms,
-            detail=REPLACED if replaced else None,
+            detail=REPLACED if is_replaced else None,
         )
     return Attempt(
         why=why,

@@ -1,4 +1,4 @@
-"""Threads of their own: for a call that may block for longer than its caller waits, and for the shared event loop."""
+"""Own threads: for a call that may block for longer than the caller waits, and for the shared event loop."""
 
 import asyncio
 import atexit
@@ -20,15 +20,15 @@ T = TypeVar("T")
 async def in_own_thread(
     daemon: bool, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Call a blocking function in a new thread and return its result.
+    """Call a blocking function in a new thread and return the result.
 
-    If the caller is cancelled, the function goes on. At its end, the program waits for it unless
-    ``daemon``.
+    If the caller is cancelled, the function goes on. At the end, the program waits for the function
+    unless ``daemon``.
     """
-    # `asyncio.run` waits for the threads of `asyncio.to_thread`, also for those that nobody awaits
-    # any more.
+    # `asyncio.run` waits for the threads of `asyncio.to_thread`, also for threads that nobody
+    # awaits any more.
     result: Future[T] = Future()
-    result.set_running_or_notify_cancel()  # otherwise a cancelled caller cancels it, and it could take no result
+    result.set_running_or_notify_cancel()  # otherwise a cancelled caller cancels the future
     context = contextvars.copy_context()
 
     def work() -> None:
@@ -42,7 +42,7 @@ async def in_own_thread(
 
 
 EXIT_SECONDS = (
-    5.0  # that the program waits at its end until the calls in the shared event loop have ended
+    5.0  # that the program waits at the end until the calls in the shared event loop have ended
 )
 
 
@@ -59,9 +59,9 @@ def from_any_thread(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P
 def in_shared_loop(
     function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Call an async function in the event loop that all blocking calls of the process share, and return its result.
+    """Call an async function in the event loop that all blocking calls of the process share, and return the result.
 
-    If the caller is interrupted, the call is cancelled. Raises BadInput in this loop: it cannot
+    If the caller is interrupted, the call is cancelled. Raises BadInput in this loop, which cannot
     wait for itself.
     """
     loop = _shared_loop(os.getpid())
@@ -79,7 +79,7 @@ def in_shared_loop(
 
 @cache
 def _shared_loop(process: int) -> asyncio.AbstractEventLoop:
-    """Start the shared event loop of a process. A fork inherits no threads, so it starts its own."""
+    """Start the shared event loop of a process. A fork inherits no threads, so a fork starts an own loop."""
     loop = asyncio.new_event_loop()
 
     def run() -> None:
@@ -93,7 +93,7 @@ def _shared_loop(process: int) -> asyncio.AbstractEventLoop:
     thread.start()
 
     if hasattr(os, "register_at_fork"):
-        # In a fork, this loop never runs, and what is open in it is not the fork's: no need to log
+        # In a fork, this loop never runs, and open connections are not the fork's: no need to log
         # that.
         os.register_at_fork(
             after_in_child=lambda: loop.set_exception_handler(lambda _loop, _context: None)

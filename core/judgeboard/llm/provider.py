@@ -16,7 +16,7 @@ from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat
 CONCURRENCY, TIMEOUT_S = 16, 60.0
 """The default maximum numbers of calls in flight, and of seconds for one call."""
 NO_KEY = "none"
-"""The text that is sent if there is no key; local servers accept it."""
+"""The text that is sent if there is no key; local servers accept this text."""
 
 
 class Rejected(Enum):
@@ -67,27 +67,27 @@ class RequestShape:
 
     def given_up(self, request: ChatRequest) -> tuple[str, ...]:
         """Return the parameters of ``request`` that were left out or renamed, for the judgment's record."""
-        asked = {*request.parameters, *(["logprobs"] if request.logprobs else [])}
+        parameter_names = {*request.parameters, *(["logprobs"] if request.logprobs else [])}
         renamed = (
             ()
             if self.max_output_name == "max_tokens"
             else (f"max_tokens -> {self.max_output_name}",)
         )
-        return (*sorted(self.dropped & asked), *renamed)
+        return (*sorted(self.dropped & parameter_names), *renamed)
 
     def parameters(self, request: ChatRequest) -> dict[str, Any]:
         """Return the parameters that are sent."""
-        kept = {
+        parameters = {
             name: value for name, value in request.parameters.items() if name not in self.dropped
         }
-        return {self.max_output_name: request.max_output, **kept}
+        return {self.max_output_name: request.max_output, **parameters}
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
     """One kind of endpoint; requests go to ``path`` below ``base_url``.
 
-    ``name`` is the value of ``--provider``; NAME_API_KEY and NAME_BASE_URL are its environment
+    ``name`` is the value of ``--provider``; NAME_API_KEY and NAME_BASE_URL are the environment
     variables. ``read`` may raise LookupError, TypeError, ValueError or AttributeError if a value is
     not a reply. ``headers`` contain the key (default: a bearer token). ``models`` are prefixes of
     model names that choose the provider by default.
@@ -114,12 +114,12 @@ class Provider:
 
 
 def host_of(base_url: str) -> str:
-    """Return host and port of an endpoint, without a user or password in its address."""
+    """Return host and port of an endpoint, without user and password."""
     return urlsplit(base_url).netloc.rpartition("@")[2]
 
 
 def is_own_host(host: str | None) -> bool:
-    """Whether a host, with or without a port, is one's own: this machine, its network or a container beside it.
+    """Whether a host, with or without a port, is an own host: this machine, the local network, or a container.
 
     Names without a dot are names of containers or of machines in the same network. Calls to an own
     host are not billed. None, where nothing leaves the process, is no host.
@@ -159,7 +159,7 @@ def text_or_none(value: Any) -> str | None:
 
 
 def usage_in(content: Any) -> dict[str, Any]:
-    """Return the ``usage`` of a reply. If it is invalid, the reply can be used but its cost is unknown."""
+    """Return the ``usage`` of a reply. If invalid, the reply can be used but the cost is unknown."""
     usage = content.get("usage")
     return usage if isinstance(usage, dict) else {}
 
@@ -214,8 +214,8 @@ class EndpointError:
     def rejected(self) -> Rejected | None:
         """The part of every request that is not accepted; None if only this request may have a problem.
 
-        Without ``param``, a message must name the part and say that it is not accepted: a message
-        may quote the answer.
+        Without ``param``, a message must name the part and say that the part is not accepted: a
+        message may quote the answer.
         """
         text = self.message.lower()
         if self.param:
@@ -246,7 +246,7 @@ class EndpointError:
 
 
 def read_error(body: str) -> EndpointError:
-    """Read an error body. If its form is unknown, the whole body is the message."""
+    """Read an error body. If the form is unknown, the whole body is the message."""
 
     def text(value: Any) -> str:
         if isinstance(value, str):
@@ -290,7 +290,7 @@ class RetryPolicy:
         """Return the seconds to wait after ``failures`` failed calls (1 or more). ``chance`` is random in 0..1.
 
         The wait is 50 to 100 % of first_wait_s x 2^(failures - 1), so that calls spread out. If the
-        endpoint asked for a wait, it is 100 to 110 % of that wait.
+        endpoint asked for a wait, the result is 100 to 110 % of that wait.
         """
         if asked_for_s is not None:
             return min(max(asked_for_s, 0.0) * (1 + chance / 10), self.longest_wait_s)

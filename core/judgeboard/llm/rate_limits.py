@@ -1,9 +1,9 @@
-"""Rate limits of providers: each call waits for its turn on a timeline that all workers and processes share.
+"""Rate limits of providers: each call waits for a turn on a timeline that all workers and processes share.
 
-A call takes as many seconds of the timeline as the limits need for it: half a second with 120
-requests per minute. Parts of the timeline never overlap, so no minute has more calls than the
-limits allow. A process takes a block for about a second of its calls at a time, so that the calls
-share one transaction of the database.
+A call takes as many seconds of the timeline as the limits require: half a second with 120 requests
+per minute. Parts of the timeline never overlap, so no minute has more calls than the limits allow.
+A process takes a block for about a second of calls at a time, so that the calls share one
+transaction of the database.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from judgeboard.settings.model import LIMITS, Settings, variable_of
 
 PERIOD_SECONDS = 60.0
 BLOCK_SECONDS = (
-    1.0  # the longest block, and how much later than its place on the timeline a call may be made
+    1.0  # the longest block, and the longest delay of a call after the place on the timeline
 )
 # The blocks of a minute may serve the calls of a minute and a second: without this margin, a minute
 # had more calls.
@@ -36,7 +36,7 @@ The last argument is what earlier calls took too little (above 0) or too much, i
 
 
 class OwnTimelines:
-    """The timelines of a process that shares them with no other."""
+    """The timelines of a process that shares no timeline."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -52,8 +52,8 @@ class OwnTimelines:
         return begin - now
 
 
-RESERVE: ContextVar[Reserve] = ContextVar("reserve", default=OwnTimelines())  # noqa: B039 - the process shares it
-"""Where calls take their parts: runs use the timelines of their database."""
+RESERVE: ContextVar[Reserve] = ContextVar("reserve", default=OwnTimelines())  # noqa: B039 - the process shares the default
+"""Where calls take parts: runs use the timelines of the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class RateLimit:
 
     def seconds(self, tokens: int) -> float:
         """Return the part of the timeline that a call with this number of tokens takes."""
-        needed = (
+        seconds = (
             0.0 if limit is None else count * PERIOD_SECONDS / limit
             for count, limit in ((1, self.requests_per_minute), (tokens, self.tokens_per_minute))
         )
-        return max(needed) * MARGIN
+        return max(seconds) * MARGIN
 
 
 NO_LIMIT = RateLimit()
@@ -98,7 +98,7 @@ def rate_limit(model: str, settings: Settings) -> RateLimit:
 
 @dataclass(eq=False)
 class CallPace:
-    """Makes the calls of one client wait for their turns. It is used in one event loop."""
+    """Makes each call of one client wait for a turn. Used in one event loop."""
 
     name: str
     limit: RateLimit
@@ -113,7 +113,7 @@ class CallPace:
         self._owed = 0.0
 
     def estimate(self, body: Mapping[str, Any], max_output: int) -> int:
-        """Return about how many tokens a call will use. It is corrected after the call."""
+        """Return about how many tokens a call will use; `used` corrects this estimate."""
         if self.limit.tokens_per_minute is None:
             return 0
         return len(json.dumps(body)) // 4 + round(
@@ -141,7 +141,7 @@ class CallPace:
             return
         async with (
             self._turn
-        ):  # in the order of the calls; the next block is taken only once this one has begun
+        ):  # in the order of the calls; the next block is taken only once this block has begun
             begin = max(self._next, self.clock() - BLOCK_SECONDS)
             if begin + seconds > self._end + ROUNDING:
                 begin = await self._take_block(seconds)
@@ -149,11 +149,11 @@ class CallPace:
             await self.sleep(max(0.0, begin - self.clock()))
 
     async def _take_block(self, least: float) -> float:
-        # Twice as long if the last one was used up, otherwise as long as its used part.
+        # Twice as long if the last block was used up, otherwise as long as the used part.
         unused = max(0.0, self._end - self._next)
-        wanted = self._block - unused if unused > 2 * least else 2 * self._block
+        block_seconds = self._block - unused if unused > 2 * least else 2 * self._block
         self._block = least * max(
-            1, int(min(wanted, BLOCK_SECONDS) / least)
+            1, int(min(block_seconds, BLOCK_SECONDS) / least)
         )  # of whole calls, so that none is lost
         owed, self._owed = self._owed, 0.0
         delay = await asyncio.to_thread(RESERVE.get(), self.name, self._block, owed)

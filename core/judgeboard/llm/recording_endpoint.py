@@ -62,7 +62,7 @@ def completion(
 
 
 def verdict(**changes: object) -> ScriptedReply:
-    """Return a completion with a good verdict; ``changes`` replace its fields."""
+    """Return a completion with a good verdict; ``changes`` replace fields."""
     return completion(json.dumps({**GOOD_VERDICT, **changes}))
 
 
@@ -90,7 +90,7 @@ class RecordedRequest:
 
 
 class RecordingEndpoint:
-    """Serves replies from a script at every path, in its own thread. A context manager.
+    """Serves replies from a script at every path, in an own thread. A context manager.
 
     ``requests`` are in order of arrival; ``most_at_once`` is the maximum number of requests in
     flight at one time.
@@ -109,7 +109,7 @@ class RecordingEndpoint:
 
     @property
     def base_url(self) -> str:
-        """The address for clients, with its ``/v1``."""
+        """The address for clients, with ``/v1``."""
         return f"http://127.0.0.1:{self._port}/v1"
 
     def __enter__(self) -> Self:
@@ -189,10 +189,10 @@ def main() -> None:
     parser.add_argument(
         "--content", help="text of every reply (default: a good verdict of the rag judge)"
     )
-    chosen = parser.parse_args()
-    reply = verdict() if chosen.content is None else completion(chosen.content)
-    slow = replace(reply, delay_s=chosen.latency_ms / 1000)
-    with RecordingEndpoint(always(slow), port=chosen.port) as endpoint:
+    arguments = parser.parse_args()
+    reply = verdict() if arguments.content is None else completion(arguments.content)
+    slow = replace(reply, delay_s=arguments.latency_ms / 1000)
+    with RecordingEndpoint(always(slow), port=arguments.port) as endpoint:
         print(endpoint.base_url, flush=True)  # noqa: T201  the starting program reads the address
         threading.Event().wait()
 

@@ -1,8 +1,8 @@
 """Finds personal data in texts, and replaces each value by a mask such as ``<email k7f>``.
 
 A mask has the kind of the value and a tag: three characters of a hash of the value with the key of
-the project file. So the same value has the same mask wherever it stands, and the database has
-nothing else of it. A search takes time in proportion to the text.
+the project file. So the same value has the same mask everywhere, and the database stores nothing
+else of the value. A search takes time in proportion to the text.
 """
 
 import re
@@ -41,7 +41,7 @@ _IDENTITY = frozenset(
         *("trace_id", "span_id", "parent_id", "scope", "resource", "event"),
     }
 )
-"""The fields of records that tell which answer, span or model it is."""
+"""The fields of records that identify an answer, a span or a model."""
 RULES = 1  # raise this number when a kind of Judgeboard finds other values
 _TAG_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 # Patterns have no repeats without a limit, so that a search takes time in proportion to the text.
@@ -201,7 +201,7 @@ class Masks:
         self._kinds = {name: _own_kind(pattern) for name, pattern in patterns}
         self._kinds |= {name: MASKS[name] for name in names}
         likely = [each.likely for each in self._kinds.values()]
-        # One search for all kinds tells of most texts that they have no value.
+        # For most texts, one search for all kinds shows that there is no value.
         self._likely = (
             None if None in likely else re2.compile("|".join(f"(?:{each})" for each in likely))
         )
@@ -210,9 +210,9 @@ class Masks:
         self.version = self._hash(repr((RULES, sorted(patterns), makers)), 4).hex()
 
     def masked(self, value: T) -> T:
-        """Return a text, a JSON value or a record with its personal data masked; what is masked already stays.
+        """Return a text, a JSON value or a record with personal data masked; existing masks stay.
 
-        Ids and names of sources, types and models stay, because they identify rows.
+        Ids and names of sources, types and models stay, because these identify rows.
         """
         masked: T = self._masked(value)
         return masked
@@ -237,13 +237,13 @@ class Masks:
             inner = [*map(self._masked, value)]
             of_fields = getattr(
                 type(value), "_make", tuple
-            )  # a NamedTuple has names for its values
+            )  # a NamedTuple has names for the values
             return of_fields(inner) if isinstance(value, tuple) else inner
         if isinstance(value, int | float) and abs(value) >= _LEAST_CARD:
-            # A column with missing numbers has its card numbers as floats.
+            # In a column with missing numbers, card numbers are floats.
             digits = str(value) if isinstance(value, int) else f"{value:.0f}"
-            masked = self._text(digits)
-            return value if masked == digits else masked
+            masked_digits = self._text(digits)
+            return value if masked_digits == digits else masked_digits
         if is_dataclass(value) and not isinstance(value, type):
             names = [each.name for each in fields(value) if each.name not in _IDENTITY]
             return replace(value, **{name: self._masked(getattr(value, name)) for name in names})
@@ -251,11 +251,11 @@ class Masks:
 
     def _text(self, text: str) -> str:
         if "\\" in text and text.lstrip()[:1] in {"{", "["}:
-            # Escapes stand before and within values, so a JSON text is read before it is masked.
+            # Escapes stand before and within values, so a JSON text is parsed before masking.
             with suppress(orjson.JSONDecodeError):
                 content = orjson.loads(text)
-                masked = self._masked(content)
-                return text if masked == content else orjson.dumps(masked).decode()
+                masked_value = self._masked(content)
+                return text if masked_value == content else orjson.dumps(masked_value).decode()
         for _ in range(_MOST_PASSES):  # what stands beside a new mask may be a value
             if self._likely is not None and self._likely.search(text) is None:
                 break
@@ -265,13 +265,13 @@ class Masks:
             )
             for name, kind in self._kinds.items():
                 self._split(parts, name, kind.places)
-            if len(parts) == 1 or (masked := "".join(parts)) == text:
+            if len(parts) == 1 or (masked_value := "".join(parts)) == text:
                 break
-            text = masked
+            text = masked_value
         return text
 
     def _split(self, parts: list[str], kind: str, places: Places) -> None:
-        """Take the values of a kind out of the parts of a text, of which each second one is a mask."""
+        """Take the values of a kind out of the parts of a text; each second part is a mask."""
         for index in range(len(parts) - 1, -1, -2):
             part, pieces, last = parts[index], [], 0
             for start, end in places(part):

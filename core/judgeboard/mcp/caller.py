@@ -47,7 +47,7 @@ class Caller:
             raise NotAllowed(f"{self.actor} lacks the scope {scope!r}")
 
     def limited(self, where: RowFilter) -> RowFilter:
-        """Return a filter without the answers that the caller's key may not see, for work on all that it matches."""
+        """Return a filter without the answers that the caller's key may not see, for work on all matching answers."""
         owner = self.sender.owner if self.sender else ""
         if owner and where.sources and set(where.sources) != {owner}:
             raise NotAllowed(f"this key is for the source {owner!r}")

@@ -39,9 +39,11 @@ def drafts() -> None:
     from judgeboard.mcp.drafts import draft_words, list_drafts
 
     with options.seen(options.open_store()).reading() as connection:
-        opened = list_drafts(connection)
-    lines = [f"{draft.id}  {draft.kind}  by {draft.by}: {draft_words(draft)}" for draft in opened]
-    options.show({"drafts": opened}, lines or ["No draft is open."], verbatim=True)
+        open_drafts = list_drafts(connection)
+    lines = [
+        f"{draft.id}  {draft.kind}  by {draft.by}: {draft_words(draft)}" for draft in open_drafts
+    ]
+    options.show({"drafts": open_drafts}, lines or ["No draft is open."], verbatim=True)
 
 
 @options.command("judgeboard mcp confirm 3", group=mcp_command, json=False)

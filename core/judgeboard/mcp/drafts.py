@@ -73,7 +73,7 @@ class RunRequest(BaseModel):
 
     @property
     def words(self) -> str:
-        """The run with its estimate, for the person who confirms it."""
+        """The run with the estimate, for the person who confirms the run."""
         limit = "" if self.max_cost is None else f" The run stops at a cost of {self.max_cost:g}."
         return f"{self.estimated}. Answers: {describe(self.filter)}. Mode: {self.mode}.{limit}"
 
@@ -105,8 +105,8 @@ class RunRequest(BaseModel):
         for version, spec in versions:
             if self.judge in {version.title, version.name, version.fingerprint}:
                 return spec
-        known = ", ".join(version.title for version, _ in versions) or "none yet"
-        raise BadInput(f"no judge version {self.judge!r} can make a job; those that can: {known}")
+        titles = ", ".join(version.title for version, _ in versions) or "none yet"
+        raise BadInput(f"no judge version {self.judge!r} can make a job; those that can: {titles}")
 
 
 CONTENTS: dict[DraftKind, type[BaseModel]] = {
@@ -194,7 +194,7 @@ def confirm(store: Store, draft_id: int, person: Reviewer) -> str:
     """Store a draft as a person's own review, schema, failure modes or run, and return a sentence about it.
 
     Raises BadInput if the draft is decided or forgotten, NotAllowed, and the errors of storing the
-    content: a blind answer must be reviewed in its queue.
+    content: a blind answer must be reviewed in the queue.
     """
     draft = _open_draft(store, draft_id, person)
     review_id = None
@@ -210,19 +210,19 @@ def confirm(store: Store, draft_id: int, person: Reviewer) -> str:
                 grade=review.grade,
             )
             review_id = submit(store, submission).review_id
-            stored = f"review {review_id}"
+            stored_words = f"review {review_id}"
         case DraftedSchema(yaml=yaml):
-            stored = f"the label schema {add_schema(store, schema_in(yaml), by=person).title}"
+            stored_words = f"the label schema {add_schema(store, schema_in(yaml), by=person).title}"
         case DraftedModes(modes=modes):
             for mode in modes:
                 save_mode(store, mode.name, mode.description, by=person)
-            stored = f"failure modes {', '.join(mode.name for mode in modes)}"
+            stored_words = f"failure modes {', '.join(mode.name for mode in modes)}"
         case RunRequest() as run:
-            stored = f"the job {run.start(store, person)}"
+            stored_words = f"the job {run.start(store, person)}"
         case _:
             raise BadInput(f"the draft {draft_id} was deleted with the texts of its answer")
     _decide(store, draft, person, DraftState.CONFIRMED, review_id)
-    return f"Draft {draft_id} is confirmed: {stored}"
+    return f"Draft {draft_id} is confirmed: {stored_words}"
 
 
 def dismiss(store: Store, draft_id: int, person: Reviewer) -> str:
@@ -256,7 +256,7 @@ def _decide(
             "review_id": review_id,
         }
         if not connection.execute(decision, decided).rowcount:
-            return  # somebody else has just decided it
+            return  # somebody else has just decided the draft
         details = {"draft": draft.id, "state": state.value, "by": draft.by, "review": review_id}
         record_event(
             connection,

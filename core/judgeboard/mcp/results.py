@@ -1,4 +1,4 @@
-"""How tools write results: as JSON in a fence that no text in it can close, with limits."""
+"""How tools write results: as JSON in a fence that no text inside can close, with limits."""
 
 import json
 import re
@@ -28,7 +28,7 @@ _INVISIBLE = re.compile(
 def result_text(result: object) -> str:
     """Return a result as fenced JSON; invisible characters are written as their codes.
 
-    Raises BadInput if the result is too large, although its texts and lists are cut.
+    Raises BadInput if the result is too large, although texts and lists are cut.
     """
     text = visible(orjson.dumps(_limited(to_plain(result))).decode())
     if len(text) > LONGEST_RESULT:
@@ -50,12 +50,12 @@ def visible(text: str) -> str:
 
 
 def _limited(value: Any) -> Any:
-    """Return a value of JSON with shorter texts and lists, which say how much is left out."""
+    """Return a value of JSON with shorter texts and lists, and how much is left out."""
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
         return f"{value[:LONGEST_TEXT]}… ({len(value) - LONGEST_TEXT:,} more characters)"
     if isinstance(value, list):
-        more = [f"… ({len(value) - MOST_ITEMS:,} more)"] if len(value) > MOST_ITEMS else []
-        return [*map(_limited, value[:MOST_ITEMS]), *more]
+        rest_words = [f"… ({len(value) - MOST_ITEMS:,} more)"] if len(value) > MOST_ITEMS else []
+        return [*map(_limited, value[:MOST_ITEMS]), *rest_words]
     if isinstance(value, dict):
         return {name: _limited(each) for name, each in value.items()}
     return value

@@ -62,7 +62,7 @@ async def _no_stream(_delivery: Delivery, _request: Request) -> Reply:
 async def _call(
     receiver: Receiver, turns: Semaphore, delivery: Delivery, request: Request
 ) -> Reply:
-    """Hand a message to the server of the SDK, which keeps nothing between requests, and return its reply."""
+    """Hand a message to the server of the SDK, which keeps nothing between requests, and return the reply."""
     if not from_own_page(request.headers, request.scope["scheme"]):
         raise Refused(403, "a page of another server may not use the tools", delivery.sender.name)
     body = await receiver.decoded(bytes, delivery)

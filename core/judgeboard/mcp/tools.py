@@ -1,4 +1,4 @@
-"""The tools of agents: each reads what its caller may see, and returns what the command of the same purpose returns."""
+"""The tools of agents: each reads what the caller may see, and returns what the command of the same purpose returns."""
 
 import secrets
 import shlex
@@ -54,7 +54,7 @@ from judgeboard.text import counted
 
 MOST_LINES = 50  # of a page of a list
 MOST_ROWS = 200  # of a file that are read to check a mapping
-MOST_ESTIMATES = 1_000  # that are kept until their runs start
+MOST_ESTIMATES = 1_000  # that are kept until the run starts
 ABOVE_ESTIMATE = 1.25  # where a run stops, as a share of its estimated cost
 _DRAFTS_PAGE = "the page Review, tab Drafts"
 
@@ -91,7 +91,7 @@ Source = Annotated[
 
 
 class Tool(NamedTuple):
-    """A tool: its function, the scope that a key needs, and the arguments of an example.
+    """A tool: the function, the scope that a key needs, and the arguments of an example.
 
     Tools with the scope ``read`` change nothing.
     """
@@ -108,7 +108,7 @@ TOOLS: dict[str, Tool] = {}
 def _tool(
     scope: str = READ, **example: Any
 ) -> Callable[[Callable[..., object]], Callable[..., str]]:
-    """Add a function to the tools: its result is fenced, and its errors are texts for the agent."""
+    """Add a function to the tools: the result is fenced, and errors are texts for the agent."""
 
     def decorate(function: Callable[..., object]) -> Callable[..., str]:
         @wraps(function)
@@ -353,11 +353,11 @@ def draft_failure_modes(
 ) -> object:
     """Draft new failure modes, for example from `list_notes`. Reviewers see them only after a person confirms them."""
     with _reading() as connection:
-        known = {name.casefold() for name in list_modes(connection)}
+        names = {name.casefold() for name in list_modes(connection)}
     for mode in modes:
-        if mode.name.casefold() in known:
+        if mode.name.casefold() in names:
             raise BadInput(f"modes: there is a failure mode {mode.name!r} already")
-        known.add(mode.name.casefold())
+        names.add(mode.name.casefold())
     return _add_draft(DraftKind.FAILURE_MODES, DraftedModes(modes=modes), _DRAFTS_PAGE)
 
 

@@ -1,4 +1,4 @@
-"""The functions that allow or refuse a change: what each role allows stands in `Role`."""
+"""The functions that allow or refuse a change. `Role` has what each role allows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from judgeboard.store.hidden_rows import change_as
 from judgeboard.store.reviewers import reviewer_by_id
 from judgeboard.store.tables import Reviewer
 
-# A text (``cli:USER``, ``library``) is a program with direct access to the database: it may do
+# A text (``cli:USER``, ``library``) is a program with direct access to the database, and may do
 # everything.
 Actor = Reviewer | str
 REFUSED = "refused"
@@ -27,7 +27,7 @@ def role_words(role: Role) -> str:
     """Return a line with what a role allows: "Auditor: all that viewers may; reading the event log."."""
     smaller = [each for each in Role if Role.NONE.actions < each.actions < role.actions]
     largest = [
-        each for each in smaller if not any(each.actions < other.actions for other in smaller)
+        each for each in smaller if not any(each.actions < larger.actions for larger in smaller)
     ]
     included = frozenset[Action]().union(*(each.actions for each in largest))
     words = [action.words.rstrip(",") for action in Action if action in role.actions - included]
@@ -127,8 +127,8 @@ def why_not(action: Action, person: Reviewer) -> str:
     a_role = f"{'an' if role[0] in 'aeiou' else 'a'} {role}"
     yours = "nobody has added you here" if role is Role.NONE else f"you are {a_role}"
     *roles, last = (f"{role}s" for role in Role if action in role.actions)
-    needed = f"{', '.join(roles)} and {last}" if roles else last
-    return f"{action.words} is for {needed}; {yours}. Ask an admin."
+    people_words = f"{', '.join(roles)} and {last}" if roles else last
+    return f"{action.words} is for {people_words}; {yours}. Ask an admin."
 
 
 def actor_name(actor: Actor) -> str:

@@ -76,7 +76,7 @@ REFUSAL_PAUSE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class PersonLine:
-    """A person with their role and last activity. A time is None if there was no activity or it is unknown."""
+    """A person with role and last activity. A time is None if there was no activity or the time is unknown."""
 
     person: Reviewer
     role: Role
@@ -97,8 +97,8 @@ def add_person(
     """Add a person who signs in with this e-mail address. A removed person can be added again.
 
     Where a proxy tells who signed in, or with ``any_name``, the ``address`` may be another name.
-    With the origin ``page``, it is a name that the person enters on the pages. Such people have all
-    permissions where nobody signs in, whatever their role.
+    With the origin ``page``, ``address`` is a name that the person enters on the pages. Such people
+    have all permissions where nobody signs in, whatever the role.
 
     Raises:
         BadInput: The e-mail address or the role is not valid, or the person was added already.
@@ -114,28 +114,30 @@ def add_person(
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         reviewers_of(connection, SIGNED_IN, lock=True)
         lock_names(connection)
-        known = find_reviewer(connection, origin, name)
-        if known is None and origin != SIGNED_IN and people_sign_in(connection):
+        member = find_reviewer(connection, origin, name)
+        if member is None and origin != SIGNED_IN and people_sign_in(connection):
             raise NotFound(
                 f"nobody entered the name {name} on a page: give the e-mail address to sign in with"
             )
-        if known is not None and role_of(known) is not Role.NONE:
+        if member is not None and role_of(member) is not Role.NONE:
             if origin != SIGNED_IN:
-                raise BadInput(f"{known.name} was added already: they enter this name on the pages")
+                raise BadInput(
+                    f"{member.name} was added already: they enter this name on the pages"
+                )
             raise BadInput(
-                f"{name} was added already, as {role_of(known)}: change the role instead"
+                f"{name} was added already, as {role_of(member)}: change the role instead"
             )
         imported = (
-            take_up_imports(connection, name) if known is None and origin == ENTERED else None
+            take_up_imports(connection, name) if member is None and origin == ENTERED else None
         )
-        person = known or imported or store_reviewer(connection, origin, name, role=new_role)
+        person = member or imported or store_reviewer(connection, origin, name, role=new_role)
         set_role(connection, person.id, new_role)
         _record(connection, "add_person", actor, person, role=new_role)
     return person.changed(role=new_role)
 
 
 def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewer:
-    """Give a person another role; it applies from their next action.
+    """Give a person another role, which applies from the next action.
 
     Raises:
         NotFound: No person with this address was added.
@@ -147,7 +149,7 @@ def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewe
 
 
 def remove_person(store: Store, name: str, actor: Actor, *, origin: str | None = None) -> Reviewer:
-    """Remove a person, who may do nothing from now on; their reviews are kept.
+    """Remove a person, who may do nothing from now on; the reviews are kept.
 
     ``name`` is the e-mail address of a person who signs in, otherwise a name that was entered on a
     page. ``origin`` (``oidc`` or ``page``) tells two people with one name apart. Raises the same
@@ -159,7 +161,7 @@ def remove_person(store: Store, name: str, actor: Actor, *, origin: str | None =
 def list_people(connection: Connection) -> list[PersonLine]:
     """Return everybody, including removed people, by role and name. A name's last event gives ``last_seen``.
 
-    Where people sign in, those who only entered a name on a page have no role.
+    Where people sign in, people who only entered a name on a page have no role.
     """
     last_review = (
         select(REVIEW.c.at)
@@ -183,15 +185,15 @@ def list_people(connection: Connection) -> list[PersonLine]:
         first = person.origin == SIGNED_IN and is_first_admin(person.name)
         # The author of imported grades never signs in: an event with the same name belongs to
         # another person.
-        seen = None if person.origin == IMPORTED else row.last_seen
-        lines.append(PersonLine(person, role, first, seen, row.last_review))
+        last_seen_at = None if person.origin == IMPORTED else row.last_seen
+        lines.append(PersonLine(person, role, first, last_seen_at, row.last_review))
     return sorted(
         lines, key=lambda line: (-len(line.role.actions), line.person.name, line.person.origin)
     )
 
 
 def checked_address(address: str) -> str:
-    """Return an e-mail address as stored: lower case, no surrounding blanks. Raises BadInput if it is invalid."""
+    """Return an e-mail address as stored: lower case, no surrounding blanks. Raises BadInput if invalid."""
     tidy = folded_address(address.strip())
     if not _ADDRESS.fullmatch(tidy) or not tidy.isprintable() or len(tidy) > LONGEST_ADDRESS:
         raise BadInput(
@@ -203,8 +205,8 @@ def checked_address(address: str) -> str:
 def checked_sign_in_name(name: str) -> str:
     """Return the name with which a person signs in, as stored: an e-mail address, or another name.
 
-    Raises BadInput if it is invalid. Another name has no colon, because ``cli:USER`` is a user of
-    the terminal.
+    Raises BadInput if invalid. Another name has no colon, because ``cli:USER`` is a user of the
+    terminal.
     """
     if "@" in name:
         return checked_address(name)
@@ -238,10 +240,10 @@ def set_sources(
     *,
     origin: str | None = None,
 ) -> Reviewer:
-    """Give a person some sources only; None gives all. It applies from their next action.
+    """Give a person some sources only; None gives all. The change applies from the next action.
 
     Answers of other sources do not exist for the person, and the person can start nothing that
-    reaches all answers. ``name`` and ``origin`` are those of `remove_person`.
+    reaches all answers. ``name`` and ``origin`` are as in `remove_person`.
 
     Raises:
         NotFound: No person with this name was added.
@@ -291,8 +293,8 @@ def _added_person(connection: Connection, name: str, origin: str | None) -> Revi
 def _record(
     connection: Connection, kind: str, actor: Actor, person: Reviewer, *, role: Role
 ) -> None:
-    before = role_of(person) if kind != "add_person" else Role.NONE
-    details = {"person": person.id, "name": person.name, "from": before.value, "to": role.value}
+    former = role_of(person) if kind != "add_person" else Role.NONE
+    details = {"person": person.id, "name": person.name, "from": former.value, "to": role.value}
     record_event(connection, kind, actor_name(actor), details=details)
 
 
@@ -305,7 +307,7 @@ def _checked_role(role: Role) -> Role:
 
 
 def admit(store: Store, signed_in_as: str, *, arrives: bool = False) -> Reviewer:
-    """Return the stored person who signed in under a name; raise `NotAllowed` if no admin added them.
+    """Return the stored person who signed in under a name; raise `NotAllowed` if no admin added the person.
 
     The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. If a session begins
     (``arrives``), the sign-in or the refusal is stored as an event, but of each name at most one
@@ -339,7 +341,7 @@ def admit(store: Store, signed_in_as: str, *, arrives: bool = False) -> Reviewer
 
 
 def seen_by_user(store: Store, user: str, say: Callable[[str], None]) -> Seen:
-    """Return the database without the rows that ``cli:USER`` will review blind; ``say`` gets how many answers."""
+    """Return the database without the rows that ``cli:USER`` will review blind; ``say`` gets the number of answers."""
     with store.reading() as connection:
         person = find_reviewer(connection, "cli", user)
     readable = Seen(store, None if person is None else person.id)
@@ -351,43 +353,43 @@ def seen_by_user(store: Store, user: str, say: Callable[[str], None]) -> Seen:
 
 
 def ensure_reviewer(store: Store, origin: str, name: str, *, by: Actor | None = None) -> Reviewer:
-    """Return the reviewer with this name and origin. A new one is stored.
+    """Return the reviewer with this name and origin. A new reviewer is stored.
 
     Names that differ only in case are one person; if several are stored, the exact match is used.
     Without sign-in, a person who enters a new name on a page takes over the imported reviews of the
     author with that name.
 
     The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``),
-    ``import`` or ``oidc``. ``by`` is who invites a new person; without it, the person came and is
-    seen now. Raises BadInput if the name is empty, longer than 80 characters or not printable, or
-    no admin added this person.
+    ``import`` or ``oidc``. ``by`` is who invites a new person; without ``by``, the person came and
+    is seen now. Raises BadInput if the name is empty, longer than 80 characters or not printable,
+    or no admin added this person.
     """
     tidy = checked_name(name)
     with store.reading() as connection:
-        known = find_reviewer(connection, origin, tidy)
+        reviewer = find_reviewer(connection, origin, tidy)
         imported = (
-            known is None
+            reviewer is None
             and origin == ENTERED
             and find_reviewer(connection, IMPORTED, tidy) is not None
         )
-    if known is not None:
-        return known
+    if reviewer is not None:
+        return reviewer
     if origin == SIGNED_IN:
         raise BadInput(
             f"{tidy} is not a person here. An admin can add them: `judgeboard people add {shlex.quote(tidy)}`"
         )
     with store.writing() as connection:
         lock_names(connection)
-        known = find_reviewer(connection, origin, tidy)
-        if known is None:
+        reviewer = find_reviewer(connection, origin, tidy)
+        if reviewer is None:
             author = take_up_imports(connection, tidy) if imported else None
-            known = author or store_reviewer(connection, origin, tidy)
+            reviewer = author or store_reviewer(connection, origin, tidy)
             if by is None:
                 details = {"origin": origin} | ({} if author is None else {"person": author.id})
                 record_event(connection, "first_seen", tidy, details=details)
             else:
-                _record(connection, "add_person", by, known, role=role_of(known))
-    return known
+                _record(connection, "add_person", by, reviewer, role=role_of(reviewer))
+    return reviewer
 
 
 def link_person(
@@ -410,11 +412,11 @@ def link_person(
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         name = checked_name(user)
         annotator = find_reviewer(connection, origin, name) if origin == IMPORTED else None
-        own = annotator or store_reviewer(connection, origin, name)
-        set_link(connection, own.id, None if target is None else target.id)
-        details = {"person": None if target is None else target.id, "user": own.id}
+        annotator_or_user = annotator or store_reviewer(connection, origin, name)
+        set_link(connection, annotator_or_user.id, None if target is None else target.id)
+        details = {"person": None if target is None else target.id, "user": annotator_or_user.id}
         record_event(connection, "link_person", actor_name(actor), details=details)
-    return target or own
+    return target or annotator_or_user
 
 
 def people_named(
@@ -422,7 +424,7 @@ def people_named(
 ) -> list[Reviewer]:
     """Return the people with these names, without repeats. If ``new``, unknown names without sign-in are stored.
 
-    ``by`` is who names them; without it, a new person counts as seen now.
+    ``by`` is who gives the names; without ``by``, a new person counts as seen now.
 
     Raises:
         NotFound: No admin added a person with this address, or, without ``new``, nobody has this
@@ -436,9 +438,9 @@ def _person(store: Store, name: str, new: bool, by: Actor | None) -> Reviewer:
     origins = ("cli",) if name.casefold().startswith("cli:") else (SIGNED_IN, ENTERED)
     with store.reading() as connection:
         for origin in origins:
-            known = find_reviewer(connection, origin, name)
-            if known is not None:
-                return known
+            reviewer = find_reviewer(connection, origin, name)
+            if reviewer is not None:
+                return reviewer
         people = (
             []
             if new
@@ -469,7 +471,7 @@ def _record_refusal(connection: Connection, name: str) -> None:
 
 
 def change_settings(store: Store, changes: Mapping[str, Any], actor: Actor) -> None:
-    """Store settings, all or none; None restores a default. `judgeboard flags apply` applies them to stored responses.
+    """Store settings, all or none; None restores a default. `judgeboard flags apply` changes stored responses.
 
     Raises:
         BadInput: A setting is unknown, a value is outside its range, or a judge is unknown.
@@ -480,12 +482,12 @@ def change_settings(store: Store, changes: Mapping[str, Any], actor: Actor) -> N
 
 
 def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
-    """Retire a judge version and return it: it makes no new judgments; existing ones are kept. Idempotent.
+    """Retire and return a judge version, which makes no new judgments; existing judgments are kept. Idempotent.
 
-    ``which`` is as in `get_version`; a name alone means its newest version.
+    ``which`` is as in `get_version`; a name alone means the newest version.
 
     Raises:
-        BadInput: It is the last version of the primary judge that is in use.
+        BadInput: The version is the last version in use of the primary judge.
     """
     return _set_retired(store, which, actor, retired=True)
 
@@ -498,15 +500,15 @@ def restore_version(store: Store, which: int | str, actor: Actor) -> StoredVersi
 def _set_retired(store: Store, which: int | str, actor: Actor, *, retired: bool) -> StoredVersion:
     with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
         version = get_version(connection, which)
-        # Transactions that retire or use a version of this name wait for this one.
+        # Transactions that retire or use a version of this name wait for this transaction.
         connection.execute(
             VERSION.select().where(VERSION.c.name == version.name).with_for_update()
         ).all()
-        before = retired_versions(connection)
-        if (version.id in before) is not retired:
+        retired_before = retired_versions(connection)
+        if (version.id in retired_before) is not retired:
             in_use = {
                 each.id for each in list_versions(connection) if each.name == version.name
-            } - before.keys()
+            } - retired_before.keys()
             if retired and in_use == {version.id} and primary_judge(connection) == version.name:
                 raise BadInput(
                     f"{version.name} is the primary judge: choose another in Settings before you retire it"
@@ -520,7 +522,7 @@ class FlagSummary:
     """The result of applying the rules again; ``repaired`` counts wrong current judgments that were corrected.
 
     ``logged`` counts the responses from the log; the rest are answers of pairs, control answers and
-    regenerated ones.
+    regenerated answers.
     """
 
     responses: int = 0
@@ -540,18 +542,18 @@ class FlagSummary:
         return self.superseded_by_rule.total()
 
 
-def flags_to_supersede(store: Readable, **changed: object) -> int:
+def flags_to_supersede(store: Readable, **thresholds: object) -> int:
     """Return how many open flags `raise_flags` would supersede with the settings in force. Changes nothing.
 
-    ``changed`` are thresholds by name that take the place of those in force. Raises BadInput as
+    ``thresholds`` are values by name, in place of the thresholds in force. Raises BadInput as
     `raise_flags` does.
     """
-    total, last = 0, 0
+    total, last_id = 0, 0
     with store.reading() as connection:
         check_primary_judge(connection)
-        while ids := with_open_flags(connection, after=last, limit=AT_ONCE):
-            total += count_to_supersede(connection, ids, changed)
-            last = ids[-1]
+        while ids := with_open_flags(connection, after=last_id, limit=AT_ONCE):
+            total += count_to_supersede(connection, ids, thresholds)
+            last_id = ids[-1]
     return total
 
 
@@ -579,10 +581,10 @@ def raise_flags(
             check_query_types(
                 connection, variable_of("always_review"), load_settings().always_review or ()
             )
-    last = 0
+    last_id = 0
     while True:
         with allowed(store, actor, Action.CHANGE_SETTINGS) as connection:
-            following = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id > last)
+            following = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id > last_id)
             rows = connection.execute(following.order_by(RESPONSE.c.id).limit(AT_ONCE)).all()
             ids = [row.id for row in rows]
             if not ids:
@@ -602,7 +604,7 @@ def raise_flags(
                     details=counts | {"up_to": ids[-1]},
                     now=now,
                 )
-        last = ids[-1]
+        last_id = ids[-1]
         summary.repaired += repaired
         summary.responses += len(ids)
         summary.logged += sum(row.kind == ResponseKind.LOG.value for row in rows)

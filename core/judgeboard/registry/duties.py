@@ -10,10 +10,10 @@ DUTIES = (
     "judgeboard.alerts.events:ALERTS",
     "judgeboard.runs.retention:RETENTION",
 )
-"""The place of each `Duty`. They are loaded by name, because what they use is above the workers."""
+"""The place of each `Duty`. Duties are loaded by name, because duties use packages above the workers."""
 
 
 @cache
 def duties() -> dict[str, Any]:
-    """Return each `Duty` by the kind of its entries."""
+    """Return each `Duty` by the kind of the entries."""
     return {duty.kind: duty for duty in map(load_object, DUTIES)}

@@ -1,4 +1,4 @@
-"""The kinds of judges, one record each. Nothing here loads a judge: what makes one is named by its place."""
+"""The kinds of judges, one record each. Nothing here loads a judge: a record names the place of the class."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ class JudgeKind:
     """A kind of judge.
 
     Attributes:
-        judge: The place of the class of its judges, or the class of a plugin. Empty: a method makes
-            them, or they were imported.
-        words: What it is, in a few words.
+        judge: The place of the class of the judges, or the class of a plugin. Empty: a method makes
+            the judges, or the verdicts were imported.
+        words: The kind in a few words.
         in_form: Whether a form offers a new judge of this kind.
-        prompt: The name of its prompt. None: its judges ask no chat model.
+        prompt: The name of the prompt. None: the judges ask no chat model.
         prompt_package: The package whose folder ``prompts`` has the prompt.
-        calls_host: Whether its judges call a host.
-        measures: What its verdicts measure, without dimensions.
+        calls_host: Whether the judges call a host.
+        measures: What the verdicts measure, without dimensions.
         may_be_primary: Whether the first judge of a log can be of this kind: rules about low scores
-            use its verdicts.
-        two_orders: Whether its judges ask about each pair in both orders. If a run stops after one
+            use the verdicts.
+        two_orders: Whether the judges ask about each pair in both orders. If a run stops after one
             order, the pair counts as unmeasured.
-        combined: Whether its judgments are made of stored judgments, without a call.
-        plugin: The plugin that brings it.
+        combined: Whether the judgments are made of stored judgments, without a call.
+        plugin: The plugin that adds the kind.
     """
 
     judge: str | type[Any] = ""
@@ -50,12 +50,12 @@ class JudgeKind:
 
     @property
     def asks_model(self) -> bool:
-        """Whether its judges ask a chat model. The options of one apply to no other judge."""
+        """Whether the judges ask a chat model. The options of a model apply to no other judge."""
         return self.prompt is not None
 
     @property
     def judge_class(self) -> type[Any]:
-        """The class of its judges."""
+        """The class of the judges."""
         return load_object(self.judge) if isinstance(self.judge, str) else self.judge
 
     def make(self, options: object) -> Any:
@@ -72,19 +72,21 @@ class JudgeKind:
             return make(options)
         name, source = self.plugin.name, self.plugin.source
         try:
-            made = make(options)
+            new_judge = make(options)
         except JudgeboardError:
             raise
         except Exception as error:
             raise BadInput(f"the judge {name} of {source} failed: {in_words(error)}") from error
-        missing = [member for member in _MEMBERS if not hasattr(made, member)]
-        if missing:
-            raise BadInput(f"the judge {name} of {source} has no {' and no '.join(missing)}")
-        if not isinstance(made.version, JudgeVersion) or made.version.kind != name:
+        missing_members = [member for member in _MEMBERS if not hasattr(new_judge, member)]
+        if missing_members:
+            raise BadInput(
+                f"the judge {name} of {source} has no {' and no '.join(missing_members)}"
+            )
+        if not isinstance(new_judge.version, JudgeVersion) or new_judge.version.kind != name:
             raise BadInput(
                 f"the judge {name} of {source} needs a `version` whose `kind` is its name"
             )
-        return made
+        return new_judge
 
 
 KINDS: Mapping[str, JudgeKind] = MappingProxyType(
@@ -159,16 +161,16 @@ JUDGES: Registry[JudgeKind] = Registry(
     _checked,
     reserved=[name for name, kind in KINDS.items() if not kind.judge],
 )
-"""The kinds whose judges are made of options, those of other packages last."""
+"""The kinds whose judges are made of options, kinds of other packages last."""
 
 
 def kind_of(name: str) -> JudgeKind:
-    """Return what is known of a kind of judge. Nothing is known of one whose package is not installed."""
+    """Return the record of a kind of judge; an empty record if the package is not installed."""
     return KINDS.get(name) or JUDGES.get(name) or JudgeKind()
 
 
 def kind_title(name: str) -> str:
-    """Return the name of a kind of judge with a few words about it."""
+    """Return the name of a kind of judge with a few words about the kind."""
     words = kind_of(name).words
     return f"{name} ({words})" if words else name
 

@@ -31,7 +31,7 @@ class MaskTotal:
 
 
 def masks_in_force() -> Any:
-    """Return the `Masks` that the settings ask for, None if they ask for none."""
+    """Return the `Masks` that the settings ask for, None without masks."""
     from judgeboard.settings.model import load_settings  # pydantic is slow to load
 
     settings = load_settings()
@@ -41,7 +41,7 @@ def masks_in_force() -> Any:
 
 
 def masked(value: T) -> T:
-    """Return a text, a JSON value or a record as it may be stored: with its personal data masked."""
+    """Return a text, a JSON value or a record as it may be stored: with personal data masked."""
     masks = masks_in_force()
     result: T = value if masks is None else masks.masked(value)
     return result
@@ -63,5 +63,5 @@ def mask_totals(connection: "Connection") -> list[MaskTotal]:
 
 
 def mask_kinds() -> tuple[Registry[Any], ...]:
-    """Return the table of the kinds of masks, with those of other packages; nothing if the masks were taken away."""
+    """Return the table of the kinds of masks, with kinds of other packages; nothing if the masks were taken away."""
     return (load_object("judgeboard.masks.rules:MASKS"),) if _ARE_HERE else ()

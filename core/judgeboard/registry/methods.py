@@ -1,8 +1,8 @@
 """The list of the methods, a line each, and what a method adds to the rest of Judgeboard.
 
-A method is a folder of `judgeboard.methods`, whose `__init__` has its `REGISTRATION`. Only its page
-imports the folder: commands, tables and all else are loaded by name, when they are used. Another
-package adds a method with an entry point.
+A method is a folder of `judgeboard.methods`, whose `__init__` has the `REGISTRATION`. Only the page
+of the method imports the folder: commands, tables and all else are loaded by name at the first use.
+Another package adds a method with an entry point.
 """
 
 import os
@@ -37,15 +37,15 @@ KNOWN_ROOMS = (
 )
 """The folders beside `methods` that add to the rest in the same way."""
 ENTRY_POINTS = "judgeboard.methods"
-"""The group of the entry points of other packages. Each names a `Registration`, without tables and pages of its own."""
+"""The group of the entry points of other packages. Each names a `Registration`, without own tables and pages."""
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Page(NamedTuple):
     """A view of a method, which is a file in `views/` of the dashboard.
 
-    ``page`` is its page in the menu, ``tab`` the name of its tab there. The view stands before the
-    view ``before``, or last. ``documentation`` is its page of the documentation.
+    ``page`` is the page in the menu, ``tab`` the name of the tab there. The view stands before the
+    view ``before``, or last. ``documentation`` is the page of the documentation.
     """
 
     page: str
@@ -55,14 +55,14 @@ class Page(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """A shape of `judgeboard export --as`: the place of its `reports.datasets.Shape`, and its rows in words."""
+    """A shape of `judgeboard export --as`: the place of the `reports.datasets.Shape`, and the rows in words."""
 
     shape: str
     rows: str
 
 
 class Kind(NamedTuple):
-    """One kind of file to import: the module and name of its class (``home``), and its texts for people.
+    """One kind of file to import: the module and name of the class (``home``), and the texts for people.
 
     ``home`` is imported only when the kind is used, so that listing the kinds loads no database
     library. ``noun`` names one record in a sentence. ``next_step`` is the command to run after an
@@ -79,10 +79,10 @@ class Kind(NamedTuple):
 class JudgeOption(NamedTuple):
     """An option of the command `judge`, with which a method judges in another way.
 
-    Its value is a text, or a whole number from the first of ``numbers`` to the second. ``run`` is
+    The value is a text, or a whole number from the first of ``numbers`` to the second. ``run`` is
     the place of a function that takes the value and a `cli.judging.Judging`, judges, and returns
     the exit code. If the option ``names_models``, the judges have these models, and the NAME of the
-    command is that of their combined verdicts.
+    command names the combined verdicts.
     """
 
     name: str
@@ -96,7 +96,7 @@ class JudgeOption(NamedTuple):
 class JudgeSection(NamedTuple):
     """A section of the page *Judges*: the place of a function of the dashboard, which takes a judge version.
 
-    It stands beside the checks, or ``below`` them over the whole width.
+    The section stands beside the checks, or ``below`` the checks over the whole width.
     """
 
     show: str
@@ -104,11 +104,11 @@ class JudgeSection(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """Health checks of judges: the place of a mapping of their names to their `health.record.TitledCheck`.
+    """Health checks of judges: the place of a mapping of names to `health.record.TitledCheck`.
 
     ``maker`` is the place of a function of the dashboard that shows how to make what these checks
-    read: it takes the `HealthPage` and those of the checks that are not measured. Without it, a
-    check shows its command.
+    read: the function takes the `HealthPage` and the checks that are not measured. Without
+    ``maker``, a check shows the command.
     """
 
     checks: str
@@ -116,26 +116,27 @@ class Checks(NamedTuple):
 
 
 class Registration(NamedTuple):
-    """What a method adds. Each place is the name of a module, or of an object in it: ``module:object``.
+    """What a method adds. Each place is the name of a module, or of an object in a module: ``module:object``.
 
     Attributes:
-        tables: The module with the classes of its tables. commands: The place of each command, by
-        its heading in the help and its words, such as ``("Measure", "compare", "judges")``. pages:
-        Its pages, by view. judge_options: Its options of the command `judge`. checks: Its health
-        checks of judges. judge_sections: Its sections of the page *Judges*. item_sections: The
-        places of the sections of its own on the page of an answer: classes of the dashboard with
+        tables: The module with the classes of the tables. commands: The place of each command, by
+            the heading in the help and the words, such as ``("Measure", "compare", "judges")``.
+            pages: The pages, by view. judge_options: Options of the command `judge`. checks: Health
+            checks of judges. judge_sections: Sections of the page *Judges*. item_sections: The
+            places of sections on the page of an answer: classes of the dashboard with
         ``read(response_id)``, ``link()`` from the answer to the section, and ``show(actions)``.
-        runs: What its runs do, by their kind, such as "Refining". imports: Its kinds of files to
-        import, by name. exports: Its exported tables by name: the places of their
-        `store.export.ExportTable`. datasets: Its datasets of reviewed answers, by name. reserves: A
+        runs: What the runs do, by kind, such as "Refining". imports: Kinds of files to import, by
+            name. exports: Exported tables by name: the places of each `store.export.ExportTable`.
+            datasets: Datasets of reviewed answers, by name. reserves: A
         function that takes a connection, and returns the evidence groups whose labels no prompt may
         be made or chosen with. sample: A function that adds to the sample log of `judgeboard
-        quickstart`, and yields what it did in lines: it takes the store, and the folder of the
-        sample log. endpoints: The place of a function that takes the receiver, and returns further
+        quickstart`, and yields what was done in lines; takes the store, and the folder of the
+            sample log. endpoints: The place of a function that takes the receiver, and returns
+            further
         `receiving.endpoint.Endpoint` of the server. scopes: Further scopes of keys, each with what
-        a key may do. people_sections: The places of its sections of the accounts on the page
-        *People*: functions of the dashboard that take the person who may manage people. sign_in:
-        The place of its `sign_in.WayIn` of the dashboard, by which people sign in. removed_person:
+        a key may do. people_sections: The places of sections of the accounts on the page *People*:
+            functions of the dashboard that take the person who may manage people. sign_in:
+        The place of the `sign_in.WayIn` of the dashboard, by which people sign in. removed_person:
         A function that takes a connection and the id of a person whom an admin removes.
     """
 
@@ -168,16 +169,16 @@ def _own() -> Mapping[str, Registration]:
 
 @cache
 def methods() -> Registry[Registration]:
-    """Return what each method adds, by its name."""
+    """Return what each method adds, by the name of the method."""
     return Registry(ENTRY_POINTS, _own(), _checked)
 
 
-def _checked(_plugin: Plugin, added: Any) -> Registration:
-    if not isinstance(added, Registration):
+def _checked(_plugin: Plugin, registration: Any) -> Registration:
+    if not isinstance(registration, Registration):
         raise BadInput("it must be a `Registration` of judgeboard.registry.methods")
-    if added.tables is not None or added.pages:
+    if registration.tables is not None or registration.pages:
         raise BadInput("only methods of Judgeboard have tables and pages")
-    return added
+    return registration
 
 
 @cache
@@ -194,38 +195,38 @@ def registrations() -> tuple[Registration, ...]:
 
 def with_methods(
     what: str,
-    ours: Mapping[str, T],
-    added: Callable[[Registration], Mapping[str, T]],
+    table: Mapping[str, T],
+    entries_of: Callable[[Registration], Mapping[str, T]],
     *,
     reserved: Collection[str] = (),
 ) -> dict[str, T]:
-    """Return a table by name, with what methods add at its end.
+    """Return a table by name, with what methods add at the end.
 
     What a plugin adds under a name that is taken, or cannot be loaded, is left out, with one
     warning per process.
 
     Args:
         what: An entry of the table, in words: "command" for example.
-        ours: The table without methods.
-        added: What a method adds to it.
+        table: The table without methods.
+        entries_of: Returns what a method adds to the table.
         reserved: Names that are not in the table but taken.
     """
-    makers, of_methods = dict.fromkeys((*ours, *reserved), "Judgeboard"), dict[str, T]()
+    makers, of_methods = dict.fromkeys((*table, *reserved), "Judgeboard"), dict[str, T]()
     for method, registration in _all().items():
         entries: Mapping[str, T] = {}
         with methods().checked(method, f"{what}s"):
-            entries = added(registration)
+            entries = entries_of(registration)
         for name, entry in entries.items():
             with methods().checked(method, f"{what} {name}"):
                 if name in makers:
                     raise BadInput(f"{name} is taken by {makers[name]}")
                 makers[name], of_methods[name] = methods().maker(method), entry
-    return {**ours, **of_methods}
+    return {**table, **of_methods}
 
 
 @contextmanager
 def checked_command(place: str, command: str) -> Iterator[None]:
-    """Run code that loads a command. If it is one of a plugin, an error is one warning; others are raised."""
+    """Run code that loads a command. An error in a command of a plugin is one warning; other errors are raised."""
     method = next((name for name, each in _all().items() if place in each.commands.values()), None)
     with nullcontext() if method is None else methods().checked(method, f"command {command}"):
         yield

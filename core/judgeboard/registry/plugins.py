@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point of another package; ``fault`` says why it, or a part of it, cannot be used."""
+    """An entry point of another package; ``fault`` says why the plugin, or a part of the plugin, cannot be used."""
 
     group: str
     name: str
@@ -41,16 +41,16 @@ class Plugin:
 class Registry(Mapping[str, T]):
     """A table by name: what Judgeboard has, then what other packages add by the entry points of a group.
 
-    Names of Judgeboard are found without a look at the entry points, because reading those of all
-    packages takes as long as the start of a small command. Another name reads the entry points,
-    once per process, and loads the plugin of this name. Iteration loads all plugins of the group. A
-    plugin that cannot be used is left out, with one warning per process.
+    Names of Judgeboard are found without a look at the entry points, because reading the entry
+    points of all packages takes as long as the start of a small command. Another name reads the
+    entry points, once per process, and loads the plugin of this name. Iteration loads all plugins
+    of the group. A plugin that cannot be used is left out, with one warning per process.
 
     Args:
         group: The group of the entry points, ``judgeboard.rules`` for example.
         ours: What Judgeboard has.
-        check: Returns what the table has of a loaded plugin; raises BadInput with the reason if it
-            is unusable.
+        check: Returns what the table has of a loaded plugin; raises BadInput with the reason if the
+            plugin is unusable.
         reserved: Names that are neither in the table nor free for plugins.
     """
 
@@ -68,9 +68,9 @@ class Registry(Mapping[str, T]):
             check,
             frozenset(reserved),
         )
-        self._found: Mapping[str, tuple[Plugin, EntryPoint]] | None = None
-        self._tried: set[str] = set()
-        self._loaded: dict[str, T] = {}
+        self._entries_by_name: Mapping[str, tuple[Plugin, EntryPoint]] | None = None
+        self._tried_names: set[str] = set()
+        self._objects: dict[str, T] = {}
         self._faulty: list[Plugin] = []
         self._lock = RLock()  # the threads of a server give one warning, not one each
 
@@ -78,7 +78,7 @@ class Registry(Mapping[str, T]):
         if name in self._ours:
             return self._ours[name]
         if name not in self._reserved and self._load(name):
-            return self._loaded[name]
+            return self._objects[name]
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
@@ -94,14 +94,14 @@ class Registry(Mapping[str, T]):
         return tuple(name for name in self._entries if self._load(name))
 
     def lacks(self, name: str) -> bool:
-        """Whether the name is that of a plugin which is not installed or cannot be used: nothing else has it."""
+        """Whether the name belongs only to a plugin that is not installed or cannot be used."""
         return name not in self._reserved and name not in self
 
     def plugins(self) -> list[Plugin]:
-        """Return all plugins of the group, those with a fault last: one for each fault."""
-        used = [self._entries[name][0] for name in self.added]
+        """Return all plugins of the group; plugins with a fault come last, one for each fault."""
+        usable_plugins = [self._entries[name][0] for name in self.added]
         faulty = {replace(plugin, fault=None) for plugin in self._faulty}
-        return [plugin for plugin in used if plugin not in faulty] + self._faulty
+        return [plugin for plugin in usable_plugins if plugin not in faulty] + self._faulty
 
     def maker(self, name: str) -> str:
         """Return who made what the table has under a name, in words."""
@@ -109,7 +109,7 @@ class Registry(Mapping[str, T]):
 
     @contextmanager
     def checked(self, name: str, part: str | None = None) -> Iterator[None]:
-        """Run code that reads or loads a plugin, or a part of it. An error is one warning, and the fault of the plugin.
+        """Run code that reads or loads a plugin, or a part of a plugin. An error is one warning and a fault.
 
         Errors in what Judgeboard has are raised.
         """
@@ -128,12 +128,12 @@ class Registry(Mapping[str, T]):
     @property
     def _entries(self) -> "Mapping[str, tuple[Plugin, EntryPoint]]":
         with self._lock:
-            if self._found is None:
-                self._found = dict(self._read())
-            return self._found
+            if self._entries_by_name is None:
+                self._entries_by_name = dict(self._read())
+            return self._entries_by_name
 
     def _read(self) -> "Iterator[tuple[str, tuple[Plugin, EntryPoint]]]":
-        taken = dict.fromkeys((*self._ours, *self._reserved), "Judgeboard")
+        makers = dict.fromkeys((*self._ours, *self._reserved), "Judgeboard")
         plugins = []
         for entry in _entry_points(self._group):
             try:
@@ -154,23 +154,25 @@ class Registry(Mapping[str, T]):
                     plugin,
                     "its name needs lower-case letters, digits, - and _, and begins with a letter",
                 )
-            elif plugin.name in taken:
-                self._refuse(plugin, f"its name is taken by {taken[plugin.name]}")
+            elif plugin.name in makers:
+                self._refuse(plugin, f"its name is taken by {makers[plugin.name]}")
             else:
-                taken[plugin.name] = plugin.source
+                makers[plugin.name] = plugin.source
                 yield plugin.name, (plugin, entry)
 
     def _load(self, name: str) -> bool:
-        """Load the plugin with this name at the first call, and return whether it can be used."""
+        """Load the plugin with this name at the first call, and return whether the plugin can be used."""
         if name not in self._entries:
             return False
         with self._lock:
             plugin, entry = self._entries[name]
-            if name not in self._tried:
-                self._tried.add(name)  # before it is loaded: a plugin may read this table
+            if name not in self._tried_names:
+                self._tried_names.add(
+                    name
+                )  # before the plugin is loaded: a plugin may read this table
                 with self.checked(name):
-                    self._loaded[name] = self._check(plugin, entry.load())
-            return name in self._loaded
+                    self._objects[name] = self._check(plugin, entry.load())
+            return name in self._objects
 
     def _refuse(self, plugin: Plugin, reason: str, part: str | None = None) -> None:
         not_used = "is not used" if part is None else f"is used without its {part}"
@@ -190,7 +192,7 @@ class Registry(Mapping[str, T]):
 
 
 def has_plugins(group: str) -> bool:
-    """Whether a package has entry points of a group; none of them is loaded."""
+    """Whether a package has entry points of a group; no entry point is loaded."""
     return bool(_entry_points(group))
 
 
@@ -203,16 +205,18 @@ def _entry_points(group: str) -> "EntryPoints":
 def metadata_of_packages() -> ModuleType:
     """Return `importlib.metadata`, which leaves out the entry points of a package whose list is malformed from now on.
 
-    Libraries also read the entry points of all packages. One that is malformed would end each
-    command with an error that names no package; now it is one warning.
+    Libraries also read the entry points of all packages. A malformed list would end each command
+    with an error that names no package; now it is one warning.
     """
     from importlib import metadata  # loads slowly
 
-    read: Callable[[Distribution], EntryPoints] = vars(metadata.Distribution)["entry_points"].fget
+    read_entry_points: Callable[[Distribution], EntryPoints] = vars(metadata.Distribution)[
+        "entry_points"
+    ].fget
 
     def entry_points(package: "Distribution") -> "EntryPoints":
         try:
-            return read(package)
+            return read_entry_points(package)
         except Exception as error:  # noqa: BLE001 - the file of another package may be malformed in any way
             _warn_of(Path(getattr(package, "_path", "a package")).name, in_words(error))
             return metadata.EntryPoints()
@@ -227,6 +231,6 @@ def _warn_of(package: str, fault: str) -> None:
 
 
 def in_words(error: BaseException) -> str:
-    """Return the type of an error in the code of others, and the first line of its message."""
+    """Return the type of an error in the code of others, and the first line of the message."""
     first = (str(error).splitlines() or [""])[0]
     return f"{type(error).__name__}: {shortened(first, 200)}" if first else type(error).__name__

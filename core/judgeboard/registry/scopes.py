@@ -1,4 +1,4 @@
-"""The scopes of keys: what a program may do with its key."""
+"""The scopes of keys: what a program may do with a key."""
 
 from judgeboard.registry.methods import with_methods
 

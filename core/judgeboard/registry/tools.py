@@ -11,7 +11,7 @@ from judgeboard.registry.plugins import Plugin, Registry
 
 
 class KnownTool(NamedTuple):
-    """The module of a tool in `judgeboard.tools`, and the names of the tool for commands that take one.
+    """The module of a tool in `judgeboard.tools`, and the names of the tool for commands.
 
     Commands list these names in their helps, where loading the tools would take much longer than
     all the rest.
@@ -41,7 +41,7 @@ KNOWN_TOOLS = (
     KnownTool("ragas"),
     KnownTool("openai"),
 )
-"""The tools in the order in which their exports are tried, and in which they read a span."""
+"""The tools in the order in which exports are tried, and in which tools read a span."""
 
 
 def _checked(tool: Any) -> Any:
@@ -51,7 +51,7 @@ def _checked(tool: Any) -> Any:
 
 
 def _taken(names: Iterable[str | None], plugin: Plugin, target: Any) -> None:
-    """Raise BadInput if a tool has another name than its entry point, or that of a tool of Judgeboard."""
+    """Raise BadInput if a tool has another name than the entry point, or the name of a tool of Judgeboard."""
     if target.name != plugin.name:
         raise BadInput(
             f"the `name` of its target must be {plugin.name!r}, the name of the entry point"
@@ -61,7 +61,7 @@ def _taken(names: Iterable[str | None], plugin: Plugin, target: Any) -> None:
 
 
 def _checked_import(plugin: Plugin, tool: Any) -> Any:
-    """Return what a plugin imports; its target counts in the other group."""
+    """Return what a plugin imports; the target counts in the other group."""
     tool = _checked(tool)
     if not tool.exports and tool.spans is None and tool.history is None:
         raise BadInput("its `Tool` has no exports, no spans and no history")
@@ -87,21 +87,21 @@ TARGETS: Registry[Any] = Registry("judgeboard.targets", {}, _checked_target)
 
 @cache
 def tools() -> tuple[Any, ...]:
-    """Return the `Tool` of each line, then those of plugins.
+    """Return the `Tool` of each line, then the tools of plugins.
 
-    Their modules are loaded by the first call, and by their names, because this is a circle: what
-    reads files and traces asks here for the tools, and they use it.
+    The first call loads the modules, by name, because of a circle: code that reads files and traces
+    asks here for the tools, and the tools use that code.
     """
-    ours = (import_module(f"judgeboard.tools.{line.module}").TOOL for line in KNOWN_TOOLS)
-    return (*ours, *IMPORTS.values(), *TARGETS.values())
+    own_tools = (import_module(f"judgeboard.tools.{line.module}").TOOL for line in KNOWN_TOOLS)
+    return (*own_tools, *IMPORTS.values(), *TARGETS.values())
 
 
 def pull_names() -> list[str]:
-    """Return the names of the tools whose history can be pulled; of the tools, only those of plugins are loaded."""
-    ours = [line.pull for line in KNOWN_TOOLS if line.pull is not None]
-    return ours + [name for name, tool in IMPORTS.items() if tool.history is not None]
+    """Return the names of the tools whose history can be pulled; loads only the tools of plugins."""
+    own_names = [line.pull for line in KNOWN_TOOLS if line.pull is not None]
+    return own_names + [name for name, tool in IMPORTS.items() if tool.history is not None]
 
 
 def push_names() -> list[str]:
-    """Return the names of the tools that get scores; of the tools, only those of plugins are loaded."""
+    """Return the names of the tools that get scores; loads only the tools of plugins."""
     return [line.push for line in KNOWN_TOOLS if line.push is not None] + list(TARGETS)

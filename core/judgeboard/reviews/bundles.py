@@ -215,8 +215,8 @@ def merge_bundle(
 def _merge(
     store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer, now: datetime
 ) -> RefusedLine | bool:
-    def refused(reason: str, *, is_note_stored: bool = False) -> RefusedLine:
-        return RefusedLine(line.line, line.item_id, reason, is_note_stored)
+    def refused(reason: str, *, has_note: bool = False) -> RefusedLine:
+        return RefusedLine(line.line, line.item_id, reason, has_note)
 
     key = f"bundle:{head.bundle}:{line.item_id}"
     try:
@@ -250,12 +250,12 @@ def _merge(
         return submit(store, submission).repeated
     except (DecisionRefused, BadInput) as error:
         with store.reading() as connection:
-            kept = find_review(connection, request_key=note_key(key)) is not None
+            is_note_kept = find_review(connection, request_key=note_key(key)) is not None
             own_lease = find_lease(connection, line.item_id, reviewer.id)
         reason = str(error)
         if own_lease is not None and own_lease.token not in {None, split_token(line.token)[1]}:
             reason = ELSEWHERE if own_lease.done else TAKEN
-        return refused(reason, is_note_stored=kept)
+        return refused(reason, has_note=is_note_kept)
 
 
 def _is_same(line: BundleLine, decision: str | None, review: Review, text: ItemText) -> bool:

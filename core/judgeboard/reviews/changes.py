@@ -131,24 +131,28 @@ def explain_difference(
     return submit(store, submission).review_id
 
 
-def differs(grade: Grade, judged: Verdict, low: float) -> bool:
+def differs(grade: Grade, verdict: Verdict, low: float) -> bool:
     """Whether a grade and a judgment differ on anything that both give.
 
     Labels and qualities differ if they are not equal, groundedness if the difference is at least
     0.2. If one side has only a label and the other only a groundedness, the groundedness counts as
     *hallucinated* below ``low``.
     """
-    if grade.quality is not None and judged.quality is not None and grade.quality != judged.quality:
+    if (
+        grade.quality is not None
+        and verdict.quality is not None
+        and grade.quality != verdict.quality
+    ):
         return True
-    human, judge = grade.groundedness, judged.groundedness
+    human, judge = grade.groundedness, verdict.groundedness
     if human is not None and judge is not None and rounded(abs(human - judge)) >= FROM_GROUNDEDNESS:
         return True
-    if grade.label is not None and judged.label is not None:
-        return grade.label != judged.label
+    if grade.label is not None and verdict.label is not None:
+        return grade.label != verdict.label
     if grade.label is not None and judge is not None:
         return grade.label is not _label_of(judge, low)
-    if judged.label is not None and human is not None:
-        return _label_of(human, low) != judged.label
+    if verdict.label is not None and human is not None:
+        return _label_of(human, low) != verdict.label
     return False
 
 

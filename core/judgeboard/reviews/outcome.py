@@ -55,8 +55,8 @@ class Outcome:
     differ_on: tuple[str, ...] = ()
 
 
-def outcome(reviews: Sequence[Review], needed: int, *, declined: bool = False) -> Outcome:
-    """Return the outcome of the current reviews of an item that needs ``needed`` reviews.
+def outcome(reviews: Sequence[Review], count: int, *, declined: bool = False) -> Outcome:
+    """Return the outcome of the current reviews of an item that needs ``count`` reviews.
 
     An adjudication ends the item. If as many reviewers as needed (at least two) are unsure and
     nobody decided, a lead decides. If fewer are unsure, the item needs other reviewers instead. A
@@ -69,16 +69,16 @@ def outcome(reviews: Sequence[Review], needed: int, *, declined: bool = False) -
         review.decision == Decision.UNSURE and review.stage is not Stage.REVEALED
         for review in reviews
     )
-    if len(counting_reviews) >= needed or (declined and counting_reviews):
+    if len(counting_reviews) >= count or (declined and counting_reviews):
         differ_on = differences(counting_reviews)
         return Outcome(ItemState.CONFLICT if differ_on else ItemState.AGREED, differ_on=differ_on)
     if declined:
         return Outcome(ItemState.AGREED)
     if not counting_reviews:
-        if unsure >= max(needed, 2):  # one person alone is no conflict
+        if unsure >= max(count, 2):  # one person alone is no conflict
             return Outcome(ItemState.CONFLICT, differ_on=(ALL_UNSURE,))
-        return Outcome(ItemState.OPEN, more=max(needed - unsure, 1))
-    return Outcome(ItemState.OPEN, more=needed - len(counting_reviews))
+        return Outcome(ItemState.OPEN, more=max(count - unsure, 1))
+    return Outcome(ItemState.OPEN, more=count - len(counting_reviews))
 
 
 def differences(reviews: Sequence[Review]) -> tuple[str, ...]:
@@ -156,8 +156,8 @@ def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str |
     """Return a sentence that names the queues that keep decided flags (states by id) open; None if none does."""
     flag_ids = [flag_id for flag_id, state in states.items() if state is FlagState.OPEN]
     queues = []
-    for name, item_id, needed in holding_items(connection, flag_ids):
-        result = outcome(reviews_on(connection, item_id), needed)
+    for name, item_id, count in holding_items(connection, flag_ids):
+        result = outcome(reviews_on(connection, item_id), count)
         queues.append(
             f"{name} (needs {counted(result.more, 'review') if result.more else 'an adjudication'})"
         )
@@ -328,7 +328,7 @@ def _page(connection: Connection, rows: Sequence[ConflictRow], limit: int) -> Co
     return ConflictPage(tuple(lines), page_rows[-1].item_id if len(rows) > limit else None)
 
 
-def _differ_on(reviews: Sequence[Review], needed: int) -> tuple[str, ...]:
+def _differ_on(reviews: Sequence[Review], count: int) -> tuple[str, ...]:
     return outcome(
-        [review for review in reviews if review.stage is not Stage.ADJUDICATION], needed
+        [review for review in reviews if review.stage is not Stage.ADJUDICATION], count
     ).differ_on

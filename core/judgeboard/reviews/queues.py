@@ -461,8 +461,10 @@ def _planned(connection: Connection, new: Queue, plan: DrawPlan) -> tuple[Queue,
     if new.subject == PAIRS or not is_lot or new.max_items is None:
         raise BadInput("a planned queue has a number of answers, flagged or not, in random order")
     strata, candidates = draw_by_stratum(connection, new.filter, plan, new.max_items, new.seed)
-    stored = plan.as_dict() | {"strata": [each.as_dict() for each in strata]}
-    return new.changed(plan=stored, drawn_from=sum(each.answers for each in strata)), candidates
+    plan_values = plan.as_dict() | {"strata": [each.as_dict() for each in strata]}
+    return new.changed(
+        plan=plan_values, drawn_from=sum(each.answers for each in strata)
+    ), candidates
 
 
 def _with_schema(connection: Connection, new: Queue, title: str) -> Queue:

@@ -106,16 +106,16 @@ def address_options(address: Address | None) -> dict[str, str]:
 
 
 def at_last_address(
-    connection: Connection, make: Callable[..., AskedJudge], chosen: Mapping[str, Any]
+    connection: Connection, make: Callable[..., AskedJudge], given_options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the options ``chosen``, with the `known_address` of the judge version that ``make`` returns for them.
+    """Return ``given_options``, with the `known_address` of the judge version that ``make`` returns for them.
 
     An address in the options or in the environment takes precedence, as does another provider. The
     options of a new version stay as they are, also of a version whose judging rules had no address.
     Raises AddressUnknown if no address of a stored version was ever chosen, or if only the host of
     the last run is known.
     """
-    options = dict(chosen)
+    options = dict(given_options)
     if options.get("replies") is not None or options.get("base_url"):
         return options
     described = make(**options | {"api_key": "none"})

@@ -43,13 +43,13 @@ SOURCE = "prompts"
 _FORM = '{"id": …, "prompt": "…" or "messages": […], "passages": […]?}'
 
 
-def make_generator(model: object = None, **chosen: object) -> Generator:
+def make_generator(model: object = None, **fields: object) -> Generator:
     """Return the model that makes answers, or raise BadInput.
 
-    ``chosen`` are fields of `JudgeOptions`. ``max_output`` has the default of generators. Without a
+    ``fields`` are fields of `JudgeOptions`. ``max_output`` has the default of generators. Without a
     temperature, none is sent. Missing fields of the model are read from the environment.
     """
-    options = with_environment({"model": model, **chosen})
+    options = with_environment({"model": model, **fields})
     values = options.given()
     return Generator(
         options.endpoint("the generator"),

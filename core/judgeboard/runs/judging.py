@@ -194,17 +194,17 @@ async def judge_pending_async(
 judge_pending = blocking(judge_pending_async)
 
 
-def make_judge(kind: str, **chosen: object) -> Judge:
+def make_judge(kind: str, **fields: object) -> Judge:
     """Return a judge of this kind, a key of ``JUDGES``.
 
-    ``chosen`` are fields of `JudgeOptions`. Fields that are missing or None are read from the
+    ``fields`` are fields of `JudgeOptions`. Fields that are missing or None are read from the
     environment; otherwise the defaults of `JudgeOptions` are used. Raises BadInput if the kind is
     unknown or the options do not fit the kind (no model, no key, or a model for a judge that uses
     none).
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
-    options = checked(JudgeOptions, chosen)
+    options = checked(JudgeOptions, fields)
     readers = {
         f"--{name_of(field)}": readers_of_field.kinds
         for field in sorted(options.model_fields_set)
@@ -271,20 +271,20 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
     raise BadInput("another release made it")
 
 
-def make_endpoint(asker: str, **chosen: object) -> ModelEndpoint:
+def make_endpoint(asker: str, **fields: object) -> ModelEndpoint:
     """Return the model to ask. Options that are missing or None are read from the environment.
 
     ``asker`` names the caller in messages, for example "the pairwise judge".
     """
-    return with_environment(chosen).endpoint(asker)
+    return with_environment(fields).endpoint(asker)
 
 
-def with_environment(chosen: Mapping[str, object] | JudgeOptions) -> JudgeOptions:
+def with_environment(fields: Mapping[str, object] | JudgeOptions) -> JudgeOptions:
     """Return the options of a judge. Options that are missing or None are read from the environment.
 
     Raises BadInput for an option that is unknown or wrong.
     """
-    judge_options = chosen if isinstance(chosen, JudgeOptions) else checked(JudgeOptions, chosen)
+    judge_options = fields if isinstance(fields, JudgeOptions) else checked(JudgeOptions, fields)
     settings = load_settings()
     options: dict[str, object] = {
         "provider": settings.provider,

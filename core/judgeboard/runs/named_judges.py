@@ -27,8 +27,8 @@ Opening = Callable[[], Store]
 """Returns the open database, or raises MissingDatabase."""
 
 
-def find_judge(open_store: Opening, named: str, say: Callable[[str], None]) -> dict[str, Any]:
-    """Return the options of the judge ``named``, with its ``kind``.
+def find_judge(open_store: Opening, judge_name: str, say: Callable[[str], None]) -> dict[str, Any]:
+    """Return the options of the judge ``judge_name``, with the ``kind``.
 
     The judge is one of the project file, otherwise the newest version of a judge in the database,
     otherwise a kind of judge. If a candidate of `align` was accepted for what the project file
@@ -39,28 +39,28 @@ def find_judge(open_store: Opening, named: str, say: Callable[[str], None]) -> d
         BadInput: The verdicts of this judge were imported: nobody can ask the judge.
     """
     return (
-        _accepted_judge(open_store, named, say)
-        or judge_of_project(named)
-        or stored_judge(open_store, named)
+        _accepted_judge(open_store, judge_name, say)
+        or judge_of_project(judge_name)
+        or stored_judge(open_store, judge_name)
     )
 
 
-def judge_of_project(named: str) -> dict[str, Any] | None:
+def judge_of_project(judge_name: str) -> dict[str, Any] | None:
     """Return the options of a judge of the project file, None if there is no such judge."""
-    judge = load_settings().judges.get(named)
+    judge = load_settings().judges.get(judge_name)
     return None if judge is None else judge.given()
 
 
 def _accepted_judge(
-    open_store: Opening, named: str, say: Callable[[str], None]
+    open_store: Opening, judge_name: str, say: Callable[[str], None]
 ) -> dict[str, Any] | None:
     """Return the options of a judge of the project file with the accepted prompt, None without an accepted prompt."""
-    judge = judge_of_project(named)
+    judge = judge_of_project(judge_name)
     if judge is None or {"rubric", *StoredJudgeFields.model_fields}.intersection(
         judge
     ):  # only the kinds rag and grade are aligned
         return None
-    described = {"kind": "rag", "name": named} | {
+    described = {"kind": "rag", "name": judge_name} | {
         name: value for name, value in judge.items() if name not in OF_A_TERMINAL
     }
     try:
@@ -75,18 +75,18 @@ def _accepted_judge(
         return None
     if "prompt" not in spec:
         return None
-    older = f"`judgeboard judge {shlex.quote(named)} --judge-version {version.number}`"
+    older = f"`judgeboard judge {shlex.quote(judge_name)} --judge-version {version.number}`"
     say(f"{better.title} is used, which was accepted for {version.title}. To use that one: {older}")
     return judge | {"kind": better.kind, "prompt": spec["prompt"]}
 
 
-def stored_judge(open_store: Opening, named: str) -> dict[str, Any]:
+def stored_judge(open_store: Opening, judge_name: str) -> dict[str, Any]:
     """Return the options of the judge of the database with this name or title, otherwise of the kind of judge."""
     in_file = ", ".join(load_settings().judges)
     there_are = f"judgeboard.toml has {in_file}" if in_file else "judgeboard.toml names none"
     try:
         with open_store().reading() as connection:
-            version = get_version(connection, named)
+            version = get_version(connection, judge_name)
             try:
                 judge = options_of_version(connection, version)
             except BadInput as error:
@@ -97,18 +97,18 @@ def stored_judge(open_store: Opening, named: str) -> dict[str, Any]:
                 judge
             )  # an address of the database gets no key of the environment
     except (MissingDatabase, NotFound) as error:
-        if named in JUDGES:
-            return {"kind": named}
-        raise NotFound(f"there is no judge {named!r}: {there_are}; {error}") from error
+        if judge_name in JUDGES:
+            return {"kind": judge_name}
+        raise NotFound(f"there is no judge {judge_name!r}: {there_are}; {error}") from error
 
 
 def judge_keywords(
-    open_store: Opening, kind: str, chosen: Mapping[str, object]
+    open_store: Opening, kind: str, fields: Mapping[str, object]
 ) -> dict[str, object]:
     """Return the options of `make_judge`: `StoredJudgeFields` become a rubric and examples."""
-    options = {n: value for n, value in chosen.items() if n not in StoredJudgeFields.model_fields}
+    options = {n: value for n, value in fields.items() if n not in StoredJudgeFields.model_fields}
     stored_fields = checked(
-        StoredJudgeFields, {n: chosen[n] for n in chosen.keys() - options.keys()}
+        StoredJudgeFields, {n: fields[n] for n in fields.keys() - options.keys()}
     )
     schema, count = stored_fields.label_schema, stored_fields.examples_from_reviews
     rubric = options.get("rubric")
@@ -129,7 +129,7 @@ def judge_keywords(
 
 
 def at_last_address(
-    store: Store, make: Callable[..., AskedJudge], chosen: dict[str, object]
+    store: Store, make: Callable[..., AskedJudge], options: dict[str, object]
 ) -> dict[str, object]:
     """Return the options of a judge, with the address of the last run, unless the options have one (`addresses`).
 
@@ -137,12 +137,12 @@ def at_last_address(
     that address on a page.
     """
     with store.reading() as connection:
-        options_with_address = addresses.at_last_address(connection, make, chosen)
-    if options_with_address == chosen:
-        return chosen
+        options_with_address = addresses.at_last_address(connection, make, options)
+    if options_with_address == options:
+        return options
     keyed = judge_with_key(options_with_address)
     return {
-        **chosen,
+        **options,
         "provider": keyed["provider"],
         "base_url": keyed["base_url"],
         "api_key": keyed.get("api_key"),

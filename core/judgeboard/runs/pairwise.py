@@ -48,13 +48,13 @@ from judgeboard.store.statements import batches
 from judgeboard.store.tables import StoredVersion
 
 
-def make_pairwise_judge(aspects: Sequence[str] | None = None, **chosen: object) -> PairwiseJudge:
+def make_pairwise_judge(aspects: Sequence[str] | None = None, **fields: object) -> PairwiseJudge:
     """Return a pairwise judge, or raise BadInput.
 
-    Only name, domain, max_output, prompt and the fields of the model are read from ``chosen``
+    Only name, domain, max_output, prompt and the fields of the model are read from ``fields``
     (default: from the environment).
     """
-    options = with_environment(chosen)
+    options = with_environment(fields)
     return PairwiseJudge(
         options.endpoint("the pairwise judge"), options, aspects=aspects or (OVERALL,)
     )

@@ -12,7 +12,8 @@ from judgeboard.text import unstorable
 class Option:
     """The option of a command that sets a field; `cli.drawn_options` makes it.
 
-    Its name is the name of the field in the project file, its help is the description of the field.
+    The name of the option is the name of the field in the project file, the help is the description
+    of the field.
 
     Attributes:
         group: Title of the options in the help, such as "Judge"; None for an option of one command.
@@ -30,7 +31,7 @@ class Option:
 
 
 CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
-"""The ``__pydantic_config__`` of a dataclass that is read from a file. It refuses unknown fields, which are typos."""
+"""The ``__pydantic_config__`` of a dataclass that is read from a file. Unknown fields are typos, and are refused."""
 
 
 def _text(value: str) -> str:

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from threading import Lock
 from urllib.parse import quote, quote_plus, unquote
 
-# Mask up to the last @ of the word: a password may contain @ and /. It is safer to mask too much
-# than too little.
+# Mask up to the last @ of the word: a password may contain @ and /. Too much masking is safer than
+# too little.
 _PASSWORD = re.compile(
     r"(://[^:/@\s]*:)\S+(@)|([?&][\w-]*(?:password|passphrase|secret|token|key)=)[^&\s]+",
     re.IGNORECASE,
 )
 SHORTEST_SECRET = 12
-"""Characters. A shorter text also stands in texts by chance, so it is not masked there."""
+"""Characters. A shorter text also occurs in texts by chance, so no shorter text is masked."""
 _SECRET_VARIABLE = re.compile(r"(?:API_KEY|SECRET_KEY|SECRET|TOKEN|PASSWORD)\Z")
 _HEADERS_VARIABLE = re.compile(r"HEADERS\Z")
 _LOGIN = re.compile(r"://([^/\s]*)@")
@@ -24,10 +24,10 @@ _PLAIN_HEADERS = frozenset({"accept", "content-type", "user-agent"})
 
 
 def masked(address: str) -> str:
-    """Return an address or URL with the passwords and known secrets in it masked.
+    """Return an address or URL with all passwords and known secrets masked.
 
-    Any password in an address is masked, known or not. This fits addresses only: in running text
-    and in JSON it would mask too much. `without_secrets` is for those.
+    Any password in an address is masked, known or not. Only for addresses: in running text and in
+    JSON, too much would be masked. Use `without_secrets` there.
     """
     return _PASSWORD.sub(
         lambda match: f"{match[1] or match[3]}***{match[2] or ''}", without_secrets(address)
@@ -42,7 +42,8 @@ _lock = Lock()
 def register_secret(*values: str | None) -> None:
     """Make secrets known to this process, so that `without_secrets` masks them.
 
-    Whoever reads a secret registers it there. Values of fewer than 12 characters are ignored.
+    Whoever reads a secret registers the secret here. Values of fewer than 12 characters are
+    ignored.
     """
     global _registered, _forms  # noqa: PLW0603 - one registry for the process; both are replaced, never changed
     new = {value for value in values if value and len(value) >= SHORTEST_SECRET} - _registered
@@ -73,15 +74,15 @@ def register_environment(environment: Mapping[str, str]) -> None:
 def without_secrets(text: str) -> str:
     """Return a text with every known secret replaced by ``***``. Secrets of fewer than 12 characters are kept.
 
-    This is applied once where a text comes from an endpoint or a tool's error, so what is stored of
-    it has no secret. It is applied once where a text leaves the process: log, terminal, error on a
-    page, alert. Imported texts are evidence: they are stored and exported as they are, even if they
-    contain the same characters.
+    Applied once where a text comes from an endpoint or a tool's error, so that no secret is stored.
+    Also applied once where a text leaves the process: log, terminal, error on a page, alert.
+    Imported texts are evidence: such texts are stored and exported unchanged, even if a text
+    contains the same characters.
 
     The forms of a secret in JSON, in URLs and in base64 (also inside of ``Basic user:key``) are
     masked as well.
     """
-    for form in _forms:  # longest first: a secret may be a part of another one
+    for form in _forms:  # longest first: a secret may be a part of another secret
         if form in text:
             text = text.replace(form, "***")
     return text
@@ -110,8 +111,8 @@ def _forms_of(secret: str) -> Iterator[str]:
     content = secret.encode(errors="replace")
     for shift in range(3):
         # Base64 writes 3 bytes as 4 characters, so the text depends on the number of bytes before
-        # the secret. The characters at both ends also have bits of the bytes around it: they are
-        # left out.
+        # the secret. The characters at both ends also have bits of the bytes around the secret, and
+        # are left out.
         first, end = math.ceil(shift * 8 / 6), (shift + len(content)) * 8 // 6
         encoded = base64.b64encode(bytes(shift) + content).decode()[first:end]
         yield from (encoded, encoded.replace("+", "-").replace("/", "_"), quote(encoded, safe=""))
@@ -129,9 +130,9 @@ def mask_logs() -> None:
             message = record.getMessage()
         except (TypeError, ValueError, LookupError):  # wrong arguments: logging reports them itself
             return record
-        shown = without_secrets(message)
-        if shown != message:
-            record.msg, record.args = shown, ()
+        masked_message = without_secrets(message)
+        if masked_message != message:
+            record.msg, record.args = masked_message, ()
         if record.exc_info:
             # Formatters use this text instead of the exception.
             record.exc_text = without_secrets(logging.Formatter().formatException(record.exc_info))

@@ -58,7 +58,7 @@ from judgeboard.text import file_text, folded_address, number_words, unstorable
 
 PREFIX = "JUDGEBOARD_"
 ENVIRONMENT: Mapping[str, str] = os.environ
-"""All variables, for those that other tools define."""
+"""All variables, also the variables that other tools define."""
 LONGEST_CHECKS = 50_000  # characters
 DEFAULT_DATABASE = "data/judgeboard.db"
 LONGEST_SEED = 200  # characters
@@ -129,7 +129,7 @@ NetworksOrNone = Annotated[NamesOrNone, AfterValidator(_networks)]
 class Naming:
     """What the texts of a setting name: a name that does not exist is refused, and the page offers the others.
 
-    In texts such as "QA=0.3", the part before the sign names it (``assigns``).
+    In texts such as "QA=0.3", the part before the sign is the name (``assigns``).
     """
 
     what: Literal["query type", "rule"]
@@ -141,7 +141,7 @@ class Naming:
 
 
 def number(default: float, low: float, high: float, step: float, label: str, tip: str) -> Any:
-    """Return the field of a number, with what the page *Flag rules* shows of it."""
+    """Return the field of a number, with what the page *Flag rules* shows."""
     return Field(
         default, ge=low, le=high, title=label, description=tip, json_schema_extra={"step": step}
     )
@@ -166,7 +166,7 @@ class Cuts:
 
 
 class Thresholds(BaseModel):
-    """The thresholds of the flag rules. The name of a field is the name of its setting.
+    """The thresholds of the flag rules. The name of a field is the name of the setting.
 
     ``low_groundedness_by_type`` has texts such as "QA=0.3", ``checks`` is a YAML text
     (`flags.checks.named_checks`). Code that decides whether an answer is bad uses ``cuts``.
@@ -307,8 +307,8 @@ class Thresholds(BaseModel):
     def options_of(self, rule: str, model: type[M]) -> M:
         """Return the options of a flag rule of another package, which ``model`` describes.
 
-        Options that are not in the table of the rule have their defaults. Raises BadInput if one is
-        unknown or wrong.
+        Options that are not in the table of the rule have the defaults. Raises BadInput if an
+        option is unknown or wrong.
         """
         try:
             return model.model_validate(self.flag_rules.get(rule, {}))
@@ -322,9 +322,9 @@ class Thresholds(BaseModel):
     def _cuts_can_be_read(self) -> "Thresholds":
         for query_type, threshold in self.cuts.by_type.items():
             if not 0 <= threshold <= 1:
-                shown = number_words(threshold)
+                number_text = number_words(threshold)
                 raise ValueError(
-                    f"low_groundedness_by_type {query_type!r} must lie from 0 to 1, not {shown}"
+                    f"low_groundedness_by_type {query_type!r} must lie from 0 to 1, not {number_text}"
                 )
         return self
 
@@ -355,8 +355,8 @@ def _type_and_threshold(text: str) -> tuple[str, float]:
 class Settings(Thresholds, BaseSettings):
     """All settings. The name of a field is the name in the project file; with ``JUDGEBOARD_`` before it, of a variable.
 
-    Times are in seconds, if the name has no unit. ``smtp`` may have a password, so it is never
-    shown.
+    Times are in seconds, if the name has no unit. ``smtp`` may have a password, so the value is
+    never shown.
     """
 
     model_config = SettingsConfigDict(
@@ -483,27 +483,27 @@ class Settings(Thresholds, BaseSettings):
         )
 
     def limits(self, name: Literal["requests_per_minute", "tokens_per_minute"]) -> tuple[str, ...]:
-        """Return the limits per minute by model, those of the judges by name last."""
-        own = ((judge.model, getattr(judge, name)) for judge in self.judges.values())
+        """Return the limits per minute by model; the limits of judges by name come last."""
+        judge_limits = ((judge.model, getattr(judge, name)) for judge in self.judges.values())
         return (
             *(getattr(self, name) or ()),
-            *(f"{model}={limit:g}" for model, limit in own if model and limit),
+            *(f"{model}={limit:g}" for model, limit in judge_limits if model and limit),
         )
 
     @property
     def any_text_expires(self) -> bool:
         """Whether texts of any source are forgotten after some days."""
-        kept = (self.keep_texts, *(source.keep_texts for source in self.sources.values()))
-        return any(each not in {None, ALWAYS} for each in kept)
+        periods = (self.keep_texts, *(source.keep_texts for source in self.sources.values()))
+        return any(each not in {None, ALWAYS} for each in periods)
 
     def days_kept(self, source: str) -> int | None:
         """Return for how many days the texts of a source are kept; None for always."""
-        own = self.sources.get(source)
-        kept = (own and own.keep_texts) or self.keep_texts
-        return None if kept in {None, ALWAYS} else int(str(kept).split()[0])
+        section = self.sources.get(source)
+        period = (section and section.keep_texts) or self.keep_texts
+        return None if period in {None, ALWAYS} else int(str(period).split()[0])
 
     def price_of(self, model: str) -> Price | None:
-        """Return the price that a judge by name gives for its model."""
+        """Return the price that a judge by name gives for a model."""
         prices = (
             judge.price
             for judge in self.judges.values()
@@ -514,7 +514,7 @@ class Settings(Thresholds, BaseSettings):
     def origin(self, name: str, *keys: str) -> str:
         """Return where the value of a setting comes from: a variable, a line of the file, ``stored`` or ``default``.
 
-        ``keys`` name a table in it.
+        ``keys`` name a table in the setting.
         """
         if os.environ.get(variable_of(name)):
             return variable_of(name)
@@ -523,12 +523,12 @@ class Settings(Thresholds, BaseSettings):
         return "stored" if name in self._stored else "default"
 
     def fail(self, reason: str, *keys: str) -> BadInput:
-        """Return an error about the value at ``keys`` that names its place: a variable, or a line of the file."""
+        """Return an error about the value at ``keys`` that names the place: a variable, or a line of the file."""
         return _fault(reason, keys, self._file, os.environ)
 
 
 class _Environment(EnvSettingsSource):
-    """The variables, but for that of the checks: it names a file, which may change while a server runs."""
+    """The variables, except the variable of the checks: this names a file, which may change while a server runs."""
 
     def __call__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__call__().items() if name != "checks"}
@@ -541,7 +541,7 @@ class _Environment(EnvSettingsSource):
 
 
 def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:
-    """Return the settings in force; ``stored`` are those of the database.
+    """Return the settings in force; ``stored`` are the settings of the database.
 
     Raises BadInput for a value that is wrong, and UnconfirmedFile.
     """
@@ -557,7 +557,7 @@ def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:
 
 
 def _checks_text(file: ProjectFile, checks: Sequence[Any]) -> str:
-    """Return the checks of the project file as a YAML text. Each check has the line that it has in the file."""
+    """Return the checks of the project file as a YAML text. Each check keeps its line of the file."""
     lines = [
         number
         for number, line in enumerate(file.text.splitlines(), 1)
@@ -585,8 +585,8 @@ def _load(
     stored: _Stored,
     checks: str | None,
 ) -> Settings:
-    # Cached, because each stored batch reads the thresholds, and parsing them takes longer than the
-    # SQL statement.
+    # Cached, because each stored batch reads the thresholds, and parsing takes longer than the SQL
+    # statement.
     register_environment(dict(environment))
     values = {**stored, **({} if file is None else file.values)}
     if checks is not None:
@@ -629,7 +629,7 @@ def naming(about: FieldInfo) -> Naming | None:
 def _refused(
     error: ValidationError, file: ProjectFile | None, environment: Mapping[str, str]
 ) -> BadInput:
-    """Return the first fault as an error that names its place. Unknown names come first: a name may be misspelt."""
+    """Return the first fault as an error that names the place. Unknown names come first: a name may be misspelt."""
     fault = min(error.errors(), key=lambda each: each["type"] not in UNKNOWN)
     keys = tuple(str(step) for step in fault["loc"]) or (
         str(fault["ctx"]["error"]).split(maxsplit=1)[0],
@@ -669,11 +669,11 @@ def provider_address(provider: str) -> str | None:
 
 
 SHARED = (*Thresholds.model_fields, "primary_judge", "judges", "prices", "families", "masks")
-"""The settings that change what a process stores. They should be equal where several processes share a database."""
+"""The settings that change what a process stores: should be equal where several processes share a database."""
 
 
 def setting_hashes(settings: Settings) -> dict[str, str]:
-    """Return a short hash of each shared setting that is not the default, by name. A file counts by its content."""
+    """Return a short hash of each shared setting that is not the default, by name. A file counts by content."""
     values = ((name, getattr(settings, name)) for name in SHARED)
     texts = {
         name: json.dumps(value, default=_comparable, sort_keys=True)
@@ -699,13 +699,13 @@ class ShownSetting(NamedTuple):
 
 def shown_settings(settings: Settings, providers: Iterable[str]) -> list[ShownSetting]:
     """Return each setting with its origin. Keys and addresses of providers come first."""
-    shown = []
+    lines = []
     for provider in providers:
         key, address = provider_key(provider), provider_address(provider)
         masked_key = key and f"{'*' * 8}{key[-4:] if len(key) >= 16 else ''}"
         for name, value in (("API_KEY", masked_key), ("BASE_URL", address and masked(address))):
             variable = f"{provider.upper()}_{name}"
-            shown.append(ShownSetting(variable, value, variable if value else "default"))
+            lines.append(ShownSetting(variable, value, variable if value else "default"))
     for name, about in type(settings).model_fields.items():
         value = getattr(settings, name)
         if name in SECTIONS and value:
@@ -714,16 +714,16 @@ def shown_settings(settings: Settings, providers: Iterable[str]) -> list[ShownSe
                     f"{key}: {_text_of(entry)}" for key, entry in values_of(table).items()
                 )
                 text = shorten(text, 100, placeholder=" …")
-                shown.append(
+                lines.append(
                     ShownSetting(f"{name}.{title}", text or None, settings.origin(name, title))
                 )
             continue
         text = _text_of(value) if about.repr else "*" * 8
         text = shorten(text, 100, placeholder=" …")
-        shown.append(
+        lines.append(
             ShownSetting(name, None if value is None else text or None, settings.origin(name))
         )
-    return shown
+    return lines
 
 
 def _text_of(value: Any) -> str:

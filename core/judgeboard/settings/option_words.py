@@ -45,7 +45,7 @@ def option_of(about: FieldInfo) -> Option | None:
 
 
 def unit_of(about: FieldInfo) -> tuple[float, str]:
-    """Return the unit in which people read and write a number, after the factor from its own unit."""
+    """Return the unit in which people read and write a number, after the factor from the stored unit."""
     units = {"SHARE": (100, "%"), "SECONDS": (1 / 60, "min")}
     return units.get((option_of(about) or Option()).metavar or "", (1, ""))
 
@@ -69,12 +69,12 @@ def range_words(about: FieldInfo) -> str:
 
 
 def help_of(about: FieldInfo) -> str:
-    """Return the description of a field, with its range and its default in the first sentence."""
+    """Return the description of a field, with range and default in the first sentence."""
     first, end, others = (about.description or "").partition(". ")
     limits = range_words(about)
     default = about.default
-    named = "(default:" in first or about.is_required()
-    if named or isinstance(default, bool) or default in (None, ()):
+    has_default = "(default:" in first or about.is_required()
+    if has_default or isinstance(default, bool) or default in (None, ()):
         usual = ""
     elif isinstance(default, tuple):
         usual = f" (default: {','.join(default)})"
@@ -87,7 +87,7 @@ def help_of(about: FieldInfo) -> str:
 
 
 def name_of(field: str, model: type[BaseModel] = JudgeFields) -> str:
-    """Return the name of an option of a command, without the dashes before it."""
+    """Return the name of an option of a command, without the leading dashes."""
     about = model.model_fields.get(field)
     return ((about and about.alias) or field).replace("_", "-")
 
@@ -99,14 +99,14 @@ def checked(model: type[M], values: Mapping[str, object]) -> M:
     except ValidationError as error:
         fault = min(error.errors(), key=lambda each: each["type"] not in UNKNOWN)
         keys = [str(step) for step in fault["loc"]]
-        known = {**model.model_fields, **fields_of(model)}  # Python may use either name
-        raise BadInput(f"{'.'.join(keys)} {reason_of(fault, keys, known)}") from None
+        fields = {**model.model_fields, **fields_of(model)}  # Python may use either name
+        raise BadInput(f"{'.'.join(keys)} {reason_of(fault, keys, fields)}") from None
 
 
 def reason_of(
     fault: "ErrorDetails",
     keys: Sequence[str],
-    known: Mapping[str, FieldInfo],
+    fields: Mapping[str, FieldInfo],
     *,
     with_value: bool = True,
 ) -> str:
@@ -114,31 +114,33 @@ def reason_of(
 
     Args:
         fault: A fault that pydantic found.
-        keys: The names of the tables that hold the value, and its own name.
-        known: The fields of the table that holds the value, by name.
-        with_value: Whether the words have the value; it may be a secret.
+        keys: The names of the tables that hold the value, and the name of the value.
+        fields: The fields of the table that holds the value, by name.
+        with_value: Whether the words have the value, which may be a secret.
     """
-    reason, value = _requirement(fault, keys, known), fault["input"]
+    reason, value = _requirement(fault, keys, fields), fault["input"]
     is_huge = isinstance(value, int) and abs(value) > 10**15
-    shown = number_words(value) if is_huge or isinstance(value, float) else repr(value)
-    is_short = isinstance(value, str | int | float) and len(shown) <= 80
+    value_text = number_words(value) if is_huge or isinstance(value, float) else repr(value)
+    is_short = isinstance(value, str | int | float) and len(value_text) <= 80
     if not (with_value and is_short and reason.startswith("must")):
         return reason
-    words = f"{reason}, not {shown}"
+    words = f"{reason}, not {value_text}"
     percent = re.fullmatch(r"'?(\d\d?(?:\.\d+)?)'?", words.rpartition(" ")[2])
     if percent is None or not reason.endswith((" to 1", "below 1", "at most 1")):
         return words
     return f"{words}. For {percent[1]} %, write {float(percent[1]) / 100:g}"
 
 
-def _requirement(fault: "ErrorDetails", keys: Sequence[str], known: Mapping[str, FieldInfo]) -> str:
+def _requirement(
+    fault: "ErrorDetails", keys: Sequence[str], fields: Mapping[str, FieldInfo]
+) -> str:
     if fault["type"] in UNKNOWN:
-        if re.search(r"key|token|secret|password", keys[-1]) and keys[-1] not in known:
+        if re.search(r"key|token|secret|password", keys[-1]) and keys[-1] not in fields:
             return "does not belong into this file: a key stands in the environment, for example in OPENAI_API_KEY"
-        near = difflib.get_close_matches(keys[-1], known, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+        near = difflib.get_close_matches(keys[-1], fields, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(fields)}"
         return f"is unknown; {advice}"
-    about = known.get(keys[-1])
+    about = fields.get(keys[-1])
     limits = "" if about is None else range_words(about)
     is_closed = limits.startswith("from")
     if is_closed or fault["type"].startswith(("greater_than", "less_than")):

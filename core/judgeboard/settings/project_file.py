@@ -1,4 +1,4 @@
-"""The project file ``judgeboard.toml``: where it is, and the line of each value."""
+"""The project file ``judgeboard.toml``: where the file is, and the line of each value."""
 
 import hashlib
 import logging
@@ -29,12 +29,12 @@ REACHING = frozenset(
         *("judges.base_url", "judging_rules.base_url", "suites.candidate_base_url"),
     )
 )
-"""The settings with which a file sends, listens, runs a command or gives a right; those in tables with their section"""
+"""The settings with which a file sends, listens, runs a command or gives a right; in tables with the section"""
 _TEXTS = (
     "sources",
     "checks",
     "queues",
-)  # their texts may look like addresses, and nothing is sent there
+)  # such texts may look like addresses, and nothing is sent there
 FILES = ("prices", "families", "checks")
 SECTION_FILES: Mapping[str, tuple[str, ...]] = {
     "judges": ("prompt", "rubric", "judge_file"),
@@ -46,14 +46,14 @@ SECTION_FILES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A ``judgeboard.toml``: the text, and its values as Python reads them."""
+    """A ``judgeboard.toml``: the text, and the values in Python."""
 
     path: Path
     text: str
     values: Mapping[str, Any] = field(hash=False, compare=False)
 
     def check_confirmed(self) -> None:
-        """Raise UnconfirmedFile if the file reaches out of its folder, and the user has not confirmed this content."""
+        """Raise UnconfirmedFile if the file reaches out of the folder, and the user has not confirmed this content."""
         reaching = [f"{'.'.join(keys)} = {masked(value)}" for keys, value in self._reaching()]
         if not reaching:
             return
@@ -74,7 +74,7 @@ class ProjectFile:
             )
 
     def _reaching(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield what the file names outside of its folder: addresses, commands, databases and files."""
+        """Yield what the file names outside of the folder: addresses, commands, databases and files."""
         folder = self.path.parent.resolve()
         for keys, value in _texts(self.values):
             section, name = keys[0], ".".join(keys[::2])  # without the name of the table
@@ -96,7 +96,7 @@ class ProjectFile:
                 yield keys, value
 
     def line_of(self, *keys: str) -> str:
-        """Return the place of a value: "judgeboard.toml, line 3". Tables count, and keys with dots before them."""
+        """Return the place of a value: "judgeboard.toml, line 3". Tables count, and dotted keys."""
         return f"{self.path.name}, line {_line(self.text, keys)}"
 
     def fail(self, reason: str, *keys: str) -> BadInput:
@@ -105,7 +105,7 @@ class ProjectFile:
 
 
 def _line(text: str, keys: Sequence[str]) -> int:
-    """Return the number of the line that gives a value; that of its table if the value is written in another way."""
+    """Return the number of the line that gives a value; for a value in another form, the line of the table."""
     best, depth = 1, 0
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
@@ -129,19 +129,19 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 
 def use_project_file(path: str) -> None:
-    """Use this project file in this process and the processes that it starts."""
+    """Use this project file in this process and in child processes."""
     os.environ[CONFIG] = str(Path(path).expanduser().absolute())
 
 
 def leave_project_file() -> Path | None:
-    """Stop using the project file that JUDGEBOARD_CONFIG names in this process, and return its path."""
-    named = os.environ.pop(CONFIG, None)
-    return Path(named) if named else None
+    """Stop using the project file that JUDGEBOARD_CONFIG names in this process, and return the path."""
+    path = os.environ.pop(CONFIG, None)
+    return Path(path) if path else None
 
 
 @contextmanager
 def without_project_file() -> Iterator[Path | None]:
-    """Use no project file but one that JUDGEBOARD_CONFIG names; yield the path of the one that is not used."""
+    """Use no project file except a file that JUDGEBOARD_CONFIG names; yield the path of the unused file."""
     left_out = (
         None
         if os.environ.get(CONFIG)
@@ -150,7 +150,7 @@ def without_project_file() -> Iterator[Path | None]:
     if left_out is None:
         yield None
         return
-    os.environ[CONFIG] = os.devnull  # an empty file, also for the processes that this one starts
+    os.environ[CONFIG] = os.devnull  # an empty file, also for child processes
     try:
         yield left_out
     finally:
@@ -169,8 +169,8 @@ def project_file() -> ProjectFile | None:
     A file may lie where other people can write, such as in ``/tmp``. So a file that nobody has
     named is ignored if another user can change it. Raises BadInput if the file cannot be read.
     """
-    if named := os.environ.get(CONFIG):
-        path = Path(named).expanduser().absolute()
+    if config_path := os.environ.get(CONFIG):
+        path = Path(config_path).expanduser().absolute()
         return _read(path, file_text(path))
     for path in _paths():
         if not path.is_file():
@@ -184,7 +184,7 @@ def project_file() -> ProjectFile | None:
 
 
 def _is_own(path: Path) -> bool:
-    """Return whether only this user and the administrator can change a file, the link to it, or its folder."""
+    """Return whether only this user and the administrator can change a file, a link to the file, or the folder."""
     if not hasattr(os, "getuid"):
         return True
     file, folder = path.stat(), path.parent.stat().st_mode
@@ -194,7 +194,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _texts(value: object, *keys: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield each text in tables and lists with its keys; a number is a text, too."""
+    """Yield each text in tables and lists with the keys; a number is a text, too."""
     if isinstance(value, Mapping):
         for name, entry in value.items():
             yield from _texts(entry, *keys, name)
@@ -240,7 +240,7 @@ def _read(path: Path, text: str) -> ProjectFile:
 
 
 def _in_folder(values: dict[str, Any], names: Iterable[str], folder: Path) -> None:
-    """Make the paths with these names absolute: they are relative to the folder of the project file."""
+    """Make the paths with these names absolute, from the folder of the project file."""
     for name in names:
         if isinstance(values.get(name), str):
             values[name] = str(folder / Path(values[name]).expanduser())

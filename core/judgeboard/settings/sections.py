@@ -1,6 +1,6 @@
 """The tables of the project file that stand by name: judges, logs, suites, queues and rules.
 
-The keys of a table are the options of the command that uses it.
+The keys of a table are the options of the command that uses the table.
 """
 
 import re
@@ -45,7 +45,7 @@ class Price:
 
 
 class ForJudges:
-    """The judges that read an option: those of these kinds, otherwise all that ask a chat model.
+    """The judges that read an option: judges of these kinds, otherwise all judges that ask a chat model.
 
     ``is_param`` tells whether the judge version keeps the option as a parameter of this name.
     """
@@ -175,7 +175,7 @@ class JudgeFields(BaseModel):
 
 
 class StoredJudgeFields(BaseModel):
-    """The options of a judge that are read from a database: they become a rubric and examples."""
+    """The options of a judge that are read from a database, and become a rubric and examples."""
 
     model_config = _FORBID | ConfigDict(populate_by_name=True)
 
@@ -200,9 +200,9 @@ class StoredJudgeFields(BaseModel):
 
 
 class JudgeSettings(JudgeFields, StoredJudgeFields):
-    """A judge by name: the options of ``judgeboard judge``. Its key never stands here, but in the environment.
+    """A judge by name: the options of ``judgeboard judge``. The key never stands here, but in the environment.
 
-    ``price`` and the limits per minute hold for its model.
+    ``price`` and the limits per minute hold for the model.
     """
 
     kind: Annotated[
@@ -251,7 +251,7 @@ KeepTexts = Annotated[str, AfterValidator(_kept)]
 
 
 class SourceSettings(BaseModel):
-    """How the files of a log are read, and how long its texts are kept."""
+    """How the files of a log are read, and how long the texts are kept."""
 
     model_config = _FORBID
 
@@ -382,8 +382,8 @@ TESTS, _RARE = "Tests of reviewers", "Rarely needed"
 class QueueOptions(BaseModel):
     """Which items a queue has, and how people review them.
 
-    The name of a field is the name of its column in the table of queues. A field with a title is
-    shown in the form of a new queue and in the rules of a queue; only leads see those of the group
+    The name of a field is the name of the column in the table of queues. A field with a title is
+    shown in the form of a new queue and in the rules of a queue; only leads see fields of the group
     `TESTS`.
     """
 
@@ -545,7 +545,7 @@ class QueueOptions(BaseModel):
     ] = 600
 
     def given(self) -> dict[str, Any]:
-        """Return the options that are not left to their defaults."""
+        """Return the options that are not left to the defaults."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
     def unused(self) -> set[str]:
@@ -567,7 +567,7 @@ class QueueOptions(BaseModel):
 
 
 class Preset(NamedTuple):
-    """Options of a queue, the words that describe them to leads, and the start of a name for the queue."""
+    """Options of a queue, a description for leads, and the start of a name for the queue."""
 
     words: str
     name: str
@@ -628,7 +628,7 @@ PLANNED = QueueOptions(
     guidelines="Does the answer state anything that is not in the passages?\n\nYes: the answer is hallucinated. "
     "No: it is grounded. Unsure: it does not count.",
 )
-"""Options of a queue that a plan fills: one decision per answer, which implies its label, without the judge."""
+"""Options of a queue that a plan fills: one decision per answer, which implies the label, without the judge."""
 
 FIRST_SAMPLE = PLANNED.model_copy(update={"max_items": 20, "blind_people": True})
 """Options of the queue with which the review of a log begins. Few enough that figures of 400 answers stay in view."""
@@ -729,7 +729,7 @@ class JudgingRuleSettings(BaseModel):
 
 
 class AlertSettings(BaseModel):
-    """An alert rule without its name, as people write it; `alerts.rules.checked_rule` checks it."""
+    """An alert rule without a name, as people write rules; checked by `alerts.rules.checked_rule`."""
 
     model_config = _FORBID
 
@@ -835,11 +835,11 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
 
 
 def values_of(table: BaseModel) -> dict[str, Any]:
-    """Return the values of a table that are not the default, by their names in the project file."""
+    """Return the values of a table that are not the default, by the names of the project file."""
     values = table.model_dump(by_alias=True, exclude_unset=True)
     return {name: value for name, value in values.items() if value not in (None, (), {})}
 
 
 def fields_of(section: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a section by their names in the project file."""
+    """Return the fields of a section by the names of the project file."""
     return {about.alias or name: about for name, about in section.model_fields.items()}
