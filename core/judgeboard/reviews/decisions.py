@@ -61,8 +61,8 @@ def implying_rules(connection: Connection, reviewer_id: int) -> tuple[tuple[str,
     rules = thresholds(connection).implied_labels
     if rules is not None:
         return rules, False
-    implies = implied_labels_of(connection, reviewer_id)
-    return () if implies is False else (LOW_GROUNDEDNESS,), implies is None
+    consent = implied_labels_of(connection, reviewer_id)
+    return () if consent is False else (LOW_GROUNDEDNESS,), consent is None
 
 
 def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None:
@@ -269,8 +269,8 @@ def replaced_by(review: Review, earlier: Sequence[Review]) -> tuple[Review, list
     if not earlier:
         return review, []
     withdrawals = [
-        withdrawal(later, f"{review.request_key}:replaced{number}", review.at)
-        for number, later in enumerate(earlier[1:])
+        withdrawal(older, f"{review.request_key}:replaced{number}", review.at)
+        for number, older in enumerate(earlier[1:])
     ]
     flag_ids = {flag_id for each in earlier for flag_id in each.flag_ids}.union(review.flag_ids)
     return replace(review, replaces=earlier[0].id, flag_ids=tuple(sorted(flag_ids))), withdrawals

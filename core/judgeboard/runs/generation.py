@@ -176,10 +176,10 @@ def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:
         return ({"role": "user", "content": messages},)
     if not all(isinstance(message, Mapping) for message in messages):
         raise BadInput('messages are a list of {"role": …, "content": …}')
-    tuple_of_dicts = tuple(dict(message) for message in messages)
-    if last_of_user(tuple_of_dicts) is None:
+    plain_messages = tuple(dict(message) for message in messages)
+    if last_of_user(plain_messages) is None:
         raise BadInput("the messages contain no message of the user")
-    return tuple_of_dicts
+    return plain_messages
 
 
 def rebuilt_messages(query: str, passages: Sequence[str] | None) -> Messages:

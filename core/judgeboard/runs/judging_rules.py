@@ -289,8 +289,8 @@ def rule_progress(
         for rule in list_rules(connection, JudgingRule):
             if name not in {None, rule.name}:
                 continue  # counting the answers of a rule takes long
-            today, backlog = spent_today(connection, rule, now), waiting(connection, rule)
-            doing = USED_UP if budget_is_used_up(rule, today) else None
+            usage, backlog = spent_today(connection, rule, now), waiting(connection, rule)
+            doing = USED_UP if budget_is_used_up(rule, usage) else None
             progress = RuleProgress(
                 rule=rule,
                 state=rule.state_now(has_worker=has_worker, doing=doing),
@@ -298,9 +298,9 @@ def rule_progress(
                 earlier=earlier_judges(connection, rule),
                 waiting=backlog.answers,
                 oldest=backlog.oldest,
-                calls_today=today.asked,
-                failed_today=today.asked - today.ok,
-                cost_micro=today.total_cost_micro,
+                calls_today=usage.asked,
+                failed_today=usage.asked - usage.ok,
+                cost_micro=usage.total_cost_micro,
             )
             lines.append(progress)
     return lines
