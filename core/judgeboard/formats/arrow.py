@@ -1,4 +1,4 @@
-"""Arrow streams and files, as Hugging Face's `datasets` (and so ragas) saves tables."""
+"""Arrow streams and files, such as tables of Hugging Face's `datasets` (and so of ragas)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ _FILE = b"ARROW1"  # other tables begin with the length of a message
 _CODECS = (
     0x184D2204,
     0xFD2FB528,
-)  # how a buffer begins that LZ4 or Zstandard compressed, after its length
+)  # the bytes after the length in a buffer that LZ4 or Zstandard compressed
 
 
 def recognises(source: ByteSource) -> bool:
@@ -30,7 +30,7 @@ def recognises(source: ByteSource) -> bool:
 
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
-    """Yield rows as JSON values, like those of Parquet."""
+    """Yield rows as JSON values, as for Parquet."""
     try:
         reader = _opened(source)
         names = reader.schema.names

@@ -34,16 +34,16 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield records as rows of texts; ``line`` is the line on which a record begins.
 
     The delimiter is the comma, semicolon, tab or bar that splits the header into most columns. A
-    record is rejected by itself if it is not UTF-8, has more or fewer cells than the header, is too
-    long, or has a quote that is not closed properly. If a quote is never closed, the following text
-    (up to 64 MB) becomes one rejected record with its first line number. Columns with the same name
-    must have the same cells.
+    single record is rejected if the record is not UTF-8, has more or fewer cells than the header,
+    is too long, or has a quote that is not closed properly. If a quote is never closed, the
+    following text (up to 64 MB) becomes one rejected record with the first line number. Columns
+    with the same name must have the same cells.
     """
     lines = _Lines(source)
     names, delimiter = _header(lines, source.name)
     records = csv.reader(lines, delimiter=delimiter, strict=True)
     twice = [name for name, times in Counter(names).items() if times > 1]
-    checked = not twice
+    is_checked = not twice
     while True:
         line = lines.number + 1
         lines.start_record()
@@ -65,15 +65,15 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
             yield Rejected(line, None, _NOT_UTF8, lines.text())
         elif len(cells) == len(names):
             row = dict(zip(names, cells, strict=True))
-            # pandas writes the index of a table also if it is a column: equal cells are one.
+            # pandas writes the index of a table also if the index is a column: equal cells are one.
             differ = (
                 next((n for n, cell in zip(names, cells, strict=True) if row[n] != cell), None)
                 if twice
                 else None
             )
-            if differ is not None and not checked:
+            if differ is not None and not is_checked:
                 raise BadInput(f"{source.name} has two columns named {differ!r}: rename one")
-            checked = True
+            is_checked = True
             yield (
                 Rejected(line, None, f"the two columns {differ!r} differ", cells)
                 if differ
@@ -132,9 +132,9 @@ class _TooLongRecord(Exception):
 
 
 class _Lines(Iterator[str]):
-    """Yields lines as text and keeps those of the current ``record``. Bytes that are not UTF-8 become surrogates.
+    """Yields lines as text and keeps the lines of the current ``record``. Bytes that are not UTF-8 become surrogates.
 
-    Raises _Long within a long record, so that `csv` does not collect it.
+    Raises _Long within a long record, so that `csv` does not collect the record.
     """
 
     def __init__(self, source: ByteSource) -> None:
@@ -170,7 +170,7 @@ class _Lines(Iterator[str]):
         self.not_utf8 = False
 
     def finish_record(self) -> bytearray:
-        """Return a long record, of which the rest is read. Raises _TooLongRecord if it is longer than a row may be."""
+        """Read the rest of a long record and return the record. Raises _TooLongRecord if a row may not be so long."""
         quotes = self.record.count(b'"')
         while len(self.record) <= self._source.most_row and not self._is_too_long:
             if quotes % 2 == 0:
@@ -186,7 +186,7 @@ class _Lines(Iterator[str]):
 
 
 def _cells(record: bytearray, delimiter: bytes) -> list[str]:
-    """Return the cells of a long record. Raises csv.Error or UnicodeDecodeError if it is damaged."""
+    """Return the cells of a long record. Raises csv.Error or UnicodeDecodeError for a damaged record."""
     end = len(record.rstrip(b"\r\n"))
     cells: list[str] = []
     at = 0
@@ -219,8 +219,8 @@ _CONTROL = ("\t", "\r", "\n")
 def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
     """Write a header and one record per row in UTF-8, and return the number of rows.
 
-    Reading it back is not exact: defused texts keep their apostrophe, and both unknown values and
-    empty texts are empty cells. JSON lines and Parquet are exact.
+    Reading the file back is not exact: defused texts keep the apostrophe, and both unknown values
+    and empty texts are empty cells. JSON lines and Parquet are exact.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
     try:
@@ -236,7 +236,7 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
 
 
 def defused(text: str) -> str:
-    """Return a text, with an apostrophe before it if a spreadsheet would run it as a formula."""
+    """Return a text, with an apostrophe in front if a spreadsheet would run the text as a formula."""
     return f"'{text}" if text.startswith(_CONTROL) or text.lstrip().startswith(_FORMULA) else text
 
 

@@ -1,4 +1,4 @@
-"""FORMATS lists the file formats. `ByteSource` reads a file once; `write_whole` writes it whole or not at all."""
+"""FORMATS lists the file formats. `ByteSource` reads a file once; `write_whole` writes a whole file or nothing."""
 
 import codecs
 import errno
@@ -26,27 +26,31 @@ T = TypeVar("T")
 MAX_ROW_BYTES = 64 * 1024 * 1024
 LEAST_ROW_BYTES = 4 * 1024 * 1024
 HELD_BYTES = 2 * 1024 * 1024
-"""Unpacked bytes of a file after which rows are not collected any longer, but stored or let go."""
+"""Unpacked bytes of a file after which collected rows are stored or dropped."""
 DISK_FULL = "the disk is full; free some disk space and try again"
 _SQLITE = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One object of a file. ``line`` is its first line in text formats, its number in JSON arrays and Parquet."""
+    """One object of a file.
+
+    ``line`` is the first line of the object in text formats, the row number in JSON arrays and
+    Parquet.
+    """
 
     line: int
     values: dict[str, Any]
 
 
 class Unreadable(Exception):
-    """A format raises this if it cannot read the rest of a file. `Reading` reports it after the earlier rows."""
+    """The rest of a file cannot be read. Formats raise this error, and `Reading` reports it after the earlier rows."""
 
 
 def first_items(
     items: Iterator[T], count: int, is_full: Callable[[], bool] = lambda: False
 ) -> tuple[list[T], Iterator[T]]:
-    """Return the first items, and an iterator over all. Where an item is unreadable, the iterator raises Unreadable.
+    """Return the first items, and an iterator over all. At an unreadable item, the iterator raises Unreadable.
 
     If ``is_full`` returns True after an item, no further item is read ahead.
     """
@@ -113,10 +117,10 @@ def too_long(line: int, start: bytes, most: int) -> Rejected:
 
 
 class ByteSource(AbstractContextManager["ByteSource"]):
-    """The bytes of one file, gzipped or not. They are read once from start to end, in pieces that fit in memory.
+    """The bytes of one file, gzipped or not, read once from start to end, in pieces that fit in memory.
 
     ``file`` is a path, ``-`` for standard input, or a stream opened for bytes (which stays open).
-    ``name`` is its name in messages (default: the path, ``standard input`` or the stream's own
+    ``name`` is the name in messages (default: the path, ``standard input`` or the stream's own
     name). ``on_read`` gets the share of the file that was read (None: unknown), again and again
     during the reading. An error in ``on_read`` ends the reading.
     """
@@ -131,7 +135,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
         if not isinstance(file, str | Path):
             self._raw, self.name = file, name or str(getattr(file, "name", "the stream"))
         elif str(file) == "-":
-            if sys.stdin is None:  # if the shell closed it (<&-), and under some schedulers
+            if sys.stdin is None:  # closed by the shell (<&-), and under some schedulers
                 raise BadInput("standard input is closed: name a file")
             self._raw, self.name = sys.stdin.buffer, name or "standard input"
         else:
@@ -146,13 +150,13 @@ class ByteSource(AbstractContextManager["ByteSource"]):
                 raise BadInput(f"{self.name} cannot be opened: {error.strerror}") from error
             except ValueError as error:
                 raise BadInput(f"{self.name!r} is not the name of a file: {error}") from error
-        self.size: int | None = None  # of what can be read only once
+        self.size: int | None = None  # for a stream that can be read only once
         if self._raw.seekable():
             start = self._raw.tell()
             self.size = self._raw.seek(0, os.SEEK_END) - start
             self._raw.seek(start)
         self.unpacked = 0  # bytes after decompression
-        self.encoding: str | None = None  # of a text, by the name of its codec; None for ASCII
+        self.encoding: str | None = None  # of a text, by the name of the codec; None for ASCII
         self._position = 0
         self._share: float | None = None
         self._on_read = on_read
@@ -171,7 +175,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
         self.close()
 
     def close(self) -> None:
-        """Close the file and its copy. A stream that the caller passed stays open."""
+        """Close the file and the temporary copy. A stream that the caller passed stays open."""
         if self._owned:
             self._raw.close()
         if self._copy is not None:
@@ -179,7 +183,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
 
     @property
     def share_read(self) -> float | None:
-        """The share of the file that was read, 0 to 1; None if its size is unknown."""
+        """The share of the file that was read, 0 to 1; None if the size is unknown."""
         return (
             self._share
             if self._share is not None or not self.size
@@ -188,14 +192,17 @@ class ByteSource(AbstractContextManager["ByteSource"]):
 
     @property
     def most_row(self) -> int:
-        """Maximum number of bytes of a row: those of the file so far, at least 4 MiB and at most 64 MiB.
+        """Maximum number of bytes of a row: the bytes of the file so far, at least 4 MiB and at most 64 MiB.
 
-        Only a compressed row can be longer than its file.
+        Only a compressed row can be longer than the file.
         """
         return min(MAX_ROW_BYTES, max(LEAST_ROW_BYTES, self._position))
 
     def note(self, unpacked: int, share: float | None = None) -> None:
-        """Count bytes that were unpacked. ``share`` is the share of the rows, if the format knows their number."""
+        """Count bytes that were unpacked.
+
+        ``share`` is the share of the rows, if the format knows the number of rows.
+        """
         self.unpacked += unpacked
         self._share = share
         if self._on_read is not None and time.monotonic() - self._told > SECONDS_PER_NOTE:
@@ -203,7 +210,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
             self._on_read(self.share_read)
 
     def peek(self) -> bytes:
-        """Return up to 64 KiB from the start (after decompression) without consuming them."""
+        """Return up to 64 KiB from the start (after decompression) without consuming bytes."""
         while len(self._head) < PEEK and self._broken is None:
             try:
                 self._head += next(self._plain)
@@ -250,7 +257,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
     def seekable(self) -> BinaryIO:
         """Return the bytes as a seekable file. A gzipped file or a pipe is first copied to a temporary file.
 
-        Raises BadInput if a gzipped file unpacks to far more than its own size.
+        Raises BadInput if a gzipped file unpacks to far more than the file's size.
         """
         if self._copy is not None:
             self._copy.seek(0)
@@ -301,15 +308,15 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
     engine = zlib.decompressobj(wbits=31)
     try:
         for data in pieces:
-            left = data
-            while left:
+            rest = data
+            while rest:
                 if engine.eof:
-                    left = left.lstrip(b"\0")  # tape archives end with zero bytes
-                    if not left:
+                    rest = rest.lstrip(b"\0")  # tape archives end with zero bytes
+                    if not rest:
                         break
                     engine = zlib.decompressobj(wbits=31)
-                yield engine.decompress(left, PEEK)
-                left = engine.unused_data if engine.eof else engine.unconsumed_tail
+                yield engine.decompress(rest, PEEK)
+                rest = engine.unused_data if engine.eof else engine.unconsumed_tail
         yield engine.flush()
     except zlib.error as error:
         raise Unreadable("the compressed data are damaged") from error
@@ -318,31 +325,33 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def byte_lines(source: ByteSource) -> Iterator[bytes]:
-    """Yield the lines of a text with their line feed. The last line may have none.
+    """Yield the lines of a text, each with its line feed. The last line may have none.
 
     A line that is longer than a row may be is `TooLong`. If reading fails, the unfinished line is
     not yielded.
     """
     line = bytearray()
-    cut = False
+    is_cut = False
     for chunk in source.text_chunks():
         start = 0
         while start < len(chunk):
             end = chunk.find(b"\n", start) + 1
             line += chunk[start : end or len(chunk)]
             if len(line) > source.most_row:
-                cut = True
+                is_cut = True
                 del line[SHOWN_BYTES:]
             if not end:
                 break
-            yield TooLong(line) if cut else bytes(line)
-            line, cut, start = bytearray(), False, end
+            yield TooLong(line) if is_cut else bytes(line)
+            line, is_cut, start = bytearray(), False, end
     if line:
-        yield TooLong(line) if cut else bytes(line)
+        yield TooLong(line) if is_cut else bytes(line)
 
 
 def owner_only(path: str, flags: int) -> int:
-    """Open a file for `open`, as its ``opener``. Only its owner can read and write a new file; others keep their mode.
+    """Open a file for `open`, as its ``opener``.
+
+    Only the owner can read and write a new file; existing files keep their mode.
 
     Texts of the log are confidential, whatever the umask of the process is.
     """
@@ -350,10 +359,12 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], T], *, private: bool = True) -> T:
-    """Write a file whole or not at all, and return the result of ``write``. If ``private``, only its owner can read it.
+    """Write a file whole or not at all, and return the result of ``write``.
 
-    A symbolic link is kept, and its target is written. A pipe or a device is written directly,
-    because it has no content to replace. A SQLite database is never replaced.
+    If ``private``, only the owner can read the file.
+
+    A symbolic link is kept, and the target of the link is written. A pipe or a device has no
+    content to replace, and is written directly. A SQLite database is never replaced.
     """
     try:
         file = _replaceable(path)
@@ -361,7 +372,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], *, private: bool = T
             with path.open("wb") as stream:
                 return write(stream)
         refuse_database(file)
-        # Not by `secrets`, which loads OpenSSL: that takes longer than the rest of this module.
+        # `secrets` would load OpenSSL, which takes longer than the rest of this module.
         part = file.with_name(f".{file.name}.{os.urandom(4).hex()}.part")
         try:
             with open(part, "xb", opener=owner_only if private else None) as stream:
@@ -378,7 +389,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], *, private: bool = T
 
 
 def refuse_database(path: Path) -> None:
-    """Refuse to write over a SQLite database, which may be the one that the command reads."""
+    """Refuse to write over a SQLite database: the command may be reading this database."""
     if path.is_file() and is_database(path):
         raise BadInput(f"{path} is a SQLite database, and is not replaced: choose another file")
 
@@ -430,7 +441,7 @@ _ALPHABETS = (
     "ăâîșțşţ",
     "çğıöşüâi̇",  # noqa: RUF001 - Turkish
 )
-"""The letters with accents of a language. A text in one language has those of one alphabet."""
+"""The letters with accents of a language. A text in one language has letters of one alphabet."""
 # A sign, or a capital letter, inside a word
 _IN_WORD = re.compile(
     "[^\\W\\d_](?:[^\\w\\s\\x00-\\x7f\u00ad\u2018\u2019]|[\u00b2\u00b3\u00b9])[^\\W\\d_]|[a-z][\u00c0-\u00de]"
@@ -496,7 +507,7 @@ _OBJECT_OF_ROWS = re.compile(rb"\s*" + ARRAY_KEY)
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format: its name in sentences, the endings of its files, and the module that reads and writes its rows.
+    """One format: the name in sentences, the endings of files, and the module that reads and writes rows.
 
     The module ``home`` is imported only when the format is used. ``textual`` is True if the format
     has only texts: numbers are then read from texts. ``first_bytes`` begin each file of a binary
@@ -551,24 +562,24 @@ _TOOL_FILES = (
         Format("a TruLens database", (".sqlite", ".db"), "judgeboard.formats.trulens_database"),
     ),
 )
-# Binary files by their first bytes. They can only be read, and are recognised by their content.
+# Binary files by first bytes. Such files can only be read, and are recognised by content.
 
 
-def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
-    """Return the wanted format of a file. With ``auto``, its ending and its content decide."""
-    if wanted != AUTO and wanted not in FORMATS:
-        raise BadInput(f"there is no format {wanted!r}: choose {', '.join((AUTO, *FORMATS))}")
+def find_format(source: ByteSource, format_name: str = AUTO) -> Format:
+    """Return the named format of a file. With ``auto``, the ending and the content of the file decide."""
+    if format_name != AUTO and format_name not in FORMATS:
+        raise BadInput(f"there is no format {format_name!r}: choose {', '.join((AUTO, *FORMATS))}")
     head = source.peek()
     tool_files = (
         format_
         for start, format_ in _TOOL_FILES
         if head.startswith(start) and import_module(format_.home).recognises(source)
     )
-    if wanted == AUTO and (tool_file := next(tool_files, None)) is not None:
+    if format_name == AUTO and (tool_file := next(tool_files, None)) is not None:
         return tool_file
     binary = {name: each.first_bytes for name, each in FORMATS.items() if each.first_bytes}
     by_bytes = next((name for name, start in binary.items() if head.startswith(start)), None)
-    name = wanted if wanted != AUTO else by_bytes or format_by_ending(source.name)
+    name = format_name if format_name != AUTO else by_bytes or format_by_ending(source.name)
     title = FORMATS[name].title if name else "a file of rows"
     for start, what in _NOT_ROWS:
         if head.startswith(start):
@@ -591,12 +602,12 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     if name != by_bytes and (by_bytes is not None or name in binary):
         advice = (
             "export it again, or rename it with the right ending"
-            if wanted == AUTO
+            if format_name == AUTO
             else "use --format auto"
         )
         is_what = f"not {title}" if by_bytes is None else FORMATS[by_bytes].title
         raise BadInput(f"{source.name} is {is_what}: {advice}")
-    if wanted == AUTO and name in {None, "json", "jsonl"}:
+    if format_name == AUTO and name in {None, "json", "jsonl"}:
         name = _by_content(head, source.name, name)
     return FORMATS[str(name)]
 
@@ -612,9 +623,9 @@ def format_by_ending(file: str) -> str | None:
 
 def _by_content(head: bytes, file: str, expected: str | None) -> str:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    first, _, rest = start.partition(b"\n")
+    first, _, after = start.partition(b"\n")
     if expected == "jsonl":  # a value may stand on several lines
-        return "json" if first.strip() + rest.lstrip()[:1] in {b'{"', b"[{"} else "jsonl"
+        return "json" if first.strip() + after.lstrip()[:1] in {b'{"', b"[{"} else "jsonl"
     if start.startswith(b"["):
         return "json"
     if start.startswith(b"{"):
@@ -629,7 +640,7 @@ def _by_content(head: bytes, file: str, expected: str | None) -> str:
 
 
 def _is_line_of_json(start: bytes, *, sure: bool) -> bool:
-    """Whether the first line looks like a whole JSON object (JSON lines), and not like one around all rows."""
+    """Whether the first line looks like a whole JSON object (JSON lines), and not like an object around all rows."""
     line, feed, rest = start.partition(b"\n")
     if _OBJECT_OF_ROWS.match(line):
         return False

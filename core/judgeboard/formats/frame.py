@@ -1,6 +1,6 @@
 """DataFrames: rows as a frame, and a frame or records as a file that an import reads.
 
-It imports pandas, which takes seconds: `judgeboard.formats` loads it on first use.
+This module imports pandas, which takes seconds: `judgeboard.formats` loads the module on first use.
 """
 
 import json
@@ -30,7 +30,7 @@ class ToPandas(Protocol):
     """A table of another library, such as polars or Arrow."""
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return it as a frame."""
+        """Return the table as a frame."""
 
 
 Records = pd.DataFrame | ToPandas | Iterable[Mapping[str, Any]]
@@ -48,25 +48,25 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pd
 def beside(
     frame: pd.DataFrame, rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]
 ) -> pd.DataFrame:
-    """Return a frame with the ``columns`` of one further row for each of its rows."""
+    """Return a frame with further ``columns``; ``rows`` has one further row for each row of the frame."""
     return pd.concat([frame, frame_of(rows, columns).set_axis(frame.index)], axis="columns")
 
 
 def to_frame(records: Records) -> pd.DataFrame:
-    """Return rows as a frame, in which a named index is a column. Raises BadInput if they are no rows."""
+    """Return rows as a frame, in which a named index is a column. Raises BadInput for other values."""
     if not isinstance(records, pd.DataFrame) and isinstance(records, ToPandas):
         records = records.to_pandas()
     if isinstance(records, str | bytes | Mapping) or not isinstance(records, Iterable):
         raise BadInput(f"rows must be a DataFrame or a list of dicts, not {type(records).__name__}")
     if not isinstance(records, pd.DataFrame):
         rows = list(records)
-        other = next((at for at, row in enumerate(rows) if not isinstance(row, Mapping)), None)
-        if other is not None:
-            raise BadInput(f"row {other} is not a dict but {type(rows[other]).__name__}")
+        wrong = next((at for at, row in enumerate(rows) if not isinstance(row, Mapping)), None)
+        if wrong is not None:
+            raise BadInput(f"row {wrong} is not a dict but {type(rows[wrong]).__name__}")
         names = dict.fromkeys(name for row in rows for name in row)
         return pd.DataFrame({name: [row.get(name) for row in rows] for name in names}, dtype=object)
-    if len(repeated := records.columns[records.columns.duplicated()]):
-        raise BadInput(f"two columns have the name {repeated[0]!r}: rename one")
+    if len(doubled := records.columns[records.columns.duplicated()]):
+        raise BadInput(f"two columns have the name {doubled[0]!r}: rename one")
     return (
         records.reset_index() if any(name is not None for name in records.index.names) else records
     )
@@ -91,7 +91,7 @@ def frame_file(records: Records) -> Iterator[BinaryIO]:
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON has it."""
+    """Return a value in a form that JSON has."""
     if value is pd.NaT or value is pd.NA:
         return None
     if isinstance(value, np.datetime64):

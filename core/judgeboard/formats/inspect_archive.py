@@ -33,9 +33,9 @@ def recognises(source: ByteSource) -> bool:
 
 
 def files_in(source: ByteSource) -> list[zipfile.ZipInfo]:
-    """Return the files in a ZIP file, none if it is damaged. Raises BadInput if its directory is too long."""
+    """Return the files in a ZIP file, none for a damaged file. Raises BadInput if the directory is too long."""
     try:
-        # Nothing public tells how long the directory is before all of it is read.
+        # No public function tells the length of the directory before reading all entries.
         end = zipfile._EndRecData(source.seekable())  # type: ignore[attr-defined]  # noqa: SLF001
         if end and end[zipfile._ECD_SIZE] > MOST_DIRECTORY:  # type: ignore[attr-defined]  # noqa: SLF001
             raise BadInput(

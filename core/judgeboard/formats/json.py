@@ -1,7 +1,7 @@
 """JSON: an array of objects of any length, alone or as a value in one object.
 
-This module only cuts the text into one piece per element. Each piece is parsed by itself, so an
-element with NaN or a wrong encoding is one rejected row. A streaming parser would give up on the
+This module only cuts the text into one piece per element. Each piece is parsed separately, so that
+an element with NaN or a wrong encoding is one rejected row. A streaming parser would give up on the
 rest of the file.
 """
 
@@ -42,7 +42,7 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
 
 
 class _Cutter:
-    """Cuts values out of a stream by their brackets and quotes. Only one value is in memory at a time."""
+    """Cuts values out of a stream by brackets and quotes. Only one value is in memory at a time."""
 
     def __init__(
         self, chunks: Iterator[bytes], most: Callable[[], int] = lambda: MAX_ROW_BYTES
@@ -56,7 +56,7 @@ class _Cutter:
             self._at = len(_BOM)
 
     def next_byte(self) -> bytes:
-        """Return the next byte that is not white space, but do not consume it. Return no byte at the end."""
+        """Return the next byte that is not white space, without consuming the byte. Return no byte at the end."""
         while True:
             self._at = _SPACE.match(self._buffer, self._at).end()  # type: ignore[union-attr]  # matches always
             if self._at < len(self._buffer):
@@ -71,8 +71,8 @@ class _Cutter:
     def value(self, *, whole: bool = False) -> bytes | None:
         """Consume a value: a container up to its end, anything else up to the next comma or closing bracket.
 
-        With ``whole``, it is a top-level value. None then means that only the start of its array of
-        rows was consumed.
+        With ``whole``, the value is a top-level value. None then means that only the start of an
+        array of rows was consumed.
         """
         at, depth = self._at, 0
         while True:
@@ -139,7 +139,7 @@ def _elements(cutter: _Cutter) -> Iterator[bytes]:
         if first == b"[":
             cutter.skip()
             yield from _array(cutter)
-        elif first == b",":  # between the objects of an array without its brackets
+        elif first == b",":  # between the objects of an array without brackets
             cutter.skip()
         elif first in b"]}":
             raise Unreadable(f"expected the start of a row, found {first.decode()}")

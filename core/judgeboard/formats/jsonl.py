@@ -22,7 +22,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
-    """Yield every line as a row. Each line is decoded by itself, so a wrong encoding rejects only this line."""
+    """Yield every line as a row. Each line is decoded separately, so that a wrong encoding rejects only this line."""
     for number, line in enumerate(byte_lines(source), start=1):
         data = line.removeprefix(_BOM) if number == 1 else line
         if isinstance(line, TooLong):
@@ -56,7 +56,7 @@ _SEPARATORS = (b",", b"[", b"{")
 
 
 class _Twice(ValueError):
-    """An object has a key twice, so its value is ambiguous."""
+    """An object has a key twice, so that the value is ambiguous."""
 
     def __init__(self, key: str) -> None:
         super().__init__("occurs twice in one object: keep one")
@@ -66,7 +66,7 @@ class _Twice(ValueError):
 def parse_row(line: int, data: bytes) -> Row | Rejected:
     """Return the row in the bytes, or a Rejected row with the reason."""
     key: str | None = None
-    # The marks in texts are counted too, until their number is suspicious.
+    # The marks in texts are counted too, until the number is suspicious.
     if b"\0" in data:
         reason = "contains a NUL character"
     elif _separators(data) > MOST_VALUES and _separators(_STRING.sub(b"", data)) > MOST_VALUES:
@@ -125,8 +125,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # One decoder for all rows: a new decoder per row would cost more time than the check for duplicate
-# keys. NaN and Infinity, which are no JSON, are no value: evaluators write them where nothing was
-# measured.
+# keys. NaN and Infinity, which are no JSON, become null: evaluators write such numbers where
+# nothing was measured.
 _DECODER = json.JSONDecoder(
     parse_constant=lambda _constant: None, parse_int=_whole, object_pairs_hook=_object
 )

@@ -46,7 +46,7 @@ TYPED = (FieldType.NUMBER, FieldType.TEXT)
 
 
 def written_scale(levels: Sequence[int]) -> str:
-    """Return the scale of consecutive levels as it is stored: "1-5", "-1..1"."""
+    """Return the stored form of the scale of consecutive levels: "1-5", "-1..1"."""
     return f"{levels[0]}{'..' if levels[0] < 0 else '-'}{levels[-1]}"
 
 
@@ -60,7 +60,7 @@ _PARTS = {
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a schema or a field; raise ValueError if it is not one."""
+    """Return the name of a schema or a field; raise ValueError for other texts."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{name!r} is not a name: use letters, digits, spaces, - and _, at most 60 characters"
@@ -119,9 +119,9 @@ class SchemaField:
     """One field of a label schema.
 
     A category has ``options``; with ``many``, several can be chosen. The ``options`` of spans are
-    their types. A scale has consecutive whole ``levels`` with names (None: no name). ``on`` is the
-    text in which spans are selected. With ``shown_when``, the field is shown only if each of these
-    earlier fields has one of its listed values.
+    the types of spans. A scale has consecutive whole ``levels`` with names (None: no name). ``on``
+    is the text in which spans are selected. With ``shown_when``, the field is shown only if each of
+    these earlier fields has one of the listed values.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -148,7 +148,7 @@ class SchemaField:
 
     @property
     def built_in(self) -> bool:
-        """Whether it is a part of the built-in grade."""
+        """Whether the field is a part of the built-in grade."""
         return self.name in BUILT_IN
 
     @property
@@ -162,12 +162,12 @@ class SchemaField:
 
     @property
     def scale(self) -> str:
-        """The scale of its scores as it is stored: "1-5"."""
+        """The stored form of the scale of scores: "1-5"."""
         return written_scale(self.values)
 
     @property
     def numbered(self) -> dict[int, Any]:
-        """The value for each number that a judge can give. Levels keep their number; other values count from 1.
+        """The value for each number that a judge can give. Levels keep their numbers; other values count from 1.
 
         Empty if a judge gives no numbers for the field.
         """
@@ -179,7 +179,7 @@ class SchemaField:
         }
 
     def checked(self, value: Any) -> Any:
-        """Return a value as it is stored, None for an empty value. Raises BadInput if the value is invalid."""
+        """Return the stored form of a value, None for an empty value. Raises BadInput if the value is invalid."""
         if value is None or value in ("", [], ()):
             return None
         try:
@@ -220,8 +220,8 @@ def _category(field: SchemaField, value: Any) -> Any:
         return _one_of(field, value)
     if not isinstance(value, list | tuple):
         raise ValueError(f"must be a list of {', '.join(field.values)}, not {_shown(value)}")
-    chosen = {_one_of(field, each) for each in value}
-    return [option for option in field.values if option in chosen]
+    values = {_one_of(field, each) for each in value}
+    return [option for option in field.values if option in values]
 
 
 def _yes_no(_: SchemaField, value: Any) -> bool:
@@ -318,30 +318,30 @@ BUILT_IN: Mapping[str, SchemaField] = {
         SchemaField("corrected_answer", FieldType.TEXT),
     )
 }
-"""The parts of the built-in grade. A schema names them without a type."""
+"""The parts of the built-in grade. A schema names such parts without a type."""
 
 
 def _fields(fields: Any) -> Any:
-    """Return fields as mappings. In a file, a part of the built-in grade may be only its name."""
+    """Return fields as mappings. In a file, a part of the built-in grade may be only a name."""
     if not isinstance(fields, list) or len(fields) > MOST_FIELDS:
         return fields
     mappings = []
     for each in fields:
         mapping = {"name": each} if isinstance(each, str) else each
-        known = BUILT_IN.get(mapping.get("name", "")) if isinstance(mapping, dict) else None
-        if known is not None:
-            if "type" in mapping and mapping["type"] != known.type.value:
+        built_in = BUILT_IN.get(mapping.get("name", "")) if isinstance(mapping, dict) else None
+        if built_in is not None:
+            if "type" in mapping and mapping["type"] != built_in.type.value:
                 raise ValueError(
-                    f"{known.name} is a part of the built-in grade: leave its type out"
+                    f"{built_in.name} is a part of the built-in grade: leave its type out"
                 )
-            mapping = _as_json(known) | mapping
+            mapping = _as_json(built_in) | mapping
         mappings.append(mapping)
     return mappings
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSchema:
-    """Named fields in the order in which they are shown. `schema_from` checks them."""
+    """Named fields in the order of display. `schema_from` checks the fields."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -354,7 +354,7 @@ class LabelSchema:
 
     @property
     def hash(self) -> str:
-        """The SHA-256 of its content, 64 hexadecimal digits."""
+        """The SHA-256 of the content, 64 hexadecimal digits."""
         return hashlib.sha256(json.dumps(_as_json(self), sort_keys=True).encode()).hexdigest()
 
     @property
@@ -364,9 +364,9 @@ class LabelSchema:
 
     @property
     def is_label_set(self) -> bool:
-        """Whether its only field is a category with its name, so that the import can add labels as options."""
-        own = [(field.name, field.type, field.many) for field in self.own]
-        return own == [(self.name, FieldType.CATEGORY, False)] and len(self.fields) == 1
+        """Whether the only field is a category with the schema's name, to which imports can add labels as options."""
+        categories = [(field.name, field.type, field.many) for field in self.own]
+        return categories == [(self.name, FieldType.CATEGORY, False)] and len(self.fields) == 1
 
     def of_type(self, *types: FieldType) -> tuple[SchemaField, ...]:
         """Return the fields of these types that are not part of the built-in grade."""
@@ -378,14 +378,14 @@ class LabelSchema:
 
     def shown(self, values: Mapping[str, Any]) -> tuple[SchemaField, ...]:
         """Return the fields that are shown with these values. A condition on a hidden field is never met."""
-        shown: dict[str, SchemaField] = {}
+        fields: dict[str, SchemaField] = {}
         for field in self.fields:
             if all(
-                name in shown and _holds(values.get(name), wanted)
-                for name, wanted in field.shown_when
+                name in fields and _holds(values.get(name), expected)
+                for name, expected in field.shown_when
             ):
-                shown[field.name] = field
-        return tuple(shown.values())
+                fields[field.name] = field
+        return tuple(fields.values())
 
     def missing(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the required fields that are shown and have no value."""
@@ -396,18 +396,18 @@ class LabelSchema:
         )
 
     def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of shown fields as they are stored. Raises BadInput for an invalid value or field."""
-        known = {field.name: field for field in self.fields}
+        """Return the stored form of the values of shown fields. Raises BadInput for an invalid value or field."""
+        fields = {field.name: field for field in self.fields}
         for name in values:
-            if name not in known:
+            if name not in fields:
                 raise BadInput(
-                    f"the schema {self.name} has no field {name!r}; its fields are {', '.join(known)}"
+                    f"the schema {self.name} has no field {name!r}; its fields are {', '.join(fields)}"
                 )
-        checked = {name: known[name].checked(value) for name, value in values.items()}
-        shown = self.shown(checked)
+        checked = {name: fields[name].checked(value) for name, value in values.items()}
+        shown_fields = self.shown(checked)
         return {
             field.name: checked[field.name]
-            for field in shown
+            for field in shown_fields
             if checked.get(field.name) is not None
         }
 
@@ -422,8 +422,8 @@ class LabelSchema:
                 if field.name in checked
             }
 
-        marked = {field.name for field in self.of_type(FieldType.SPANS)}
-        kept = [span for span in base.spans or () if span.get("field") not in marked]
+        span_fields = {field.name for field in self.of_type(FieldType.SPANS)}
+        other_spans = [span for span in base.spans or () if span.get("field") not in span_fields]
         spans = [
             span | {"field": name} for name, own in given(FieldType.SPANS).items() for span in own
         ]
@@ -436,7 +436,7 @@ class LabelSchema:
             scores=tuple(
                 DimensionScore(field.name, checked[field.name], field.scale) for field in scales
             ),
-            spans=(*kept, *spans) or None,
+            spans=(*other_spans, *spans) or None,
             choices=given(
                 FieldType.CATEGORY, FieldType.YES_NO, FieldType.NUMBER, FieldType.RANKING
             ),
@@ -454,18 +454,18 @@ class LabelSchema:
             if span.get("field"):
                 own = {name: value for name, value in span.items() if name != "field"}
                 values.setdefault(span["field"], []).append(own)
-        known = {field.name: field for field in self.fields}
+        names = {field.name: field for field in self.fields}
         return {
-            name: value for name, value in values.items() if name in known and value is not None
+            name: value for name, value in values.items() if name in names and value is not None
         }
 
 
-def _holds(value: Any, wanted: Collection[Any]) -> bool:
+def _holds(value: Any, expected: Collection[Any]) -> bool:
     values = value if isinstance(value, list | tuple) else (value,)
     return any(
         each == want and isinstance(each, bool) == isinstance(want, bool)
         for each in values
-        for want in wanted
+        for want in expected
     )
 
 
@@ -480,13 +480,13 @@ def schema_in(text: str) -> LabelSchema:
 
 
 def stored_schema(name: str, content: list[Any]) -> LabelSchema:
-    """Return a schema as it was stored."""
+    """Return a stored schema."""
     return YamlFile(name, {"name": name, "fields": content}, {(): 1}).read(LabelSchema)
 
 
 @lru_cache(maxsize=256)
 def parsed_schema(name: str, fields: str) -> LabelSchema:
-    """Return the schema with these fields, which are JSON as stored."""
+    """Return the schema with these fields in the stored JSON."""
     return stored_schema(name, json.loads(fields))
 
 
@@ -498,12 +498,12 @@ def schema_from(file: YamlFile) -> LabelSchema:
     """
     file = _of_rubric(file)
     schema = file.read(LabelSchema)
-    known: dict[str, SchemaField] = {}
+    earlier: dict[str, SchemaField] = {}
     keys = {key for field in schema.fields for key in TAKEN_KEYS.get(field.name, "")}
     for place, field in enumerate(schema.fields):
-        for part, why in (*field.problems(), *_problems_beside(field, known, keys)):
+        for part, why in (*field.problems(), *_problems_beside(field, earlier, keys)):
             raise file.fail(why, "fields", place, part)
-        known[field.name] = field
+        earlier[field.name] = field
         keys |= {option.key for option in field.options if option.key is not None}
     if len(json.dumps(_as_json(schema))) > LONGEST_SCHEMA:
         raise file.fail("the schema is too long")
@@ -530,21 +530,21 @@ def _of_rubric(file: YamlFile) -> YamlFile:
 
 
 def _problems_beside(
-    field: SchemaField, known: Mapping[str, SchemaField], keys: Collection[str]
+    field: SchemaField, earlier: Mapping[str, SchemaField], keys: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield each part of a field that contradicts the fields before it, with the reason."""
-    if field.name.casefold() in {name.casefold() for name in known}:
+    if field.name.casefold() in {name.casefold() for name in earlier}:
         yield "name", "the field is given twice"
     for name, values in field.shown_when:
-        if name not in known:
+        if name not in earlier:
             yield "shown_when", f"no earlier field {name!r}"
-        elif known[name].values:
-            strange = [value for value in values if not _holds(value, known[name].values)]
+        elif earlier[name].values:
+            strange = [value for value in values if not _holds(value, earlier[name].values)]
             if strange:
                 yield "shown_when", f"{name} is never {_shown(strange[0])}"
-    own = [option.key for option in field.options if option.key is not None]
-    for key in own:
-        if key in keys or own.count(key) > 1:
+    own_keys = [option.key for option in field.options if option.key is not None]
+    for key in own_keys:
+        if key in keys or own_keys.count(key) > 1:
             yield "options", f"key {key} is taken"
 
 
@@ -577,7 +577,7 @@ _adapter = cache(TypeAdapter[Any])
 
 
 def _as_json(value: Any) -> Any:
-    """Return a value as JSON, without fields that have their default value."""
+    """Return a value as JSON, without fields that have the default value."""
     kind: Any = type(value)
     return _adapter(kind).dump_python(value, mode="json", exclude_defaults=True)
 

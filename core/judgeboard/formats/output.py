@@ -1,4 +1,4 @@
-"""How results are written: as JSON, and as tables for a terminal, HTML and CSV."""
+"""Writes results as JSON, and as tables for a terminal, HTML and CSV."""
 
 import csv
 import io
@@ -78,8 +78,8 @@ class Column:
     ``share`` (0 to 1) is in percent, ``time`` is ISO 8601 in UTC. ``estimate`` and ``share
     estimate`` columns hold `Estimate` objects: the value with its 95 % interval, or the reason why
     there is none; so do ``points`` (a size in points, rounded up), ``change`` (a difference of
-    shares with its sign), ``p`` (a p-value) and ``day`` (days since 1970-01-01). The other fields
-    are for pages: ``width`` in px (default: fits the texts), ``help`` behind the title, ``bar`` for
+    shares with a sign), ``p`` (a p-value) and ``day`` (days since 1970-01-01). The other fields are
+    for pages: ``width`` in px (default: fits the texts), ``help`` behind the title, ``bar`` for
     numbers from 0 to 1, ``right`` to align texts to the right.
     """
 
@@ -94,7 +94,7 @@ class Column:
 
 Line = TypeVar("Line")
 Columns = Mapping[Column, Callable[[Line], object]]
-"""The columns of a table, each with the function that takes its value from a line."""
+"""The columns of a table, each with the function that returns the value of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,9 @@ class Table:
 
     def without(self, titles: Collection[str]) -> "Table":
         """Return the table without the columns of these titles."""
-        kept = [place for place, column in enumerate(self.columns) if column.title not in titles]
-        rows = (tuple(row[place] for place in kept) for row in self.rows)
-        return Table(tuple(self.columns[place] for place in kept), tuple(rows))
+        places = [place for place, column in enumerate(self.columns) if column.title not in titles]
+        rows = (tuple(row[place] for place in places) for row in self.rows)
+        return Table(tuple(self.columns[place] for place in places), tuple(rows))
 
     def without_empty(self, titles: Collection[str] | None = None) -> "Table":
         """Return the table without the columns that have no value; with ``titles``, only these columns may go."""
@@ -160,19 +160,19 @@ OF_ESTIMATES: Mapping[str, Callable[[Estimate], str]] = {
 
 
 def cell_text(value: Any, column: Column) -> str:
-    """Return a value as a reader sees it."""
+    """Return the text of a value for readers."""
     if value is None:
         return UNKNOWN
     if isinstance(value, Estimate):
         return OF_ESTIMATES[column.format](value)
     if column.format == "time" and isinstance(value, datetime):
         return iso_z(value)
-    written = str(value)
+    text = str(value)
     if column.format == "count":
-        written = f"{value:,}"
+        text = f"{value:,}"
     elif column.format in {"number", "share"}:
-        written = two_decimals(value) if column.format == "number" else percent(value)
-    return f"{written} {column.unit}" if column.unit else written
+        text = two_decimals(value) if column.format == "number" else percent(value)
+    return f"{text} {column.unit}" if column.unit else text
 
 
 def text_lines(table: Table) -> Iterator[str]:
@@ -188,16 +188,16 @@ def text_lines(table: Table) -> Iterator[str]:
 
 
 def fact_lines(facts: Mapping[str, object]) -> Iterator[str]:
-    """Yield a line for each fact: its label and its value. Facts without a value (None or "") are left out."""
-    known = {label: value for label, value in facts.items() if value not in (None, "")}
-    width = max(map(len, known), default=0)
-    for label, value in known.items():
+    """Yield a line for each fact: label and value. Facts without a value (None or "") are left out."""
+    values = {label: value for label, value in facts.items() if value not in (None, "")}
+    width = max(map(len, values), default=0)
+    for label, value in values.items():
         yield f"{label:<{width}}  {f'{value:,}' if isinstance(value, int) else value}"
 
 
 def to_html(table: Table, texts: Iterable[str] = ()) -> str:
     """Return the table as HTML, below paragraphs; cells that are aligned to the right have the class ``n``."""
-    from html import escape  # it loads all names of characters, which no short command needs
+    from html import escape  # loads all names of characters, which no short command needs
 
     classes = [" class=n" if column.format in RIGHT_ALIGNED else "" for column in table.columns]
 

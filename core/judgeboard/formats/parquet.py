@@ -63,7 +63,7 @@ def _batches(file: BinaryIO, table: Any) -> Iterator[Any]:
 def rows_of_batches(
     batches: Iterable[Any], title: str, source: ByteSource, of: int | None = None
 ) -> Iterator[Row | Rejected]:
-    """Yield the rows of record batches as JSON values. ``of`` is the number of rows in all, if it is known.
+    """Yield the rows of record batches as JSON values. ``of`` is the total number of rows, if known.
 
     Raises Unreadable if a batch is damaged.
     """
@@ -103,9 +103,9 @@ def _parts(batch: Any) -> Iterator[Any]:
 
 
 def _size(array: Any) -> int:
-    """Return about how many bytes the values of an array take, each value of a dictionary as often as it occurs."""
+    """Return about how many bytes the values of an array take; each use of a dictionary's value counts."""
     kind = array.type
-    own = 8 * len(array)
+    offsets = 8 * len(array)
     if pa.types.is_dictionary(kind):
         values = array.dictionary
         of = values.type
@@ -114,14 +114,16 @@ def _size(array: Any) -> int:
         else:
             length = _size(values) if pa.types.is_nested(of) else 8
             lengths = pa.array([length] * len(values))
-        return own + int((lengths.take(array.indices).sum().as_py() or 0) if len(lengths) else 0)
+        return offsets + int(
+            (lengths.take(array.indices).sum().as_py() or 0) if len(lengths) else 0
+        )
     if pa.types.is_run_end_encoded(kind):
-        return own + len(array) * _size(array.values)
+        return offsets + len(array) * _size(array.values)
     if pa.types.is_struct(kind):
-        return own + sum(map(_size, array.flatten()))
+        return offsets + sum(map(_size, array.flatten()))
     if pa.types.is_nested(kind):
-        return own + _size(array.flatten())
-    return own + int(array.nbytes)
+        return offsets + _size(array.flatten())
+    return offsets + int(array.nbytes)
 
 
 def _single_row(batch: Any) -> dict[str, Any] | str:
@@ -148,7 +150,7 @@ def _json_value(value: Any) -> Any:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error, or its type."""
+    """Return the first line of an error, or the type of the error."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 

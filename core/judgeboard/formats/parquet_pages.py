@@ -12,13 +12,13 @@ from judgeboard.formats.files import Unreadable
 MOST_PAGES = 28 * 1024 * 1024
 """Unpacked bytes that the largest pages of all columns may have together, beside the size of the file."""
 MOST_RATIO = 20
-"""How many times its own size a column of lists may unpack to, if it has more than `MOST_PAGES` bytes."""
+"""The maximum ratio of unpacked to packed size of a column of lists with more than `MOST_PAGES` bytes."""
 BATCH_ROWS = 256
 BATCH_BYTES = 4 * 1024 * 1024
 SMALL_DICTIONARY = 64 * 1024
-_LEVEL_BYTES = 2  # of memory for each value of a list, also for one that takes no space in the file
+_LEVEL_BYTES = 2  # of memory for each value of a list, also without space in the file
 _HEADER_BYTES = 4096
-# Fields of a page header, by their numbers in the Parquet format.
+# Fields of a page header, by number in the Parquet format.
 _TYPE, _UNPACKED, _PACKED, _DATA, _DICTIONARY, _DATA_2 = 1, 2, 3, 5, 7, 8
 _DICTIONARY_PAGE = 2
 _ADVICE = "write the file with smaller pages, or as JSON lines"
@@ -40,8 +40,8 @@ def plan_group(
 ) -> tuple[int, list[str]]:
     """Return how many rows of a row group to read at a time, and the columns (paths) to read as dictionaries.
 
-    ``group`` is a `pyarrow.parquet.RowGroupMetaData`. ``levels`` has the maximum repetition level of
-    each column (path): it is 0 for columns without lists. Raises Unreadable if the group takes too
+    ``group`` is a `pyarrow.parquet.RowGroupMetaData`. ``levels`` has the maximum repetition level
+    of each column (path), 0 for columns without lists. Raises Unreadable if the group takes too
     much memory.
     """
     largest, densest = 0, 1.0
@@ -62,7 +62,7 @@ def plan_group(
                 of_data = max(of_data, unpacked)
                 if not of_lists:
                     densest = max(densest, unpacked / max(1, page.values))
-        # A row of a list may have a value of its dictionary millions of times.
+        # A row of a list may have a value of the dictionary millions of times.
         if (
             of_dictionary > (0 if of_lists else SMALL_DICTIONARY)
             and column.physical_type == "BYTE_ARRAY"
@@ -120,7 +120,7 @@ class _Header:
         self.at = 0
 
     def struct(self) -> dict[int, Any]:
-        """Return the numbers and structs of a struct by their field numbers."""
+        """Return the numbers and structs of a struct by field number."""
         fields: dict[int, Any] = {}
         number = 0
         while (head := self._byte()) != 0:

@@ -10,7 +10,7 @@ from pathlib import Path
 from judgeboard.domain import Rejected
 from judgeboard.formats.files import ByteSource, Row, Unreadable
 
-_JOURNAL = 18  # the first of the two bytes of a SQLite file with the version of its journal
+_JOURNAL = 18  # the first of the two bytes of a SQLite file with the version of the journal
 
 
 def recognises(source: ByteSource) -> bool:
@@ -49,7 +49,7 @@ def _opened(source: ByteSource) -> Iterator[sqlite3.Connection]:
             shutil.copyfileobj(source.seekable(), stream)
             stream.seek(
                 _JOURNAL
-            )  # a write-ahead log is another file, without which SQLite does not open this one
+            )  # the write-ahead log is another file, without which SQLite does not open the copy
             stream.write(b"\x01\x01")
         connection = sqlite3.connect(copy)
         try:

@@ -22,7 +22,7 @@ def recognises(source: ByteSource) -> bool:
 
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
-    """Yield the rows of the first sheet that has some; ``line`` is the number of the row in its sheet."""
+    """Yield the rows of the first sheet with rows; ``line`` is the number of the row in the sheet."""
     unpacked = sum(info.file_size for info in files_in(source))
     if unpacked > MAX_ROW_BYTES + MOST_UNPACKED * (source.size or 0):
         raise BadInput(

@@ -53,11 +53,11 @@ class YamlFile:
         """Return an error that names the line and the field at ``keys``."""
         while keys not in self.lines:
             keys = keys[:-1]
-        shown = "".join(
+        path = "".join(
             f"[{step}]" if isinstance(step, int) else f".{step}" for step in keys
         ).lstrip(".")
         return BadInput(
-            f"{self.name}, line {self.lines[keys]}: {f'{shown}: ' if shown else ''}{reason}"
+            f"{self.name}, line {self.lines[keys]}: {f'{path}: ' if path else ''}{reason}"
         )
 
     def at(self, *keys: int | str) -> "YamlFile":
@@ -66,11 +66,11 @@ class YamlFile:
         for step in keys:
             content = content[step]
         depth = len(keys)
-        lines = {other[depth:]: line for other, line in self.lines.items() if other[:depth] == keys}
+        lines = {path[depth:]: line for path, line in self.lines.items() if path[:depth] == keys}
         return YamlFile(self.name, content, lines)
 
     def read(self, kind: type[T]) -> T:
-        """Return the content as a value of ``kind``, a dataclass whose annotations check its fields."""
+        """Return the content as a value of ``kind``, a dataclass whose annotations check the fields."""
         if not isinstance(self.content, dict):
             raise self.fail("the file must be a mapping of names to values")
         try:
@@ -80,9 +80,9 @@ class YamlFile:
             # misspelt.
             first = min(error.errors(), key=lambda fault: fault["type"] not in _UNKNOWN)
             keys = self._key_path(first)
-            known = ", ".join(_fields(kind, keys)) if first["type"] in _UNKNOWN else ""
+            names = ", ".join(_fields(kind, keys)) if first["type"] in _UNKNOWN else ""
             raise self.fail(
-                f"{_reason(first)}; known: {known}" if known else _reason(first), *keys
+                f"{_reason(first)}; known: {names}" if names else _reason(first), *keys
             ) from None
 
     def _key_path(self, fault: "ErrorDetails") -> KeyPath:
@@ -95,7 +95,7 @@ class YamlFile:
 
 
 def _fields(kind: Any, keys: KeyPath) -> list[str]:
-    """Return the names of the fields that may stand where ``keys`` lead to one that may not."""
+    """Return the names of the fields that are allowed at ``keys``, in place of the unknown field there."""
     try:
         schema = TypeAdapter(kind).json_schema()
     except PydanticInvalidForJsonSchema:
@@ -136,14 +136,14 @@ def read_yaml(path: Path) -> YamlFile:
 
 
 def parse_yaml(text: str, file: str) -> YamlFile:
-    """Return the content of a YAML text. Messages call it ``file``."""
+    """Return the content of a YAML text. Messages call the text ``file``."""
     import yaml
 
     if len(text) > MOST_BYTES:
         raise BadInput(f"{file} has more than {MOST_BYTES:,} characters")
 
     class Loader(yaml.SafeLoader):
-        """Counts the nodes while they are made: each takes about 1 KB of memory."""
+        """Counts the nodes during loading: each node takes about 1 KB of memory."""
 
         nodes = 0
 
@@ -181,7 +181,7 @@ def parse_yaml(text: str, file: str) -> YamlFile:
 
 
 class _Reading:
-    """Converts the nodes of one document to values, and records their lines."""
+    """Converts the nodes of one document to values, and records the lines."""
 
     def __init__(self, loader: "yaml.SafeLoader", file: str) -> None:
         self.lines: dict[KeyPath, int] = {}
@@ -218,13 +218,13 @@ class _Reading:
             raise BadInput(f"{self._file}, line {line}: {error}") from error
 
     def _fields(self, node: "yaml.MappingNode", keys: KeyPath) -> Iterator[tuple[str, Any]]:
-        seen: set[str] = set()
+        names: set[str] = set()
         for name_node, value_node in node.value:
             name, line = name_node.value, name_node.start_mark.line + 1
             if not isinstance(name, str):
                 raise BadInput(f"{self._file}, line {line}: the name of a field must be a text")
-            if name in seen:
+            if name in names:
                 raise BadInput(f"{self._file}, line {line}: the field {name!r} is given twice")
-            seen.add(name)
+            names.add(name)
             self.lines[(*keys, name)] = line
             yield name, self.value(value_node, (*keys, name))
