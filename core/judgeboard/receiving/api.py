@@ -1,7 +1,8 @@
-"""What programs do with a key: read an answer with all that is known about it, read pages of flags, send reviews.
+"""The API for programs with a key: read an answer with all its records, read pages of flags, send reviews.
 
-The records are those of `judgeboard export`. A key is no person: like an export, it also gets what
-the reviewers of blind queues do not see yet. For a key of one source, other sources do not exist.
+The records are those of `judgeboard export`. A key is no person: like an export, a key also gets
+data that the reviewers of blind queues do not see yet. For a key of one source, other sources do
+not exist.
 """
 
 import secrets
@@ -52,8 +53,8 @@ def response_record(
 ) -> bytes:
     """Return an answer with its judgments, flags and reviews as JSON.
 
-    ``name`` is its own id, or the id of its trace. Raises NotFound, or BadInput if several sources
-    have this id.
+    ``name`` is the id of the answer or of the trace. Raises NotFound, or BadInput if several
+    sources have this id.
     """
     _check_names(parameters, SOURCE_PARAMETER)
     with sender.seen(store).reading() as connection:
@@ -98,19 +99,21 @@ def flag_page(store: Store, sender: Sender, parameters: Mapping[str, str]) -> by
 
 
 def named_response(connection: Connection, sender: Sender, name: str, source: str | None) -> int:
-    """Return the database id of an answer by its own id or the id of its trace.
+    """Return the database id of an answer by the id of the answer or of the trace.
 
     Raises NotFound, or BadInput if several sources that the sender may read have this id.
     """
     if not name or len(name) > MAX_ID:
         raise BadInput(f"an id is a text of 1 to {MAX_ID} characters")
-    wanted = _named_source(sender, source)
+    required_source = _named_source(sender, source)
     matches: list[Named] = []
     for answers in (
         responses_named(connection, [name]).get(name, []),
         responses_of_trace(connection, name.lower()),
     ):
-        matches = matches or [each for each in answers if wanted is None or each.source == wanted]
+        matches = matches or [
+            each for each in answers if required_source is None or each.source == required_source
+        ]
     if not matches:
         raise NotFound(f"no answer has the id {name!r}")
     if len(matches) > 1:
@@ -120,14 +123,14 @@ def named_response(connection: Connection, sender: Sender, name: str, source: st
 
 
 def _named_source(sender: Sender, source: str | None) -> str | None:
-    """Return the source that a request names. Raises Refused if the key is for another one."""
+    """Return the source that a request names. Raises Refused if the key is for another source."""
     return source and sender.checked_source(source)
 
 
-def _check_names(parameters: Mapping[str, str], known: Mapping[str, Any]) -> None:
-    unknown = sorted(parameters.keys() - known.keys())
-    if unknown:
-        raise BadInput(f"there is no parameter {unknown[0]!r}: use {', '.join(known)}")
+def _check_names(parameters: Mapping[str, str], allowed: Mapping[str, Any]) -> None:
+    unknown_names = sorted(parameters.keys() - allowed.keys())
+    if unknown_names:
+        raise BadInput(f"there is no parameter {unknown_names[0]!r}: use {', '.join(allowed)}")
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int, most: int) -> int:
@@ -144,7 +147,7 @@ def _number(parameters: Mapping[str, str], name: str, default: int, most: int) -
 
 
 class SentGrade(BaseModel):
-    """What a review says: a decision on flags, grades and texts."""
+    """The content of a review: a decision on flags, grades and texts."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -210,42 +213,42 @@ def review_in(body: bytes) -> SentReview:
     if isinstance(content, dict) and (fault := fault_in(content)):
         raise BadInput(f"{fault[0]}: {fault[1]}")
     try:
-        sent = SentReview.model_validate(content)
+        review = SentReview.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise BadInput(
             f"{field}: {first['msg']}" if field else f"the body is not a review: {first['msg']}"
         ) from None
-    if sum(each is not None for each in (sent.flag, sent.response, sent.lease)) != 1:
+    if sum(each is not None for each in (review.flag, review.response, review.lease)) != 1:
         raise BadInput("a review needs one of flag, response and lease")
-    if sent.flag is not None and sent.decision is None:
+    if review.flag is not None and review.decision is None:
         raise BadInput(
             "decision: a flag needs confirm, dismiss or unsure; for a grade alone, name the response"
         )
-    if sent.response is not None and sent.decision is not None:
+    if review.response is not None and review.decision is not None:
         raise BadInput("decision: name the flag or the lease that it decides")
-    return sent
+    return review
 
 
-def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[str, Any]:
-    """Store a review and return its id, and what became of the flag or the item.
+def store_sent_review(store: Store, sender: Sender, review: SentReview) -> dict[str, Any]:
+    """Store a review and return its id, and the new state of the flag or the item.
 
     An event names the key before the review is stored. The same rules hold as on the pages:
-    permissions, blind queues and leases. Raises the errors of `submit`, NotFound, and Refused if it
-    names another source.
+    permissions, blind queues and leases. Raises the errors of `submit`, NotFound, and Refused if
+    the review names another source.
     """
     with sender.seen(store).reading() as connection:
         # The id of the answer, None for a pair.
         response_id: int | None
-        if sent.response is not None:
-            response_id = named_response(connection, sender, sent.response, sent.source)
-        elif sent.flag is not None:
-            response_id = response_of_flag(connection, sent.flag)
+        if review.response is not None:
+            response_id = named_response(connection, sender, review.response, review.source)
+        elif review.flag is not None:
+            response_id = response_of_flag(connection, review.flag)
         else:
-            response_id = item_by_id(connection, split_token(sent.lease or "")[0]).response_id
-    person = _person(store, sender, sent.reviewer)
-    key = sent.request_key or secrets.token_hex(16)
+            response_id = item_by_id(connection, split_token(review.lease or "")[0]).response_id
+    person = _person(store, sender, review.reviewer)
+    key = review.request_key or secrets.token_hex(16)
     details = {"reviewer": person.id, "request": key}
     with store.writing() as connection:
         record_event(
@@ -254,28 +257,28 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
     submission = Submission(
         reviewer=person,
         request_key=f"{sender.actor}:{key}",
-        flag_id=sent.flag,
-        response_id=None if sent.response is None else response_id,
-        token=sent.lease,
-        decision=None if sent.decision is None else Decision(sent.decision),
-        grade=sent.grade,
-        judgment_seen_id=sent.judgment,
-        seconds=sent.seconds,
+        flag_id=review.flag,
+        response_id=None if review.response is None else response_id,
+        token=review.lease,
+        decision=None if review.decision is None else Decision(review.decision),
+        grade=review.grade,
+        judgment_seen_id=review.judgment,
+        seconds=review.seconds,
     )
-    stored = submit(store, submission)
-    if sent.lease is not None:
-        item = {"item": stored.item_id, "state": stored.state, "repeated": stored.repeated}
-        return {"review": stored.review_id, **item}
-    if sent.flag is not None:
-        return {"review": stored.review_id, "flags_stay_open": stored.held}
-    return {"review": stored.review_id}
+    outcome = submit(store, submission)
+    if review.lease is not None:
+        item = {"item": outcome.item_id, "state": outcome.state, "repeated": outcome.repeated}
+        return {"review": outcome.review_id, **item}
+    if review.flag is not None:
+        return {"review": outcome.review_id, "flags_stay_open": outcome.held}
+    return {"review": outcome.review_id}
 
 
 def _person(store: Store, sender: Sender, name: str) -> Reviewer:
-    """Return the person with a name. Where people sign in, only they review.
+    """Return the person with a name. If people sign in, only people who signed in may review.
 
     Only a program on this machine, without a key and without sign-in, can add a new name, as on the
-    pages. The names of other people are in no error.
+    pages. No error names other people.
     """
     with store.reading() as connection:
         sign_in = people_sign_in(connection)

@@ -1,6 +1,6 @@
-"""The JSON bodies of requests with answers, judgments and feedback: their fields, and how they are read and stored.
+"""The JSON bodies of requests with answers, judgments and feedback: fields, reading and storing.
 
-OpenAPI describes the fields, their types, and an example. The importers read answers and judgments,
+OpenAPI describes the fields, the types, and an example. The importers read answers and judgments,
 and also know other names of the fields. A test compares the fields and types here with what the
 importers take.
 """
@@ -225,9 +225,9 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(slots=True)
 class Records(Generic[Record]):
-    """The answers or judgments of a request; ``rows`` are their places in it, from 1.
+    """The answers or judgments of a request; ``rows`` are the places in the request, from 1.
 
-    ``other_fields`` says of the fields that are not known what becomes of them, by name.
+    ``other_fields`` says how each unknown field is handled, by name.
     """
 
     kind: ImportKind[Record]
@@ -241,10 +241,10 @@ class Records(Generic[Record]):
 def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
     """Return the records of a kind (``responses`` or ``verdicts``) in a body: an object or a list.
 
-    Raises BadInput if none can be used, and Refused for another source. A verdict that differs from
-    the stored one of its judge version is a newer one.
+    Raises BadInput if no record can be used, and Refused for another source. A verdict that differs
+    from the stored verdict of the judge version is a newer verdict.
     """
-    if body.startswith(_GZIP):  # reading it would unpack without a limit
+    if body.startswith(_GZIP):  # reading a compressed body would unpack without a limit
         raise BadInput("the body is compressed: name it in Content-Encoding")
     with read_records(
         io.BytesIO(body),
@@ -261,10 +261,10 @@ def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
             if isinstance(item, Rejected):
                 records.rejected.append(_problem(item.line, item.field, item.reason))
             else:
-                named = item.source and sender.checked_source(
+                source = item.source and sender.checked_source(
                     item.source
                 )  # a verdict needs no source
-                records.items.append(replace(item, source=named))
+                records.items.append(replace(item, source=source))
                 records.rows.append(reading.line)
             if (
                 reading.line > MOST_RECORDS
@@ -286,7 +286,7 @@ def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
 
 
 def _nothing_usable(kind: str, rejected: Sequence[Mapping[str, Any]]) -> str:
-    """Return that no record can be used, with the reason of the first one."""
+    """Return the message that no record can be used, with the reason of the first record."""
     noun = KINDS[kind].noun
     first = f"the body has no {noun}"
     if rejected:
@@ -298,21 +298,21 @@ def _problem(row: int, name: str | None, reason: str) -> dict[str, Any]:
     return {"row": row, "field": name, "reason": reason}
 
 
-def reply_to(records: Records[Any], stored: Sequence[Stored]) -> dict[str, Any]:
-    """Return the reply to a request whose batches are stored. It has a ``message`` only if no record is stored."""
+def reply_to(records: Records[Any], outcomes: Sequence[Stored]) -> dict[str, Any]:
+    """Return the reply to a request whose batches are stored. There is a ``message`` only if no record is stored."""
     rejected = [
         *records.rejected,
         *(
             _problem(records.rows[number * BATCH + problem.line], problem.field, problem.reason)
-            for number, of_batch in enumerate(stored)
+            for number, of_batch in enumerate(outcomes)
             for problem in of_batch.problems
         ),
     ]
     counts = {
-        "stored": sum(each.new for each in stored),
-        "unchanged": sum(each.unchanged for each in stored),
+        "stored": sum(each.new for each in outcomes),
+        "unchanged": sum(each.unchanged for each in outcomes),
     }
-    feedback_added = sum(each.feedback_added for each in stored)
+    feedback_added = sum(each.feedback_added for each in outcomes)
     nothing = not (any(counts.values()) or feedback_added)
     return {
         **({"message": _nothing_usable(records.kind_name, rejected)} if nothing else {}),
@@ -330,8 +330,8 @@ _SUBJECTS = {"response_id": "response_key", "trace_id": "trace_key", "span_id": 
 def feedback_in_body(body: bytes, sender: Sender) -> list[NewFeedback]:
     """Return the feedback in a body: an object or a list.
 
-    Raises BadInput for the first that cannot be used, and Refused for another source than that of
-    the key.
+    Raises BadInput for the first unusable feedback, and Refused for another source than the key's
+    source.
     """
     content = json_in_body(body)
     entries = content if isinstance(content, list) else [content]
@@ -356,7 +356,7 @@ def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
         raise BadInput(f"feedback {number}: comment: not a text")
     if len(subjects) != 1:
         raise BadInput(f"feedback {number} needs one of {', '.join(_SUBJECTS)}")
-    # The entry as a row of an import: its scale and value, with user and time.
+    # The entry as a row of an import: scale and value, with user and time.
     about = {name: entry[name] for name in ("user", "at", "comment") if entry.get(name) is not None}
     values: dict[str, Any] = {
         name: {name: entry[name], **about}

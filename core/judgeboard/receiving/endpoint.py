@@ -1,4 +1,4 @@
-"""The routes as data, and their description in the format of OpenAPI."""
+"""The routes as data, and the description in the format of OpenAPI."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -39,8 +39,9 @@ Handle = Callable[[Delivery, Request], Awaitable[Reply]]
 class Endpoint(NamedTuple):
     """A path with its method's summary, for the documentation; a key needs the ``scope``.
 
-    ``body`` describes the JSON that is sent, if ``listed`` also a list of it. ``parameters`` are
-    those of the query, with their descriptions. ``elements`` counts those of a body of a content type.
+    ``body`` describes the JSON of the body; if ``listed``, a list of such objects is allowed too.
+    ``parameters`` are the parameters of the query, with descriptions. ``elements`` returns a
+    counter of the elements of a body, by content type.
     """
 
     path: str

@@ -47,16 +47,18 @@ POLL_SECONDS = 0.5  # while a trace waits for its end
 IDLE_SECONDS = 15.0  # while none waits; a request ends this pause
 BUSY_SECONDS = 0.01  # between two looks whether requests are under way
 FEEDBACK_SECONDS = 5.0  # between two looks at waiting feedback
-RECENT_SECONDS = 60.0  # an answer finds the feedback that came before it; feedback that came beside it is found so long
+RECENT_SECONDS = (
+    60.0  # an answer finds earlier feedback; simultaneous feedback is found for so long
+)
 AT_ONCE, MOST_SPANS = 200, 2_000  # traces and spans of one round, which are in memory
-MOST_RECORDS = 10_000  # spans and log records of a larger trace, which has a round of its own
+MOST_RECORDS = 10_000  # spans and log records of a larger trace, which has a separate round
 ELSEWHERE = "The answer of this trace was pulled or imported before, and does not change."
 
 _log = logging.getLogger("judgeboard.receiving")
 
 
 class Gatherer:
-    """A thread that gathers traces; several on one database do no harm, because a trace becomes an answer only once."""
+    """A thread that gathers traces. Several threads on one database do no harm: a trace becomes an answer only once."""
 
     def __init__(self, store: Callable[[], Store], is_busy: Callable[[], bool]) -> None:
         self._store = store
@@ -103,7 +105,7 @@ class Gatherer:
                 self._news.wait(IDLE_SECONDS)
             elif not outcomes:
                 self._closing.wait(POLL_SECONDS)
-            # Requests come first: their senders wait, and give up after seconds.
+            # Requests come first: senders wait, and give up after seconds.
             until = time.monotonic() + min(2.0, 2 * (time.monotonic() - began))
             while outcomes and self._is_busy() and time.monotonic() < until:
                 if self._closing.wait(BUSY_SECONDS):
@@ -111,7 +113,7 @@ class Gatherer:
 
 
 def gather(store: Store, now: datetime) -> int:
-    """Make answers of the traces that are ready, at most 200; return how many. Doing it again changes nothing."""
+    """Make answers of the traces that are ready, at most 200; return how many. Idempotent."""
     settings = load_settings()
     quiet = timedelta(seconds=settings.trace_quiet)
     longest = timedelta(seconds=settings.trace_longest)
@@ -125,18 +127,18 @@ def gather(store: Store, now: datetime) -> int:
             return 0
         records = records_of(connection, [trace.id for trace in ready], MOST_RECORDS)
         rules = rules_by_source(connection)
-    taken = {trace.id: _taken(trace, *records[trace.id], rules) for trace in ready}
+    results = {trace.id: _taken(trace, *records[trace.id], rules) for trace in ready}
     try:
-        return _store_answers(store, ready, taken, now)
+        return _store_answers(store, ready, results, now)
     except Exception as error:
         if is_outage(error):
             raise
         # One trace must not stop the others.
-        return sum(_store_alone(store, trace, taken[trace.id], now) for trace in ready)
+        return sum(_store_alone(store, trace, results[trace.id], now) for trace in ready)
 
 
 def attach_feedback(store: Store, now: datetime, since: datetime | None = None) -> None:
-    """Move feedback that came ``since`` a time (default: all) to its answers, and delete what waited for too long."""
+    """Move feedback that came ``since`` a time (default: all) to answers, and delete feedback that waited too long."""
     expired = now - timedelta(days=load_settings().feedback_days)
     with store.reading() as connection:
         times = feedback_times(connection)
@@ -148,7 +150,7 @@ def attach_feedback(store: Store, now: datetime, since: datetime | None = None) 
 
 
 class _Read(NamedTuple):
-    """What the records of a trace give: its source, its answer, and the scores of other evaluators."""
+    """The results of a trace's records: source, answer, and the scores of other evaluators."""
 
     source: str
     result: Taken
@@ -173,19 +175,19 @@ def _taken(
     )
     # The first answer names the source: the root of another service may come later, and must not
     # make a second answer.
-    made = trace.source if trace.response_id is not None else None
-    source = trace.owner or made or Sender().source_of(first.resource)
+    known_source = trace.source if trace.response_id is not None else None
+    source = trace.owner or known_source or Sender().source_of(first.resource)
     try:
-        taken = answer_of(spans, logs, rules.get(source, ()), source)
+        result = answer_of(spans, logs, rules.get(source, ()), source)
         if trace.spans > MOST_RECORDS:
-            half, all_ = f"{MOST_RECORDS // 2:,}", f"{trace.spans:,}"
+            half, total = f"{MOST_RECORDS // 2:,}", f"{trace.spans:,}"
             partial = (
-                f"Only the first and the last {half} of {all_} spans and log records were read."
+                f"Only the first and the last {half} of {total} spans and log records were read."
             )
-            taken = replace(taken, reason=" ".join(filter(None, (taken.reason, partial))))
+            result = replace(result, reason=" ".join(filter(None, (result.reason, partial))))
         scales = scales_of(rules.get(source, ()))
         scores = [replace(score, scale=scales.get(score.name)) for score in scores_of(spans, logs)]
-        return _Read(source, taken, scores)
+        return _Read(source, result, scores)
     except Exception:  # noqa: BLE001 - any text may come; the trace says so
         _log.exception("trace %s cannot be read", trace.external_id)
         return _Read(
@@ -194,27 +196,29 @@ def _taken(
 
 
 def _store_answers(
-    store: Store, ready: Sequence[Trace], taken: dict[int, _Read], now: datetime
+    store: Store, ready: Sequence[Trace], results: dict[int, _Read], now: datetime
 ) -> int:
-    """Store the answers of the traces that did not change since they were read, and return how many these are."""
+    """Store the answers of the traces that did not change after reading, and return how many."""
     with store.writing() as connection:
         unchanged = lock_unchanged(connection, ready)
         traces = [trace for trace in ready if trace.id in unchanged]
-        elsewhere = _stored_elsewhere(connection, traces, taken)
-        answered = [
+        elsewhere = _stored_elsewhere(connection, traces, results)
+        with_answer = [
             trace
             for trace in traces
-            if trace.id not in elsewhere and taken[trace.id].result.response is not None
+            if trace.id not in elsewhere and results[trace.id].result.response is not None
         ]
         responses = [
-            answer for trace in answered if (answer := taken[trace.id].result.response) is not None
+            answer
+            for trace in with_answer
+            if (answer := results[trace.id].result.response) is not None
         ]
-        stored = store_responses(connection, responses, now=now)
+        outcome = store_responses(connection, responses, now=now)
         response_ids = elsewhere | {
-            trace.id: id_ for trace, id_ in zip(answered, stored.ids, strict=True)
+            trace.id: id_ for trace, id_ in zip(with_answer, outcome.ids, strict=True)
         }
-        # An answer that came another way: this trace must never change it.
-        new = set(stored.new)
+        # Answers that came another way: the trace must never change such an answer.
+        new = set(outcome.new)
         others = {
             trace.id
             for trace in traces
@@ -222,26 +226,26 @@ def _store_answers(
             and id_ not in new
             and (trace.response_id != id_ or not trace.used)
         }
-        reasons = {trace.id: taken[trace.id].result.reason for trace in traces} | dict.fromkeys(
+        reasons = {trace.id: results[trace.id].result.reason for trace in traces} | dict.fromkeys(
             others, ELSEWHERE
         )
-        for index in stored.differing:
-            trace = answered[index]
+        for index in outcome.differing:
+            trace = with_answer[index]
             if trace.id not in others:
-                changed = response_ids[trace.id]
-                if complete_response(connection, changed, responses[index]):
+                response_id_changed = response_ids[trace.id]
+                if complete_response(connection, response_id_changed, responses[index]):
                     reasons[trace.id] = None
-                    reapply_flags(connection, [changed], now)
+                    reapply_flags(connection, [response_id_changed], now)
                 else:
                     reasons[trace.id] = LATE
         outcomes = []
         for trace in traces:
-            source, result, _ = taken[trace.id]
+            source, result, _ = results[trace.id]
             response_id = response_ids.get(trace.id, trace.response_id)
-            used = () if trace.id in others else result.used or trace.used or ()
-            outcomes.append(TraceOutcome(trace.id, source, response_id, reasons[trace.id], used))
+            uses = () if trace.id in others else result.used or trace.used or ()
+            outcomes.append(TraceOutcome(trace.id, source, response_id, reasons[trace.id], uses))
         scores = {
-            each.response_id: taken[each.id].scores
+            each.response_id: results[each.id].scores
             for each in outcomes
             if each.response_id is not None
         }
@@ -251,7 +255,7 @@ def _store_answers(
         store_outcomes(
             connection,
             [
-                _with_unused(each, unused.get(each.response_id or 0, ()), taken[each.id].scores)
+                _with_unused(each, unused.get(each.response_id or 0, ()), results[each.id].scores)
                 for each in outcomes
             ],
         )
@@ -262,7 +266,7 @@ def _store_answers(
 def _with_unused(
     outcome: TraceOutcome, numbers: Sequence[str], scores: Sequence[Score]
 ) -> TraceOutcome:
-    """Return an outcome that names the scores that are not used: ``numbers`` on unknown scales, people's, sessions'."""
+    """Return an outcome that names the unused scores: ``numbers`` on unknown scales, people's, sessions'."""
     why = []
     if numbers:
         rule = f"judgeboard sources map {quote(outcome.source)} {quote(f'{SCORE}{numbers[0]}=1-5')}"
@@ -284,26 +288,30 @@ def _with_unused(
 
 
 def _stored_elsewhere(
-    connection: Connection, traces: Sequence[Trace], taken: Mapping[int, _Read]
+    connection: Connection, traces: Sequence[Trace], results: Mapping[int, _Read]
 ) -> dict[int, int]:
-    """Return, by trace, the response in another source that has its id. Traces of a source's key have none."""
-    answered = [
-        trace for trace in traces if not trace.owner and taken[trace.id].result.response is not None
+    """Return, by trace, the response with the trace's id in another source; none for traces of a source's key."""
+    with_answer = [
+        trace
+        for trace in traces
+        if not trace.owner and results[trace.id].result.response is not None
     ]
-    named = (
-        responses_named(connection, {trace.external_id for trace in answered}) if answered else {}
+    responses = (
+        responses_named(connection, {trace.external_id for trace in with_answer})
+        if with_answer
+        else {}
     )
     return {
         trace.id: same_id[0].id
-        for trace in answered
-        if (same_id := named.get(trace.external_id))
-        and taken[trace.id].source not in {each.source for each in same_id}
+        for trace in with_answer
+        if (same_id := responses.get(trace.external_id))
+        and results[trace.id].source not in {each.source for each in same_id}
     }
 
 
-def _store_alone(store: Store, trace: Trace, taken: _Read, now: datetime) -> int:
+def _store_alone(store: Store, trace: Trace, result: _Read, now: datetime) -> int:
     try:
-        return _store_answers(store, [trace], {trace.id: taken}, now)
+        return _store_answers(store, [trace], {trace.id: result}, now)
     except Exception as error:
         if is_outage(error):
             raise
@@ -312,6 +320,8 @@ def _store_alone(store: Store, trace: Trace, taken: _Read, now: datetime) -> int
             if not lock_unchanged(connection, [trace]):
                 return 0
             why = f"The answer cannot be stored ({type(error).__name__}); the server's log has the details."
-            outcome = TraceOutcome(trace.id, taken.source, trace.response_id, why, trace.used or ())
+            outcome = TraceOutcome(
+                trace.id, result.source, trace.response_id, why, trace.used or ()
+            )
             store_outcomes(connection, [outcome])
         return 1

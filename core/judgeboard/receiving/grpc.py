@@ -1,7 +1,7 @@
-"""The transport gRPC: the services of OTLP that exporters call, at a port of their own. Needs the package `grpcio`.
+"""The transport gRPC: the services of OTLP that exporters call, at a separate port. Needs the package `grpcio`.
 
-A message is decompressed here and not by gRPC, so that it has the same limits as a body of HTTP. A
-call is a stream of one message: so its key is checked before the message is read.
+A message is decompressed here and not by gRPC, so that the same limits apply as to a body of HTTP.
+A call is a stream of one message, so that the key is checked before the message is read.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from judgeboard.traces.elements import Elements
 from judgeboard.traces.spans import LogRecord, Span
 
 MESSAGE_MB = (
-    8  # as sent, twice what collectors take: gRPC holds a message whole, and Python a copy of it
+    8  # as sent, twice the limit of collectors: gRPC holds a message whole, and Python a copy
 )
-AT_ONCE = 4  # messages that are read at a time: their bytes are counted only when they are there
+AT_ONCE = 4  # messages that are read at a time: the bytes are counted only after reading
 GRACE_SECONDS = 5.0  # for calls under way when the server stops
 
 _Read = Callable[[bytes, str], Sequence[Span | LogRecord]]
@@ -56,8 +56,8 @@ _CODES = {
 def listen(receiver: Receiver, address: str) -> Callable[[], None]:
     """Receive at an address (HOST:PORT) on the running event loop.
 
-    Returns what stops it after the calls under way; another thread calls that. Raises RuntimeError
-    if the address cannot be used.
+    Returns a function that stops the server after the calls under way; another thread calls this
+    function. Raises RuntimeError if the address cannot be used.
     """
     loop, server = asyncio.get_running_loop(), aio.server(options=_OPTIONS)
     reading = asyncio.Semaphore(AT_ONCE)
@@ -86,7 +86,7 @@ async def _export(
     _messages: AsyncIterator[bytes],
     context: _Context,
 ) -> bytes:
-    """Return the empty response: what is taken is taken whole, so there is no partial success."""
+    """Return the empty response: a body is taken whole or not at all, so there is no partial success."""
     metadata = {
         name: value for name, value in context.invocation_metadata() or () if isinstance(value, str)
     }
@@ -101,7 +101,7 @@ async def _export(
 
 
 async def _sent(context: _Context) -> AsyncIterator[bytes]:
-    """Yield the messages of a call. The iterator of gRPC never lets go of the last one."""
+    """Yield the messages of a call. The iterator of gRPC would never release the last message."""
     while isinstance(message := await context.read(), bytes):
         yield message
         del message
@@ -113,7 +113,7 @@ def _host(peer: str) -> str:
 
 
 def _trailers(refusal: Refused) -> tuple[tuple[str, bytes], ...]:
-    """Return when to try again: in the details of the status, and where the exporter of Python looks for it."""
+    """Return when to try again: in the details of the status, and in the trailer that the exporter of Python reads."""
     if refusal.retry_seconds is None:
         return ()
     retry = RetryInfo()

@@ -1,6 +1,6 @@
 """The transport HTTP: the routes of the receiver, also for programs that read.
 
-They never redirect: exporters count that as success.
+The routes never redirect: exporters count a redirect as success.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ from judgeboard.traces.spans import LogRecord, Span
 
 _log = logging.getLogger("judgeboard.receiving")
 
-# The SDKs of Langfuse and LangSmith, and some settings of exporters, post under these.
+# The SDKs of Langfuse and LangSmith, and some settings of exporters, post under these prefixes.
 PREFIXES = ("", "/api/public/otel", "/otel", "/v1/otel")
 MOST_DISCARDED = 64 * 2**20  # bytes of a refused body
 _STALLED = 408  # the status if the body does not come on
@@ -78,14 +78,14 @@ ReadRecords = Callable[[bytes, str], Sequence[Span | LogRecord]]
 
 
 class HttpTransport:
-    """The routes of a receiver. `Receiver.start` starts what they need."""
+    """The routes of a receiver. `Receiver.start` starts the threads behind the routes."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._checking: asyncio.Task[str | None] | None = None
 
     def endpoints(self) -> list[Endpoint]:
-        """Return what can be sent and read."""
+        """Return the endpoints for sending and reading."""
         traces, logs = (partial(self._take_spans, read) for read in (otlp.traces_in, otlp.logs_in))
         answers, judgments = (
             partial(self._take_records, kind) for kind in ("responses", "verdicts")
@@ -170,7 +170,7 @@ class HttpTransport:
         )
 
     def routes(self) -> list[Route]:
-        """Return the routes, each also with a slash at its end, which would otherwise be redirected."""
+        """Return the routes, each also with a final slash, which would otherwise be redirected."""
         return [
             *(
                 Route(
@@ -180,7 +180,7 @@ class HttpTransport:
                 )
                 for each in self.endpoints()
                 for end in ("", "/")
-                if not (end and IN_PATH.search(each.path))  # an id may have a slash at its end
+                if not (end and IN_PATH.search(each.path))  # an id may end with a slash
             ),
             Route("/api/openapi.json", self._describe),
             Route("/healthz", self._health),
@@ -219,10 +219,10 @@ class HttpTransport:
         return Reply(await run_in_threadpool(read), media_type=otlp.JSON)
 
     async def _take_review(self, delivery: Delivery, _request: Request) -> Reply:
-        sent = await self._receiver.decoded(review_in, delivery)
+        review = await self._receiver.decoded(review_in, delivery)
         return _json(
             await run_in_threadpool(
-                store_sent_review, self._receiver.store(), delivery.sender, sent
+                store_sent_review, self._receiver.store(), delivery.sender, review
             )
         )
 
@@ -239,19 +239,20 @@ class HttpTransport:
                 return await self._reply(endpoint, request, delivery)
         except Refused as refusal:
             if refusal.status != _STALLED:
-                # Many senders read the reply only after they sent all: the rest is read, but not kept.
-                left = MOST_DISCARDED
+                # Many senders read the reply only after sending everything: the rest is read, but
+                # not kept.
+                bytes_left = MOST_DISCARDED
                 with suppress(ClientDisconnect, RuntimeError, TimeoutError):
                     async with asyncio.timeout(STALLED_SECONDS):
                         async for chunk in request.stream():
-                            left -= len(chunk)
-                            if left < 0:
+                            bytes_left -= len(chunk)
+                            if bytes_left < 0:
                                 break
             retry = refusal.retry_seconds
             reply_headers = {} if retry is None else {"retry-after": str(retry)}
             if refusal.status == _STALLED:  # the rest of the body may come, and is no new request
                 reply_headers["connection"] = "close"
-            # A request whose own type is unknown gets JSON.
+            # A request of an unknown type gets JSON.
             is_protobuf = otlp.bare_type(_content_type(request)) == otlp.PROTOBUF
             media_type = otlp.PROTOBUF if is_protobuf else otlp.JSON
             content = otlp.failure(media_type, refusal.status, refusal.reason)
@@ -267,14 +268,15 @@ class HttpTransport:
             )
         except ClientDisconnect:
             return Reply(status_code=400)
-        # After its body, a sender only tells that it is gone: then nobody waits for the work.
+        # After the body, a sender only tells that the connection is closed: then nobody waits for
+        # the work.
         handling = asyncio.ensure_future(endpoint.handle(delivery, request))
-        gone = asyncio.ensure_future(request.receive())
+        disconnect = asyncio.ensure_future(request.receive())
         try:
-            await asyncio.wait({handling, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({handling, disconnect}, return_when=asyncio.FIRST_COMPLETED)
             return await handling if handling.done() else Reply(status_code=400)
         finally:
-            for task in (handling, gone):
+            for task in (handling, disconnect):
                 task.cancel()
 
     async def _take_spans(self, read: ReadRecords, delivery: Delivery, request: Request) -> Reply:
@@ -306,9 +308,9 @@ class HttpTransport:
 
         def write(connection: Connection, records: Sequence[NewFeedback]) -> int:
             now = utc_now()
-            known = take_feedback(connection, ids=store_feedback(connection, records, now))
-            add_feedback(connection, known, (), None, now)
-            return sum(map(len, known.values()))
+            feedback = take_feedback(connection, ids=store_feedback(connection, records, now))
+            add_feedback(connection, feedback, (), None, now)
+            return sum(map(len, feedback.values()))
 
         attached = sum(await self._receiver.stored(write, entries))
         return _json({"attached": attached, "waiting": len(entries) - attached})
@@ -323,7 +325,7 @@ def _content_type(request: Request) -> str:
 
 
 def _fault_of(store: Callable[[], Store]) -> str | None:
-    """Return why a database cannot be used, without its address: everybody may ask."""
+    """Return why a database cannot be used, without the address of the database: everybody may ask."""
     try:
         check_usable(store())
         check_writable(store())

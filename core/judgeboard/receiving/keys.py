@@ -36,15 +36,15 @@ from judgeboard.text import MAX_NAME, storable, utc_day
 PREFIX = "jb_"
 INGEST, READ, REVIEW = "ingest", "read", "review"
 USED = "use_key"
-_MOST_USES = 400  # events of a name that are read; of a key there is about one a day
+_MOST_USES = 400  # events of a name that are read; a key has about one a day
 UNKNOWN = "unknown"  # the sender of a request without a known key
 UNNAMED = "default"  # the source of a sender without a name
-_UNKNOWN_SERVICE = "unknown_service"  # the name that OpenTelemetry gives to a service without one
+_UNKNOWN_SERVICE = "unknown_service"  # OpenTelemetry's name for a service without a name
 _EVENT_SECONDS = (
     60.0  # between two events about the same refusal, so that nobody can fill the database
 )
 _MOST_REFUSALS = 1_000
-_DEFAULT_PORTS = {"http": ":80", "https": ":443"}  # browsers leave them out of an origin
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}  # browsers leave these ports out of an origin
 
 
 def create_key(
@@ -88,19 +88,19 @@ def create_key(
 
 
 def revoke(store: Store, name: str, *, by: Actor) -> None:
-    """Revoke a key: requests with it are refused from now on. Raises NotFound without such a key."""
+    """Revoke a key: requests with the key are refused from now on. Raises NotFound without such a key."""
     with allowed(store, by, Action.MANAGE_KEYS) as connection:
         revoke_key(connection, name, by=actor_name(by), now=utc_now())
 
 
 def last_use(connection: Connection, key: ApiKey) -> datetime | None:
-    """Return when a request with a key was last recorded: the first one of each day (UTC) is."""
+    """Return when a request with a key was last recorded. The first request of each day (UTC) is recorded."""
     uses = latest_events(
         connection, EventFilter(USED, f"key:{key.name}", since=key.created_at), limit=_MOST_USES
     )
     return next(
         (use.at for use in uses if use.details["id"] == key.id), None
-    )  # an earlier key may have had its name
+    )  # an earlier key may have had the same name
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +111,11 @@ class Sender:
 
     @property
     def owner(self) -> str:
-        """The only source that it may send, "" for any."""
+        """The only source that the sender may send, "" for any."""
         return (self.key.source if self.key else None) or ""
 
     def seen(self, store: Store) -> Seen:
-        """Return what the sender may read."""
+        """Return the database as the sender may read it."""
         return Seen(store, None, self.owner or None)
 
     @property
@@ -134,13 +134,19 @@ class Sender:
         return int((self.key.max_body_mb if self.key else MAX_BODY_MB) * 2**20)
 
     def source_of(self, resource: Mapping[str, Any]) -> str:
-        """Return the source of a span: the service's name, or that of the key. Raises Refused for another source."""
+        """Return the source of a span: the service's name, or else the source of the key.
+
+        Raises Refused for another source.
+        """
         name = resource.get("service.name")
-        named = isinstance(name, str) and name.strip() and not name.startswith(_UNKNOWN_SERVICE)
-        return self.checked_source(str(name) if named else None)
+        is_named = isinstance(name, str) and name.strip() and not name.startswith(_UNKNOWN_SERVICE)
+        return self.checked_source(str(name) if is_named else None)
 
     def checked_source(self, name: str | None) -> str:
-        """Return the source of a record that names one, or None. Raises Refused if the key is for another source."""
+        """Return the source of a record; ``name`` is the source that the record names, or None.
+
+        Raises Refused if the key is for another source.
+        """
         if not name:
             return self.owner or UNNAMED
         source = storable(name)[0][:MAX_NAME]
@@ -152,9 +158,9 @@ class Sender:
 
 
 class Door:
-    """Lets requests in: by their key, or without any key only from this machine.
+    """Lets requests in: by key, or without any key only from this machine.
 
-    ``keys_needed`` tells whether a key is needed even before one is created.
+    ``keys_needed`` tells whether a key is needed even before the first key is created.
     """
 
     def __init__(self, keys_needed: Callable[[], bool]) -> None:
@@ -168,7 +174,7 @@ class Door:
     ) -> Sender:
         """Return who sends a request with this token, or without any. Raises Refused with 401, 403 or 429.
 
-        ``is_local`` is whether a program on this machine sent it.
+        ``is_local`` is whether a program on this machine sent the request.
         """
         now = utc_now()
         with store.reading() as connection:
@@ -207,7 +213,7 @@ class Door:
         return {"key": key.name, "id": key.id}
 
     def event_of(self, key: str, status: int) -> dict[str, Any] | None:
-        """Return the details of the event about a refused request; None if the last one was less than a minute ago."""
+        """Return the details of the event about a refused request; None within a minute of the last event."""
         about, now = (key, status), time.monotonic()
         if now - self._recorded.get(about, -_EVENT_SECONDS) < _EVENT_SECONDS:
             return None
@@ -218,7 +224,7 @@ class Door:
 
 
 def is_from_here(headers: Mapping[str, str], client: str | None) -> bool:
-    """Return whether a request came from an address of this machine, and not through a proxy on it."""
+    """Whether a request came from an address of this machine, and not through a proxy on this machine."""
     proxied = any(
         name in headers
         for name in ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip", "via")
@@ -227,17 +233,17 @@ def is_from_here(headers: Mapping[str, str], client: str | None) -> bool:
 
 
 def is_local(headers: Mapping[str, str], client: str | None, scheme: str) -> bool:
-    """Return whether a program on this machine, or a page of this server, sent a request of HTTP without a proxy."""
+    """Whether a program on this machine, or a page of this server, sent a request of HTTP without a proxy."""
     if not is_from_here(headers, client) or not from_own_page(headers, scheme):
         return False
     return is_loopback(_host_name(headers.get("host", "")))
 
 
 def from_own_page(headers: Mapping[str, str], scheme: str) -> bool:
-    """Return whether a page of this server sent the request. A program, which sends no ``Origin``, counts as one.
+    """Whether a page of this server sent the request. A program, which sends no ``Origin``, counts as a page.
 
-    ``scheme`` is that of the request: http, https, ws or wss. The scheme, host and port of the page
-    must be those of the request. Another port of this machine is another server.
+    ``scheme`` is the scheme of the request: http, https, ws or wss. The scheme, host and port of
+    the page must equal those of the request. Another port of this machine is another server.
     """
     origin = headers.get("origin")
     if origin is None:
@@ -247,8 +253,8 @@ def from_own_page(headers: Mapping[str, str], scheme: str) -> bool:
     schemes = {first_scheme or {"ws": "http", "wss": "https"}.get(scheme, scheme)}
     if not first_scheme and not is_loopback(_host_name(host)):
         schemes.add("https")  # the proxy in front of this server may not name the scheme
-    # A browser writes an origin in one form only, so the whole texts are compared: nothing in them
-    # is interpreted.
+    # A browser writes an origin in one form only, so the whole texts are compared, and no part is
+    # interpreted.
     return bool(host) and origin.lower() in {
         f"{each}://{host.removesuffix(_DEFAULT_PORTS.get(each, ''))}" for each in schemes
     }
@@ -259,7 +265,7 @@ def _host_name(host: str) -> str:
 
 
 def is_loopback(address: str | None) -> bool:
-    """Return whether an address or a host name is that of the own machine."""
+    """Whether an address or a host name means this machine."""
     if address == "localhost":
         return True
     try:

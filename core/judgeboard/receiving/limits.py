@@ -13,14 +13,14 @@ from starlette.concurrency import run_in_threadpool
 
 from judgeboard.traces.elements import PIECE, Elements
 
-RETRY_SECONDS = 2  # exporters drop a batch at once if they are told to wait for long
+RETRY_SECONDS = 2  # exporters drop a batch at once if the wait is long
 STALLED_SECONDS = 20.0  # exporters give up after 10 s
 MOST_MEMBERS = 1_000  # of gzip in one body
 _FREED_SECONDS = 0.5  # after which the objects of a request are freed
-LARGE_BYTES = 1 << 20  # of a body; so many are counted together while it comes
+LARGE_BYTES = 1 << 20  # of a body; so many are counted together during the transfer
 _PROGRESS = (
     1 << 14
-)  # bytes of a body that must come in time: a sender of single bytes would hold its memory for hours
+)  # bytes of a body that must come in time: a sender of single bytes would hold the memory for hours
 _AUTOMATIC = 47  # zlib finds out whether the data are gzip or zlib
 _ENCODINGS = {"": False, "identity": False, "gzip": True, "deflate": True}
 _FIRST_BYTES = (b"\x1f\x8b", b"\x78")  # of gzip and zlib; no message of OTLP begins so
@@ -37,7 +37,7 @@ class Refused(Exception):
 
     @property
     def retry_seconds(self) -> int | None:
-        """After how many seconds the sender may send the same again; None if that would not help."""
+        """After how many seconds the sender may send the same again; None if a repeat would not help."""
         return RETRY_SECONDS if self.status in {429, 503} else None
 
 
@@ -48,7 +48,7 @@ class Memory:
         self._most = most
         self._lock = (
             threading.Lock()
-        )  # bodies grow on the event loop and, while they are decompressed, in threads
+        )  # bodies grow on the event loop and, during decompression, in threads
         self.used = 0
 
     def take(self, size: int) -> None:
@@ -67,8 +67,8 @@ class Memory:
 class Body:
     """The body of a request, of at most ``most`` bytes before and after decompression.
 
-    Its bytes and elements are counted while they come, so that a body of unknown length or a bomb
-    is never whole in memory. The bytes count in ``memory`` until it is closed.
+    Bytes and elements are counted during the transfer, so that a body of unknown length or a bomb
+    is never whole in memory. The bytes count in ``memory`` until the body is closed.
     """
 
     def __init__(self, *, most: int, memory: Memory) -> None:
@@ -76,9 +76,7 @@ class Body:
         self._most = most
         self._memory = memory
         self._taken = self._sent = 0
-        self._chunks: deque[bytes] = (
-            deque()
-        )  # as they were sent, until they are decompressed and counted
+        self._chunks: deque[bytes] = deque()  # as sent, until decompressed and counted
         self._pieces = self._unpacked()
         self._stream: zlib._Decompress | None = None
         self._members = 0
@@ -88,9 +86,9 @@ class Body:
     async def read(
         self, chunks: AsyncIterator[bytes], encoding: str | None, elements: Elements
     ) -> None:
-        """Read the body as it was sent; without an encoding (None), its first bytes tell whether it is compressed.
+        """Read the body as sent; without an encoding (None), the first bytes tell whether the body is compressed.
 
-        Raises Refused, also if for 20 seconds less than 16 KiB of it came, and the errors of
+        Raises Refused, also if less than 16 KiB came within 20 seconds, and the errors of
         ``elements``.
         """
         if encoding is not None and encoding.strip().lower() not in _ENCODINGS:
@@ -106,7 +104,7 @@ class Body:
                     self._take(self._sent, chunk)
                     self._sent += len(chunk)
                     self._chunks.append(chunk)
-                    del chunk  # over gRPC it is the whole body
+                    del chunk  # over gRPC, a chunk is the whole body
                     if self._sent >= enough:
                         if sum(map(len, self._chunks)) >= LARGE_BYTES:
                             await run_in_threadpool(self.is_unpacked)
@@ -118,9 +116,9 @@ class Body:
             ) from None
 
     def is_unpacked(self, most: int = 2**63) -> bool:
-        """Decompress and count the body up to about ``most`` bytes, and return whether it has no more of them.
+        """Decompress and count the body up to about ``most`` bytes, and return whether the body has no more bytes.
 
-        Call it in a thread. Raises Refused, and the errors of the elements.
+        Call this method in a thread. Raises Refused, and the errors of the elements.
         """
         for piece in self._pieces:
             if self._closed:
@@ -131,11 +129,11 @@ class Body:
             self._content += piece
             if len(self._content) > most:
                 return False
-        self._pieces = self._unpacked()  # of what comes after this
+        self._pieces = self._unpacked()  # of later chunks
         return len(self._content) <= most
 
     def whole(self) -> bytes:
-        """Return the decompressed body. A large one takes long, so call it in a thread.
+        """Return the decompressed body. A large body takes long, so call this method in a thread.
 
         Raises Refused, and the errors of the elements.
         """
@@ -172,7 +170,7 @@ class Body:
                 yield from self._decompressed(piece) if self._is_compressed else (piece,)
 
     def _decompressed(self, data: bytes) -> Iterator[bytes]:
-        """Yield the parts of compressed data. A gzip file may have several members, but each of them costs time."""
+        """Yield the parts of compressed data. A gzip file may have several members, but each member costs time."""
         while data:
             if self._stream is None or self._stream.eof:
                 self._members, self._stream = self._members + 1, zlib.decompressobj(_AUTOMATIC)
@@ -189,7 +187,7 @@ class Body:
 
 
 def return_freed_memory() -> None:
-    """Return freed memory to the system: the allocator of Linux keeps what threads have freed, for each thread."""
+    """Return freed memory to the system: the allocator of Linux keeps freed memory for each thread."""
     with suppress(OSError, AttributeError):  # another system
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -203,13 +201,13 @@ class Rates:
         self._lock = threading.Lock()
 
     def take(self, name: str, rate: float | None) -> bool:
-        """Take one request of a key; return False if it has none left. A rate of None has no limit."""
+        """Take one request of a key; return False if the key has none left. A rate of None has no limit."""
         if rate is None:
             return True
         now, most = self._clock(), max(1.0, rate)
         with self._lock:
-            left, at = self._buckets.get(name, (most, now))
-            left = min(most, left + (now - at) * rate)
-            allowed = left >= 1
-            self._buckets[name] = (left - 1 if allowed else left, now)
-        return allowed
+            tokens, at = self._buckets.get(name, (most, now))
+            tokens = min(most, tokens + (now - at) * rate)
+            is_allowed = tokens >= 1
+            self._buckets[name] = (tokens - 1 if is_allowed else tokens, now)
+        return is_allowed

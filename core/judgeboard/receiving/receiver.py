@@ -1,7 +1,7 @@
-"""Takes what assistants send, whatever transport brings it: who sends, how much, decoding, storing, and the answer.
+"""Takes requests of assistants from any transport: admission, limits, decoding, storing, and the reply.
 
-A transport opens a `Receiver.delivery` for each request, reads the body, takes it, and answers in
-its own protocol.
+A transport opens a `Receiver.delivery` for each request, reads the body, takes the records, and
+answers in its own protocol.
 """
 
 import asyncio
@@ -76,9 +76,10 @@ class Delivery:
 
 
 class Transport(NamedTuple):
-    """A transport with a port of its own, and the setting that asks for it and has its address.
+    """A transport with a separate port, and the setting that switches on the transport and has the address.
 
-    ``listen`` in its ``module`` starts it. The extra of the same name installs what it imports.
+    ``listen`` in ``module`` starts the transport. The extra of the same name installs the packages
+    of the module.
     """
 
     title: str
@@ -86,7 +87,10 @@ class Transport(NamedTuple):
     module: str
 
     def loaded(self) -> Any:
-        """Return the module. It is loaded by its name, because it imports this one, and only if it is asked for."""
+        """Return the module.
+
+        It is loaded by name because it imports this module, and only if the settings ask for it.
+        """
         return import_module(f"judgeboard.receiving.{self.module}")
 
 
@@ -95,14 +99,16 @@ TRANSPORTS = (Transport("OTLP over gRPC", "receive_grpc", "grpc"),)
 
 
 def asked_transports() -> list[tuple[Transport, str]]:
-    """Return the transports that the settings ask for, with their addresses (HOST:PORT).
+    """Return the transports that the settings ask for, with addresses (HOST:PORT).
 
-    Raises BadInput if a package that one of them imports is missing, or if the server cannot listen
-    there.
+    Raises BadInput if a package of a transport is missing, or if the server cannot listen at an
+    address.
     """
     settings = load_settings()
-    asked = [(each, address) for each in TRANSPORTS if (address := getattr(settings, each.setting))]
-    for transport, address in asked:
+    transports = [
+        (each, address) for each in TRANSPORTS if (address := getattr(settings, each.setting))
+    ]
+    for transport, address in transports:
         try:
             transport.loaded()
         except ModuleNotFoundError:
@@ -117,11 +123,11 @@ def asked_transports() -> list[tuple[Transport, str]]:
         except OSError as error:
             reason = f"names {address}, where the server cannot listen: {error.strerror}"
             raise settings.fail(reason, transport.setting) from error
-    return asked
+    return transports
 
 
 class Receiver:
-    """Receives what assistants send to one database, and makes responses of it, from `start` to `stop`.
+    """Receives records of assistants for one database, and makes responses of traces, from `start` to `stop`.
 
     ``patience`` is how many seconds a request waits for the database. ``keys_needed`` tells whether
     every sender needs a key, even before one is created.
@@ -144,10 +150,10 @@ class Receiver:
 
     def start(self) -> None:
         """Start to write, to gather, and the transports that the settings ask for, on the running event loop."""
-        asked = asked_transports()
+        transports = asked_transports()
         self._writer.start()
         self._gatherer.start()
-        self._stops = [each.loaded().listen(self, address) for each, address in asked]
+        self._stops = [each.loaded().listen(self, address) for each, address in transports]
 
     def stop(self) -> None:
         """End the transports that were started, write the rest, and end. Call it in another thread."""
@@ -166,7 +172,7 @@ class Receiver:
         scope: str = INGEST,
         method: str = "POST",
     ) -> AsyncIterator[Delivery]:
-        """Let in a request; its body is in memory until it has its answer.
+        """Let in a request; the body is in memory until the reply.
 
         ``token`` is the key that was sent. Without one, only a program on this machine
         (``is_local``) may send. Raises only Refused, for any error; a refusal by a limit or a key
@@ -192,11 +198,11 @@ class Receiver:
         except Exception as error:  # noqa: BLE001 - every error has a status that senders understand
             clear_frames(
                 error.__traceback__
-            )  # they hold the body as long as the error, which gRPC keeps
+            )  # frames hold the body as long as the error, which gRPC keeps
             raise _refusal(error, f"{method} {path[:200]!r}") from None
 
     def _record(self, refusal: Refused, key: str) -> None:
-        """Store a refusal as an event, without waiting for it."""
+        """Store a refusal as an event, without waiting for the writer."""
         details = self._door.event_of(key, refusal.status)
         if details is not None:
             self._writer.submit(
@@ -204,18 +210,18 @@ class Receiver:
             )
 
     async def take(self, read: Read[T], delivery: Delivery) -> T:
-        """Store all spans and log records in a body for their sender, or none of them; return the reply of ``read``.
+        """Store all spans and log records in a body for the sender, or none; return the reply of ``read``.
 
-        ``read`` returns them with the reply to a request that is stored. Raises the errors of
-        ``read``, BadInput for a value that cannot be stored, Refused for another source than that
-        of the key, and TimeoutError if the database is locked for long.
+        ``read`` returns the records with the reply to a stored request. Raises the errors of
+        ``read``, BadInput for a value that cannot be stored, Refused for another source than the
+        key's source, and TimeoutError if the database is locked for long.
         """
 
         def new_spans(body: bytes) -> tuple[list[NewSpan], T]:
             try:
                 records, reply = read(body)
                 records = masked(records)
-                # Of scores without a time, those that arrive later are newer.
+                # Among scores without a time, later arrivals are newer.
                 arrived_ns = time.time_ns()
                 return [
                     NewSpan.of(
@@ -259,7 +265,7 @@ class Receiver:
 
 
 def _refusal(error: Exception, route: str) -> Refused:
-    """Return what the sender gets to know of an error. What is not the sender's fault is logged."""
+    """Return the refusal that the sender sees. Errors that are not the sender's fault are logged."""
     if (
         isinstance(error, tuple(_REFUSALS))
         and not isinstance(error, UnusableDatabase)

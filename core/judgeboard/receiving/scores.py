@@ -1,8 +1,8 @@
-"""Scores of other evaluators that come beside the spans of a trace, and what they become.
+"""Stores scores of other evaluators that come beside the spans of a trace.
 
-Results of evaluations (OpenTelemetry) and scores of Langfuse are log records of their trace, and
-wait with it. When the trace has an answer, thumbs become its feedback, and
-other scores a verdict of the evaluator.
+Results of evaluations (OpenTelemetry) and scores of Langfuse are log records of the trace, and wait
+with the spans. When the trace has an answer, thumbs become feedback on the answer, and other scores
+become a verdict of the evaluator.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ ACTOR = "receiver"
 def store_scores(
     connection: Connection, scores: Mapping[int, Sequence[Score]], now: datetime
 ) -> dict[int, list[str]]:
-    """Store the scores of answers by response, as far as they are not stored yet.
+    """Store the new scores of answers by response.
 
-    Return, by response, the names of those that are not used, because their scale is not known.
+    Return, by response, the names of unused scores, whose scale is unknown.
     """
     query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source).where(
         RESPONSE.c.id.in_(scores)
@@ -41,8 +41,8 @@ def store_scores(
     unused: dict[int, list[str]] = {}
     for response_id, external_id, source in connection.execute(query).all() if scores else ():
         entry = scored(scores[response_id])
-        # With their time: when the trace is read again, a thumb that was changed since is not
-        # newer.
+        # Keep the time: when the trace is read again, its thumbs must not be newer than later
+        # feedback.
         parts = [
             part | ({"at": at} if (at := time_at(score.at_ns)) else {})
             for score in scores[response_id]

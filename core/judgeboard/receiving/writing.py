@@ -1,4 +1,4 @@
-"""Writes what concurrent requests bring in shared transactions, so that one commit serves all that wait."""
+"""Writes the records of concurrent requests in shared transactions, so that one commit serves all waiting requests."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from judgeboard.store.outages import is_outage
 
 T = TypeVar("T")
 MOST_AT_ONCE = 100  # requests in one transaction
-BATCH = 500  # records of one request in one transaction: other writers come between two of them
+BATCH = 500  # records of one request in one transaction: other writers come in between
 PATIENCE_SECONDS = 5.0  # until a write begins; exporters give up after 10 s
 LONGEST_WRITE_SECONDS = 60.0  # of a transaction that has begun
 
@@ -24,16 +24,16 @@ class _Write(NamedTuple):
     done: Future[Any]
 
     def begin(self) -> bool:
-        """Begin the write, so that its request waits for its end. Return False if no request waits for it."""
+        """Begin the write, so that the request waits for the end. Return False if no request waits."""
         return self.done.running() or (
             not self.done.cancelled() and self.done.set_running_or_notify_cancel()
         )
 
 
 class Writer:
-    """A thread that writes for many requests; a result is there only after its commit.
+    """A thread that writes for many requests; a result is there only after the commit.
 
-    A request waits ``patience`` seconds for its write to begin.
+    A request waits ``patience`` seconds for the write to begin.
     """
 
     def __init__(self, store: Callable[[], Store], patience: float = PATIENCE_SECONDS) -> None:
@@ -57,24 +57,24 @@ class Writer:
 
     def submit(self, write: Callable[[Connection], T]) -> "Future[T]":
         """Write soon; the future has the result after the commit, or the error."""
-        done: Future[T] = Future()
+        future: Future[T] = Future()
         with self._changed:
-            self._waiting.append(_Write(write, done))
+            self._waiting.append(_Write(write, future))
             self._changed.notify()
-        return done
+        return future
 
     async def write(self, write: Callable[[Connection], T]) -> T:
         """Write and return the result after the commit.
 
         Raises TimeoutError if the database is locked for long: then nothing is written. A write
-        that has begun is not refused because it takes long, as it will be stored.
+        that has begun is not refused for taking long, because the records will be stored.
         """
-        done = self.submit(write)
-        result = asyncio.wrap_future(done)
+        future = self.submit(write)
+        result = asyncio.wrap_future(future)
         await asyncio.wait({result}, timeout=self._patience)
-        if done.cancel():  # the sender tries again: keep nothing of it in memory
+        if future.cancel():  # the sender tries again: keep nothing of the request in memory
             with self._changed:
-                self._waiting = [each for each in self._waiting if each.done is not done]
+                self._waiting = [each for each in self._waiting if each.done is not future]
             raise TimeoutError
         return await asyncio.wait_for(result, LONGEST_WRITE_SECONDS)
 
@@ -82,10 +82,10 @@ class Writer:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._closing)
-                taken, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
-                if not taken:
+                writes, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+                if not writes:
                     return
-            self._write(taken)
+            self._write(writes)
 
     def _write(self, writes: list[_Write]) -> None:
         try:
@@ -94,7 +94,7 @@ class Writer:
                     write for write in writes if write.begin()
                 ]  # a request that gave up is not written
                 results = [write.run(connection) for write in writes]
-        except Exception as error:  # noqa: BLE001 - it is the result of the requests
+        except Exception as error:  # noqa: BLE001 - the error is the result of the requests
             writes = [write for write in writes if write.begin()]
             if len(writes) == 1 or (
                 is_outage(error)
@@ -105,7 +105,7 @@ class Writer:
             ):
                 for write in writes:
                     write.done.set_exception(error)
-            else:  # one request must not spoil those of others
+            else:  # one request must not spoil other requests
                 for write in writes:
                     self._write([write])
         else:
