@@ -621,17 +621,17 @@ def format_by_ending(file: str) -> str | None:
     )
 
 
-def _by_content(head: bytes, file: str, expected: str | None) -> str:
+def _by_content(head: bytes, file: str, name: str | None) -> str:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     first, _, after = start.partition(b"\n")
-    if expected == "jsonl":  # a value may stand on several lines
+    if name == "jsonl":  # a value may stand on several lines
         return "json" if first.strip() + after.lstrip()[:1] in {b'{"', b"[{"} else "jsonl"
     if start.startswith(b"["):
         return "json"
     if start.startswith(b"{"):
-        return "jsonl" if _is_line_of_json(start, sure=expected is None) else "json"
-    if expected is not None:
-        return expected
+        return "jsonl" if _is_line_of_json(start, sure=name is None) else "json"
+    if name is not None:
+        return name
     if any(mark in first for mark in (b",", b";", b"\t")):
         return "csv"
     raise BadInput(

@@ -381,8 +381,8 @@ class LabelSchema:
         fields: dict[str, SchemaField] = {}
         for field in self.fields:
             if all(
-                name in fields and _holds(values.get(name), expected)
-                for name, expected in field.shown_when
+                name in fields and _holds(values.get(name), options)
+                for name, options in field.shown_when
             ):
                 fields[field.name] = field
         return tuple(fields.values())
@@ -460,12 +460,12 @@ class LabelSchema:
         }
 
 
-def _holds(value: Any, expected: Collection[Any]) -> bool:
+def _holds(value: Any, options: Collection[Any]) -> bool:
     values = value if isinstance(value, list | tuple) else (value,)
     return any(
         each == want and isinstance(each, bool) == isinstance(want, bool)
         for each in values
-        for want in expected
+        for want in options
     )
 
 

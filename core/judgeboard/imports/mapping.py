@@ -132,8 +132,8 @@ class FirstRows:
         column_of = self._taken(columns_of(class_, mapped, constants, self.meanings))
         fields = {*column_of, *mapped.values()}
         # A question may be missing, but a column of questions is looked for.
-        needed = class_.needed if kind == "responses" else class_.required(column_of)
-        missing_fields = [ours for ours in needed if ours not in fields]
+        required_fields = class_.needed if kind == "responses" else class_.required(column_of)
+        missing_fields = [ours for ours in required_fields if ours not in fields]
         used_columns = {*column_of.values(), *mapped}
         open_ = used_columns - {column_of.get("metadata")} if self.of_turns else used_columns
         free = {

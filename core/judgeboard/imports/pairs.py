@@ -196,7 +196,7 @@ class PairImport(RecordedImport[ImportedPair]):
         verdicts = {
             order: verdict
             for name, order in _ORDERS.items()
-            if (verdict := verdict_in(cells, name, models, shown=order))
+            if (verdict := verdict_in(cells, name, models, order=order))
         }
         if of_judge and not cells.taken.keys() & _ORDERS.keys():
             scores = [cells.number("score_a"), cells.number("score_b")]
@@ -470,7 +470,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         order = cells.choice("order", Shown)
         if order is None:
             raise Unusable("order", "no order: give ab or ba")
-        verdict, aspect = verdict_in(cells, "verdict", shown=order), cells.name("aspect")
+        verdict, aspect = verdict_in(cells, "verdict", order=order), cells.name("aspect")
         if aspect is not None and verdict:
             if verdict.keys() != {OVERALL}:
                 raise Unusable(

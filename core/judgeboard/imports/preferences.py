@@ -66,9 +66,9 @@ def preference_word(
     )
 
 
-def check_words(field: str, shown: Shown | None, *words: Any) -> None:
+def check_words(field: str, order: Shown | None, *words: Any) -> None:
     """Raise Unusable for a word such as "first" where B was shown first: the word may mean B, or the answer A."""
-    for word in words if shown is Shown.BA else ():
+    for word in words if order is Shown.BA else ():
         if isinstance(word, str) and word.strip().strip("[]").casefold() in _PLACES:
             meaning = f"write A or B, or say what it means, for example --map-value {field}:{word.strip()}=B"
             raise Unusable(
@@ -81,9 +81,9 @@ def verdict_in(
     field: str,
     models: Mapping[str, Preference] | None = None,
     *,
-    shown: Shown | None = None,
+    order: Shown | None = None,
 ) -> dict[str, Preference]:
-    """Return a judge's preferences by aspect in the order ``shown``; a single word is for ``overall``.
+    """Return a judge's preferences by aspect; ``order`` is the order of the answers; a single word is for ``overall``.
 
     Two numbers are the scores of A and B: the answer with the higher score is preferred. Words such
     as "error", and the scores -1 and -1 that scripts write for an error, are no verdict. ``models``
@@ -96,7 +96,7 @@ def verdict_in(
         return {}
     if isinstance(value, list):
         return {} if value == [-1, -1] else {OVERALL: higher(field, value)}
-    check_words(field, shown, *(value.values() if isinstance(value, dict) else (value,)))
+    check_words(field, order, *(value.values() if isinstance(value, dict) else (value,)))
     if not isinstance(value, dict):
         return {OVERALL: preference_word(field, value, models)}
     return {

@@ -127,10 +127,10 @@ def _named_source(sender: Sender, source: str | None) -> str | None:
     return source and sender.checked_source(source)
 
 
-def _check_names(parameters: Mapping[str, str], allowed: Mapping[str, Any]) -> None:
-    unknown_names = sorted(parameters.keys() - allowed.keys())
+def _check_names(parameters: Mapping[str, str], descriptions: Mapping[str, Any]) -> None:
+    unknown_names = sorted(parameters.keys() - descriptions.keys())
     if unknown_names:
-        raise BadInput(f"there is no parameter {unknown_names[0]!r}: use {', '.join(allowed)}")
+        raise BadInput(f"there is no parameter {unknown_names[0]!r}: use {', '.join(descriptions)}")
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int, most: int) -> int:

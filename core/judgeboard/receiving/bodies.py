@@ -141,7 +141,7 @@ class SentJudgment(RequestBody):
 class SentFeedback(RequestBody):
     """Feedback of a user on the answer that one of ``response_id``, ``trace_id`` and ``span_id`` names.
 
-    It may come before its answer.
+    The feedback may come before the answer.
     """
 
     example: ClassVar[Mapping[str, Any]] = {
@@ -285,12 +285,12 @@ def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
     return records
 
 
-def _nothing_usable(kind: str, rejected: Sequence[Mapping[str, Any]]) -> str:
+def _nothing_usable(kind: str, problems: Sequence[Mapping[str, Any]]) -> str:
     """Return the message that no record can be used, with the reason of the first record."""
     noun = KINDS[kind].noun
     first = f"the body has no {noun}"
-    if rejected:
-        first = ": ".join(rejected[0][name] for name in ("field", "reason") if rejected[0][name])
+    if problems:
+        first = ": ".join(problems[0][name] for name in ("field", "reason") if problems[0][name])
     return f"no {noun} can be used: {first}"
 
 
@@ -300,7 +300,7 @@ def _problem(row: int, name: str | None, reason: str) -> dict[str, Any]:
 
 def reply_to(records: Records[Any], outcomes: Sequence[Stored]) -> dict[str, Any]:
     """Return the reply to a request whose batches are stored. There is a ``message`` only if no record is stored."""
-    rejected = [
+    problems = [
         *records.rejected,
         *(
             _problem(records.rows[number * BATCH + problem.line], problem.field, problem.reason)
@@ -315,11 +315,11 @@ def reply_to(records: Records[Any], outcomes: Sequence[Stored]) -> dict[str, Any
     feedback_added = sum(each.feedback_added for each in outcomes)
     nothing = not (any(counts.values()) or feedback_added)
     return {
-        **({"message": _nothing_usable(records.kind_name, rejected)} if nothing else {}),
+        **({"message": _nothing_usable(records.kind_name, problems)} if nothing else {}),
         **counts,
         **({"feedback_added": feedback_added} if records.kind.brings_answers else {}),
-        "rejected": len(rejected),
-        "problems": rejected[:MOST_LISTED],
+        "rejected": len(problems),
+        "problems": problems[:MOST_LISTED],
         "other_fields": records.other_fields,
     }
 

@@ -47,9 +47,7 @@ POLL_SECONDS = 0.5  # while a trace waits for its end
 IDLE_SECONDS = 15.0  # while none waits; a request ends this pause
 BUSY_SECONDS = 0.01  # between two looks whether requests are under way
 FEEDBACK_SECONDS = 5.0  # between two looks at waiting feedback
-RECENT_SECONDS = (
-    60.0  # an answer finds earlier feedback; simultaneous feedback is found for so long
-)
+RECENT_SECONDS = 60.0  # an answer finds earlier feedback; simultaneous feedback, for so long
 AT_ONCE, MOST_SPANS = 200, 2_000  # traces and spans of one round, which are in memory
 MOST_RECORDS = 10_000  # spans and log records of a larger trace, which has a separate round
 ELSEWHERE = "The answer of this trace was pulled or imported before, and does not change."
@@ -232,10 +230,10 @@ def _store_answers(
         for index in outcome.differing:
             trace = with_answer[index]
             if trace.id not in others:
-                response_id_changed = response_ids[trace.id]
-                if complete_response(connection, response_id_changed, responses[index]):
+                answer_id = response_ids[trace.id]
+                if complete_response(connection, answer_id, responses[index]):
                     reasons[trace.id] = None
-                    reapply_flags(connection, [response_id_changed], now)
+                    reapply_flags(connection, [answer_id], now)
                 else:
                     reasons[trace.id] = LATE
         outcomes = []

@@ -87,10 +87,7 @@ class Transport(NamedTuple):
     module: str
 
     def loaded(self) -> Any:
-        """Return the module.
-
-        It is loaded by name because it imports this module, and only if the settings ask for it.
-        """
+        """Return the module, loaded by name and only if the settings ask for it: the module imports this one."""
         return import_module(f"judgeboard.receiving.{self.module}")
 
 
@@ -156,7 +153,7 @@ class Receiver:
         self._stops = [each.loaded().listen(self, address) for each, address in transports]
 
     def stop(self) -> None:
-        """End the transports that were started, write the rest, and end. Call it in another thread."""
+        """End the transports that were started, write the rest, and end. Call this method in another thread."""
         for stop in self._stops:
             stop()
         self._writer.stop()

@@ -21,12 +21,12 @@ LONGEST_WRITE_SECONDS = 60.0  # of a transaction that has begun
 
 class _Write(NamedTuple):
     run: Callable[[Connection], Any]
-    done: Future[Any]
+    future: Future[Any]
 
     def begin(self) -> bool:
         """Begin the write, so that the request waits for the end. Return False if no request waits."""
-        return self.done.running() or (
-            not self.done.cancelled() and self.done.set_running_or_notify_cancel()
+        return self.future.running() or (
+            not self.future.cancelled() and self.future.set_running_or_notify_cancel()
         )
 
 
@@ -74,7 +74,7 @@ class Writer:
         await asyncio.wait({result}, timeout=self._patience)
         if future.cancel():  # the sender tries again: keep nothing of the request in memory
             with self._changed:
-                self._waiting = [each for each in self._waiting if each.done is not future]
+                self._waiting = [each for each in self._waiting if each.future is not future]
             raise TimeoutError
         return await asyncio.wait_for(result, LONGEST_WRITE_SECONDS)
 
@@ -104,10 +104,10 @@ class Writer:
                 )
             ):
                 for write in writes:
-                    write.done.set_exception(error)
+                    write.future.set_exception(error)
             else:  # one request must not spoil other requests
                 for write in writes:
                     self._write([write])
         else:
             for write, result in zip(writes, results, strict=True):
-                write.done.set_result(result)
+                write.future.set_result(result)

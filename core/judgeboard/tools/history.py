@@ -49,7 +49,7 @@ class Page(NamedTuple):
 class History(ABC):
     """The traces of one project of a tool, read through its REST interface.
 
-    ``project`` is the full name of the project. A subclass finds it in ``__init__``.
+    ``project`` is the full name of the project. A subclass finds the project in ``__init__``.
     """
 
     target: ClassVar[Target]

@@ -639,7 +639,10 @@ _SCORE: dict[str, Any] = {
 
 
 class SentScore(RequestBody):
-    """A score, as the SDKs of Langfuse send it. It becomes a verdict or the feedback of the answer of its trace."""
+    """A score, as the SDKs of Langfuse send it.
+
+    The score becomes a verdict or the feedback of the answer of the trace.
+    """
 
     example: ClassVar[Mapping[str, Any]] = _SCORE
 

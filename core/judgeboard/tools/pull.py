@@ -93,7 +93,7 @@ def pull(
         since: Traces that began from this time on (default: everything that was not pulled yet).
         again_s: Traces of so many seconds before the last pull are read again, for later scores.
         source: The source of the answers (default: ``TOOL:PROJECT``).
-        address: Address of the tool (default: of its own environment variable).
+        address: Address of the tool (default: from the tool's environment variable).
         actor: Who pulls.
         environment: Where the keys of the tool are.
         progress: Is called with the number of traces so far.

@@ -113,8 +113,8 @@ def push(
     target = target_of(to)
     access = target.access(target.find_address(address, environment), environment)
     name = f"{target.name} {access.address}"
-    sent: Counter[str] = Counter({each.value: 0 for each in What if each in what})
-    refused: Counter[str] = Counter()
+    sent_counts: Counter[str] = Counter({each.value: 0 for each in What if each in what})
+    refusals: Counter[str] = Counter()
     stopped = None
     refused_since = utc_now() - timedelta(seconds=refused_again_s) if refused_again_s else None
     filters: dict[str, Any] = {
@@ -145,16 +145,21 @@ def push(
                         with store.writing() as connection:
                             store_pushed(connection, name, outcomes, utc_now())
                         reasons = [reason for _, reason in outcomes]
-                        sent[each.value] += reasons.count(None)
-                        refused.update(reason for reason in reasons if reason is not None)
-                        progress(sent.total())
+                        sent_counts[each.value] += reasons.count(None)
+                        refusals.update(reason for reason in reasons if reason is not None)
+                        progress(sent_counts.total())
         except NotSent as error:
             stopped = str(error)
-    if sent.total():
+    if sent_counts.total():
         with store.writing() as connection:
-            details = {"target": name, **sent, "refused": refused.total(), "with_notes": with_notes}
+            details = {
+                "target": name,
+                **sent_counts,
+                "refused": refusals.total(),
+                "with_notes": with_notes,
+            }
             record_event(connection, "push", actor, details=details)
-    return PushResult(name, dict(sent), dict(refused.most_common()), stopped)
+    return PushResult(name, dict(sent_counts), dict(refusals.most_common()), stopped)
 
 
 def _deliver(

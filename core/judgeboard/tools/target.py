@@ -75,7 +75,7 @@ class Target:
     def find_address(self, address: str | None, environment: Mapping[str, str]) -> str:
         """Return the address of the tool: ``address``, or else the address in the environment.
 
-        The secrets of the environment are registered: no message of a tool may repeat them.
+        The secrets of the environment are registered: no message of a tool may repeat a secret.
         """
         register_environment(environment)
         values = (address, *(environment.get(name) for name in self.address), self.default_address)
