@@ -52,7 +52,7 @@ _SECONDS = {zone: hours * 3600 for zone, hours in _ZONES.items()}
 
 @dataclass(frozen=True, slots=True)
 class DatesOfColumn:
-    """What a column shows of the order of day and month.
+    """The order of day and month that a column shows.
 
     ``example`` is the date that decides the ``order``; if no date decides, the first date with the
     year last.
@@ -64,7 +64,7 @@ class DatesOfColumn:
 
 
 def dates_of(column: str, values: Iterable[Any]) -> DatesOfColumn | None:
-    """Return what the dates of a column show; None if no value is a date with the year last.
+    """Return the order that the dates of a column show; None if no value is a date with the year last.
 
     The first date that is possible in only one order decides. 31/02/2026 does not exist and shows
     nothing.

@@ -62,14 +62,14 @@ class ImportSummary:
     is the reason if the file could not be read to its end. ``before`` is the time of an earlier
     import of the same bytes. ``older_file`` has the rejected rows of an earlier import, if this
     import rejected none. ``first_differing`` is a separate list because all unusable rows of a
-    batch come before the differing rows. ``labels`` are the words that the file has for labels,
-    ``messages`` tell what else people should know. ``export`` is the title of a recognised export
-    of another tool. ``of_traces`` is True if the answers come from traces. ``others`` counts the
-    rows of other kinds. ``tool_source`` is the source of the tool, if no source was chosen.
-    ``mapping``, ``left_out``, ``unread`` and ``encoding`` come from the `Reading`. ``dates`` shows
-    how dates with the year last were read, if the file decided. ``flags`` counts the flags that the
-    new rows raised. ``number`` is the number of the import, None if nothing was stored. ``earlier``
-    has the numbers of the imports with the differing rows.
+    batch come before the differing rows. ``labels`` are the words for labels in the file,
+    ``messages`` have further notes for people. ``export`` is the title of a recognised export of
+    another tool. ``of_traces`` is True if the answers come from traces. ``others`` counts the rows
+    of other kinds. ``tool_source`` is the source of the tool, if no source was chosen. ``mapping``,
+    ``left_out``, ``unread`` and ``encoding`` come from the `Reading`. ``dates`` shows how dates
+    with the year last were read, if the file decided. ``flags`` counts the flags that the new rows
+    raised. ``number`` is the number of the import, None if nothing was stored. ``earlier`` has the
+    numbers of the imports with the differing rows.
     """
 
     file: str
@@ -135,7 +135,7 @@ class ImportSummary:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the import recognised, and what was read in another way or not at all, by label."""
+        """Facts about the import by label: what was recognised, read in another way, or not read."""
         others = self.others if self.kind == RESPONSES else {}
         class_ = kind_class(self.kind)
         is_beside = self.mapping is not None and self.mapping.kind != self.kind
@@ -318,9 +318,9 @@ def _source(request: ImportRequest) -> str:
 class OpenBatch:
     """An import batch of one kind of rows, of one file or of several that come one after the other.
 
-    ``name`` is what the list of imports shows as the file. ``digest`` is the hash of a single file.
-    ``runs`` are the runs of recorded judges, by judge version. ``id`` is None while nothing new was
-    stored.
+    ``name`` is the name of the file in the list of imports. ``digest`` is the hash of a single
+    file. ``runs`` are the runs of recorded judges, by judge version. ``id`` is None while nothing
+    new was stored.
     """
 
     name: str

@@ -161,7 +161,7 @@ class ImportKind(ABC, Generic[Record]):
 
     @classmethod
     def other_step(cls, fields: Collection[str]) -> str | None:  # noqa: ARG003 - pairs depend on them
-        """Return what to do with a file that has columns for ``fields`` but not for the required ones, if known."""
+        """Return the next step for a file with columns for ``fields`` but not for all required fields, if known."""
         return None
 
     @classmethod

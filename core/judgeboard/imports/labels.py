@@ -64,8 +64,8 @@ _MAX_WORD = 60  # characters
 class LabelWord:
     """A word for a label in a file, and the number of rows. ``label`` is None for an unknown word.
 
-    ``sure`` is False if the word could also mean the other label: "yes" depends on what the column
-    asks.
+    ``sure`` is False if the word could also mean the other label: "yes" depends on the question of
+    the column.
     """
 
     word: str

@@ -51,9 +51,9 @@ class FileMapping:
     """How the columns of a file are read.
 
     ``kind`` is the kind of the rows. ``columns``, ``{theirs: ours}``, and ``constants``, ``{ours:
-    value}``, are what the names of the columns do not show. ``missing`` are the required fields
-    without a column. ``left_over`` are the columns that are not read. ``dates`` is a column of
-    dates with the year last, with the order if one date shows the order. ``rows`` were tried.
+    value}``, map fields that the names of the columns do not show. ``missing`` are the required
+    fields without a column. ``left_over`` are the columns that are not read. ``dates`` is a column
+    of dates with the year last, with the order if one date shows the order. ``rows`` were tried.
     ``fit`` is the share of the tried rows that can be stored. ``is_certain`` is False if a person
     must look at the mapping first. ``further`` is the column and the field of a label that a person
     may have given.
@@ -84,7 +84,7 @@ class FileMapping:
         return self.dates if self.dates is not None and self.dates.order is None else None
 
     def words(self, typed: Collection[str] = (), *, kind: bool = True) -> tuple[str, ...]:
-        """Return the options of `judgeboard import` that take the mapping, without what was ``typed`` before."""
+        """Return the options of `judgeboard import` for the mapping, without the columns and fields in ``typed``."""
         of_kind = ("--kind", self.kind) if kind and self.kind != "responses" else ()
         columns = [
             f"{theirs}={ours}" for theirs, ours in self.columns.items() if theirs not in typed
@@ -97,7 +97,7 @@ class FileMapping:
 
     @property
     def unclear(self) -> str:
-        """What is not clear."""
+        """The reason why the mapping is not clear."""
         if self.other_step is not None:
             return self.other_step
         if self.missing:
@@ -463,7 +463,7 @@ def columns_of(
     *,
     names_source: bool = False,
 ) -> Columns:
-    """Return what decides which column is which field of a kind, and of the kinds beside answers.
+    """Return the `Columns` for the fields of a kind, and of the kinds beside answers.
 
     With ``names_source``, a column ``source`` is the source also in files without a column
     ``external_id``.

@@ -233,7 +233,10 @@ class PairImport(RecordedImport[ImportedPair]):
     def store(
         self, connection: Connection, records: Sequence[ImportedPair], now: datetime
     ) -> Stored:
-        """Store what is new. Reject a row if the stored pair has other texts, or the judge another verdict on it."""
+        """Store new pairs, preferences and verdicts.
+
+        Reject a row if the stored pair has other texts, or the judge another verdict on it.
+        """
         rows = RowOutcomes(len(records))
         ids = import_pairs(
             connection, [record.pair for record in records], self.batch_id, now, rows

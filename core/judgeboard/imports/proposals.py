@@ -167,7 +167,7 @@ def propose(
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What the first values of a column look like; ``words`` is the median number of words, the others are shares."""
+    """Features of the first values of a column; ``words`` is the median number of words, the others are shares."""
 
     values: Sequence[Any]
     words: float
@@ -388,7 +388,7 @@ _WHO_WORDS = frozenset({"model", "name", "id", "llm"})
 
 
 class Beside(NamedTuple):
-    """What a file has beside answers: fields by column, values for all rows, and whether the scale is certain."""
+    """Verdicts or grades beside answers: fields by column, values for all rows, and whether the scale is certain."""
 
     columns: dict[str, str]
     constants: dict[str, str]
@@ -416,8 +416,8 @@ _JUDGED = (
 def judged_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Beside]:
     """Return the columns of a judge's verdicts (``verdicts``) and of people's grades (``grades``) beside answers.
 
-    ``columns`` has the first values of each column. Names say who judges and what a column has;
-    values must fit.
+    ``columns`` has the first values of each column. The names of columns tell the judge and the
+    field; values must fit.
     """
     who = {
         each.kind: [

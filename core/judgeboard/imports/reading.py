@@ -147,7 +147,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self._mapped = request.get("mapping") or {}
         self.format = find_format(source, request.get("format", AUTO))
         self._rows_of_file = self._noting_the_end(self.format.read(source))
-        # The first rows show what the file is.
+        # The first rows show the kind of the file.
         ahead, rows = first_items(self._rows_of_file, LOOK_AHEAD, self._is_full)
         first = [item.values for item in ahead if isinstance(item, Row)]
         constants = request.get("constants") or {}

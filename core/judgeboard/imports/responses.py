@@ -309,15 +309,13 @@ class ResponseImport(ImportKind[Response]):
         indexes = [
             index for index in range(len(records)) if index not in elsewhere and index not in again
         ]
-        outcome = store_responses(
+        report = store_responses(
             connection, [records[index] for index in indexes], self.batch_id, now
         )
         result = Stored(
-            len(outcome.new),
-            outcome.unchanged + len(elsewhere) + len(again),
-            outcome.feedback_added,
+            len(report.new), report.unchanged + len(elsewhere) + len(again), report.feedback_added
         )
-        differing_ids = {indexes[place]: outcome.ids[place] for place in outcome.differing}
+        differing_ids = {indexes[place]: report.ids[place] for place in report.differing}
         if self.of_traces:
             contents = stored_contents(connection, differing_ids.values())
             same_ids = {
@@ -544,8 +542,8 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
     Absent or null passages are None: not logged. An empty list means that nothing was retrieved. A
     text is one passage, unless it is blank. The JSON text of an object is one passage. In CSV, a
     list is written as JSON or as Python writes lists. An item of a list is a text or an object with
-    a text (``text``, ``content``, ``page_content``, …). Of an object without such a text, the JSON
-    text is the passage.
+    a text (``text``, ``content``, ``page_content``, …). If an object has no such text, the JSON
+    text of the object is the passage.
     """
     value = cells.unmasked("context")
     if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):

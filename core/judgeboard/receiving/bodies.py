@@ -1,8 +1,8 @@
 """The JSON bodies of requests with answers, judgments and feedback: fields, reading and storing.
 
 OpenAPI describes the fields, the types, and an example. The importers read answers and judgments,
-and also know other names of the fields. A test compares the fields and types here with what the
-importers take.
+and also know other names of the fields. A test compares the fields and types here with the fields
+that the importers take.
 """
 
 import io

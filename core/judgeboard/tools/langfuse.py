@@ -542,11 +542,9 @@ class LangfuseHistory(History):
     target = LANGFUSE
 
     def __init__(self, http: Connection, project: str | None) -> None:
-        projects = objects(self._projects(http))
+        rows = objects(self._projects(http))
         super().__init__(
-            http,
-            project
-            or (str(projects[0].get("name") or projects[0].get("id")) if projects else None),
+            http, project or (str(rows[0].get("name") or rows[0].get("id")) if rows else None)
         )
 
     @staticmethod

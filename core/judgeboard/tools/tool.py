@@ -1,4 +1,4 @@
-"""What Judgeboard can know about a foreign tool."""
+"""The parts of a foreign tool that Judgeboard knows."""
 
 from dataclasses import dataclass
 

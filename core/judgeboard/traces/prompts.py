@@ -1,4 +1,4 @@
-"""Reads from the prompt of a model what is certain: the bare question, and numbered passages."""
+"""Reads the bare question and numbered passages from the prompt of a model, where both are certain."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -62,7 +62,7 @@ def exception_of(events: Iterable[SpanEvent]) -> str | None:
 
 
 class Operation(StrEnum):
-    """What a span did."""
+    """The kind of work of a span."""
 
     APP = "app"  # the assistant as a whole, or a step of it
     MODEL = "model"  # a call of a language model
@@ -90,7 +90,7 @@ NOTHING: tuple[object, ...] = (None, (), {})
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a dialect reads from one span.
+    """The fields that a dialect reads from one span.
 
     ``question`` and ``answer`` are the texts of input and output; a question is the text of a user,
     or for a model call the last message of the user. ``messages`` are all messages of a model call,

@@ -1,4 +1,4 @@
-"""What one row of another tool's export has: an answer, the verdicts of evaluators, the grades of people."""
+"""The content of one row of another tool's export: an answer, the verdicts of evaluators, the grades of people."""
 
 import json
 import math

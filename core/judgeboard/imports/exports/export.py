@@ -24,7 +24,7 @@ from judgeboard.text import counted
 class Keys:
     """The keys, or columns, that a record must have.
 
-    Of several names in parentheses, the record needs one. The record must have none of the keys
+    A record needs one of several names in parentheses. The record must have none of the keys
     ``without``. If other records have such keys too, ``holds`` decides; ``holds`` is called only
     for records with the keys.
     """
@@ -54,7 +54,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What a tool exports: the keys by which records are recognised, and the functions that read records.
+    """An export of a tool: the keys by which records are recognised, and the functions that read records.
 
     A record with any of the ``keys`` comes from the tool. ``read`` makes entries of rows, or
     ``shape`` makes rows of answers that are read by columns. ``source`` is the source of the
