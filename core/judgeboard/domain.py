@@ -117,7 +117,7 @@ class RuleState(StrEnum):
 
 
 class RuleKind(StrEnum):
-    """A kind of rules that workers follow: an own table, whose rows have unique names.
+    """A kind of rules that workers follow: a separate table, whose rows have unique names.
 
     ``noun`` is the name for people, ``event`` the name in kinds of events, ``action`` the
     permission to add and change such a rule.
@@ -672,8 +672,8 @@ class GradeText:
     """How a text of a grade is imported and shown.
 
     ``names`` are other names in files, the most specific first. Pages show the text as ``label``. A
-    text that ``edits`` the answer is kept with all blanks, has an own field on pages, and is not in
-    reviews of pairs. Every other text is one of the `NOTES`.
+    text that ``edits`` the answer is kept with all blanks, has a separate field on pages, and is
+    not in reviews of pairs. Every other text is one of the `NOTES`.
     """
 
     label: str
@@ -895,7 +895,7 @@ class GivenPreference:
 RECORDED = "replay"
 """The kind of imported judges."""
 PAIRWISE, SELF_REFERENCE = "pairwise", "ssr"
-"""The kinds of judges that compare pairs; the second kind first samples own answers."""
+"""The kinds of judges that compare pairs; the second kind first samples answers."""
 JURY = "jury"
 """The kind of juries: several judges' combined judgment."""
 REPEATS = "repeats"

@@ -44,9 +44,9 @@ class AddressUnknown(MissingOption):
 
     def __init__(self, version: str, host: str | None) -> None:
         """Make the error from the title of the judge version and the last host, None if no host was used."""
-        before = "has used no host yet" if host is None else f"last used the host {host}"
-        missing = "Its address" if host is None else "The whole address"
-        text = f"{version} {before}. {missing} is not stored: give it{'' if host is None else ' again'}"
+        last_use = "has used no host yet" if host is None else f"last used the host {host}"
+        subject = "Its address" if host is None else "The whole address"
+        text = f"{version} {last_use}. {subject} is not stored: give it{'' if host is None else ' again'}"
         super().__init__(text, "--base-url", f"http://{host or 'localhost:8000'}/v1")
 
 

@@ -221,9 +221,9 @@ def listed_words(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def listed_some(names: Sequence[str], most: int) -> str:
+def listed_some(names: Sequence[str], limit: int) -> str:
     """Return at most so many names: "sql, table and others"."""
-    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")
+    return ", ".join(names[:limit]) + (" and others" if len(names) > limit else "")
 
 
 def shown_name(name: str) -> str:

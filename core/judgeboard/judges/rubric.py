@@ -154,12 +154,12 @@ class RubricJudge(ModelJudge):
         levels = {
             score.dimension: int(score.value) for score in scored.scores if score.value is not None
         }
-        expected: list[DimensionScore] = []
+        means: list[DimensionScore] = []
         for each in self.rubric.dimensions:
             low, high = each.values[0], each.values[-1]
             if each.ordered and each.name in levels and low >= 0 and high <= 9:
                 prefix = rf'{re.escape(json.dumps(each.name))}\s*:\s*{{.*?"score"\s*:\s*'
-                expected += expected_scores(
+                means += expected_scores(
                     reply_read.tokens, [(each.name, levels[each.name], prefix)], low=low, high=high
                 )
-        return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
+        return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *means))

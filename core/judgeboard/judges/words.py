@@ -96,14 +96,14 @@ def _keys(word: str) -> tuple[str, ...]:
         commas, points = word.count(","), word.count(".")
         if commas and points:
             decimal = max(word.rfind(","), word.rfind("."))
-            whole, fraction = re.sub(r"[.,]", "", word[:decimal]), word[decimal + 1 :]
+            integer, fraction = re.sub(r"[.,]", "", word[:decimal]), word[decimal + 1 :]
         elif commas + points == 1 and (points or not _THOUSANDS.search(word)):
-            whole, _, fraction = word.replace(",", ".").partition(".")
+            integer, _, fraction = word.replace(",", ".").partition(".")
         else:
-            whole, fraction = re.sub(r"[.,]", "", word), ""
+            integer, fraction = re.sub(r"[.,]", "", word), ""
         fraction = fraction.rstrip("0")
-        whole = whole.lstrip("0") or "0"
-        return (f"{whole}.{fraction}" if fraction else whole,)
+        integer = integer.lstrip("0") or "0"
+        return (f"{integer}.{fraction}" if fraction else integer,)
     folded = _folded(word)
     if not folded or folded in STOP_WORDS or word.casefold().replace("\u2019", "'") in STOP_WORDS:
         return ()
@@ -146,13 +146,13 @@ def _tokens(text: str) -> list[str]:
     return _token().findall(unicodedata.normalize("NFKC", text))
 
 
-def first_characters(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """Return texts with the first ``most`` characters of all texts together."""
-    if sum(map(len, texts)) <= most:
+def first_characters(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
+    """Return texts with the first ``limit`` characters of all texts together."""
+    if sum(map(len, texts)) <= limit:
         return texts
     ends = itertools.accumulate(map(len, texts))
     return tuple(
-        text[: max(0, most - end + len(text))] for text, end in zip(texts, ends, strict=True)
+        text[: max(0, limit - end + len(text))] for text, end in zip(texts, ends, strict=True)
     )
 
 

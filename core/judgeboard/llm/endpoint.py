@@ -70,8 +70,8 @@ def price_of(model: str, price_file: Path | None = None, host: str | None = None
     """Return the price of ``model`` from ``price_file``, otherwise from the shipped file; None if unknown.
 
     A price file has prices by pattern of model names (``gpt-4o-*``). The longest pattern that
-    matches is used. A model in neither file is free if ``host``, which serves the model, is an own
-    host. A gateway to a paid model keeps the price of the model.
+    matches is used. A model in neither file is free if ``host``, which serves the model, is this
+    machine or in the local network. A gateway to a paid model keeps the price of the model.
     """
     lists = [_shipped_prices()]
     if (price := load_settings().price_of(model)) is not None:

@@ -49,7 +49,7 @@ _LEFT_OUT = dict.fromkeys(("Authorization", "OpenAI-Organization", "OpenAI-Proje
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    # Cached, because reading takes 30 ms, and each run has own clients.
+    # Cached, because reading takes 30 ms, and each run makes new clients.
     return httpx2.create_ssl_context()
 
 

@@ -79,7 +79,7 @@ def in_shared_loop(
 
 @cache
 def _shared_loop(process: int) -> asyncio.AbstractEventLoop:
-    """Start the shared event loop of a process. A fork inherits no threads, so a fork starts an own loop."""
+    """Start the shared event loop of a process. A fork inherits no threads, so a fork starts another loop."""
     loop = asyncio.new_event_loop()
 
     def run() -> None:

@@ -119,7 +119,7 @@ def host_of(base_url: str) -> str:
 
 
 def is_own_host(host: str | None) -> bool:
-    """Whether a host, with or without a port, is an own host: this machine, the local network, or a container.
+    """Whether a host, with or without a port, is this machine, in the local network, or a container.
 
     Names without a dot are names of containers or of machines in the same network. Calls to an own
     host are not billed. None, where nothing leaves the process, is no host.

@@ -90,7 +90,7 @@ class RecordedRequest:
 
 
 class RecordingEndpoint:
-    """Serves replies from a script at every path, in an own thread. A context manager.
+    """Serves replies from a script at every path, in a separate thread. A context manager.
 
     ``requests`` are in order of arrival; ``most_at_once`` is the maximum number of requests in
     flight at one time.

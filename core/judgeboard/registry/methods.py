@@ -37,7 +37,7 @@ KNOWN_ROOMS = (
 )
 """The folders beside `methods` that add to the rest in the same way."""
 ENTRY_POINTS = "judgeboard.methods"
-"""The group of the entry points of other packages. Each names a `Registration`, without own tables and pages."""
+"""The group of the entry points of other packages. Each names a `Registration`, without tables and pages."""
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 

@@ -520,8 +520,8 @@ def _check_editable(connection: Connection, review: Review, submission: Submissi
         raise BadInput("a decision cannot become a grade, and a grade cannot become a decision")
     if review.queue_item_id is None:
         return
-    # In a queue that is blind to other people, a person who has read these reviews since could edit
-    # a conflict away.
+    # In a queue that is blind to other people, a person who has read the other reviews since could
+    # edit a conflict away.
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
     if queue.blind_people and reviewed_by_others(
         connection, [review.response_id or 0], review.reviewer_id

@@ -88,8 +88,8 @@ def _known_addresses(connection: Connection, version_id: int) -> Iterator[Addres
 def known_address(connection: Connection, version_id: int) -> Address | None:
     """Return where the last run of a judge version sent texts, before the first run the address of a judging rule.
 
-    Returns None if neither is known. Of several rules, the newest with an own address counts. A
-    rule that was removed or got another judge counts if no other rule has the version.
+    Returns None if neither is known. Of several rules, the newest rule that has an address counts.
+    A rule that was removed or got another judge counts if no other rule has the version.
     """
     last = last_address(connection, version_id)
     if last is not None:

@@ -31,11 +31,11 @@ class CallEstimate:
 
     ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or a
     price of 0. With ``at_most``, the cost comes from the texts of the requests and the longest
-    replies, not from earlier calls. ``own_endpoint`` tells whether the calls go to an own machine.
-    If the job would continue an unfinished run, ``continues`` is the id of the run and ``calls``
-    counts only the remaining calls. ``version_title`` is for example "rag v3"; None for a new judge
-    version. ``flags`` counts the open flags of audits and of other judges on these answers: a
-    verdict that changes may supersede flags.
+    replies, not from earlier calls. ``own_endpoint`` tells whether the calls go to a machine of the
+    user. If the job would continue an unfinished run, ``continues`` is the id of the run and
+    ``calls`` counts only the remaining calls. ``version_title`` is for example "rag v3"; None for a
+    new judge version. ``flags`` counts the open flags of audits and of other judges on these
+    answers: a verdict that changes may supersede flags.
     """
 
     calls: int

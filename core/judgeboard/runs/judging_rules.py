@@ -168,7 +168,7 @@ def set_judge(
 
 
 def rule_spec(connection: Connection, rule: JudgingRule) -> dict[str, Any] | None:
-    """Return the judge fields of a rule, with the own address of the rule; None if the version cannot be used."""
+    """Return the judge fields of a rule, with the rule's own address if any; None if the version cannot be used."""
     spec = judge_spec(connection, get_version(connection, rule.judge_version_id))
     if spec is None or not rule.judge.get("base_url"):
         return spec
@@ -180,8 +180,8 @@ def rule_spec(connection: Connection, rule: JudgingRule) -> dict[str, Any] | Non
 def with_model(judge: dict[str, Any], model: str) -> dict[str, Any]:
     """Return the fields of a judge with another model.
 
-    An own address stays. The address of a provider is dropped: the name of the model determines the
-    provider.
+    The address of the user's own server stays. The address of a provider is dropped: the name of
+    the model determines the provider.
     """
     provider_addresses = {provider.base_url for provider in PROVIDERS.values()}
     dropped = ADDRESS if judge.get("base_url") in provider_addresses else ()

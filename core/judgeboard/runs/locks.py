@@ -53,7 +53,7 @@ def hold_run(store: Store, run_id: int) -> Iterator[Callable[[], None]]:
 
 
 class ConnectionLock:
-    """The lock of a run in PostgreSQL, which belongs to an own connection, and ends with this connection."""
+    """The lock of a run in PostgreSQL, which belongs to a separate connection, and ends with this connection."""
 
     def __init__(self, store: Store, run_id: int) -> None:
         self._store, self._run_id = store, run_id

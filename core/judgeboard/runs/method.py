@@ -129,7 +129,7 @@ class RunAccount(AskCounts):
 
     ``run_id`` is None if there was nothing to ask or a recording was read. ``cost`` is in the
     currency of the price file, or None if the cost of any call is unknown. ``own_endpoint`` tells
-    whether all calls of the run went to own machines.
+    whether all calls of the run went to machines of the user.
     """
 
     run_id: int | None = None

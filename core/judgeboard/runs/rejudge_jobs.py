@@ -226,7 +226,7 @@ class RejudgeJob(Work):
         return not is_alive
 
     def _key_lives(self, job: Job) -> bool:
-        """Return whether the process with the key of the job is alive; True for a job without an own key."""
+        """Return whether the process with the key of the job is alive; True for a job without such a key."""
         process = job.filter.get(OWN_KEY)
         if not process or held_key(job.id) is not None:
             return True

@@ -241,15 +241,15 @@ class RuleJob(Work):
         return self._enqueue(rule, ids)
 
     def _due(
-        self, rule: JudgingRule, budget_use: Counts, outstanding: Outstanding, most: int
+        self, rule: JudgingRule, budget_use: Counts, outstanding: Outstanding, free_places: int
     ) -> list[int]:
         """Return answers that are due, except answers that are enqueued already."""
         if rule.max_calls is not None:
-            most = min(most, rule.max_calls - budget_use.asked - len(outstanding.ids))
-        if most <= 0:
+            free_places = min(free_places, rule.max_calls - budget_use.asked - len(outstanding.ids))
+        if free_places <= 0:
             return []
         enqueued_ids = outstanding.ids | outstanding.elsewhere
-        limit = most + len(enqueued_ids)
+        limit = free_places + len(enqueued_ids)
         with self._store.reading() as connection:
             last_id = last_response_id(connection)
             if self._looks is None:
@@ -269,7 +269,7 @@ class RuleJob(Work):
                     after_id = due_ids[-1]
                 return [], after_id
 
-            return self._looks.find(look)[:most]
+            return self._looks.find(look)[:free_places]
 
     def _enqueue(self, rule: JudgingRule, ids: list[int]) -> Step:
         now = utc_now()

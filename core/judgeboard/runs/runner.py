@@ -224,10 +224,10 @@ class Runner(Generic[T, S]):
             if self.on_progress is not None:
                 self.on_progress(self.counts)
 
-    async def _store(self, batch: list[S], ended: list[T]) -> None:
+    async def _store(self, batch: list[S], ended_tasks: list[T]) -> None:
         for pause in (*outages.TRY_AGAIN_SECONDS, None):
             try:
-                await asyncio.to_thread(self.write, batch, ended)
+                await asyncio.to_thread(self.write, batch, ended_tasks)
             except OperationalError as error:
                 if pause is None:
                     self.stop(

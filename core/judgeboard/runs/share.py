@@ -182,12 +182,12 @@ class Share:
         self._ids_in_flight.add(id_)
         await self._opened.method.ask(task, keep)
 
-    def _save(self, steps: Steps, ended: list[Ask]) -> None:
+    def _save(self, steps: Steps, ended_tasks: list[Ask]) -> None:
         """Store judgments, in a thread."""
         errors = self._store_steps(steps)
         why = self._work.stored(steps)
         self._loop.call_soon_threadsafe(
-            self._end_stored, [task.item.response_id for task in ended], errors, why
+            self._end_stored, [task.item.response_id for task in ended_tasks], errors, why
         )
 
     def _store_steps(self, steps: Steps) -> dict[int, Exception]:

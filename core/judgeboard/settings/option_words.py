@@ -70,7 +70,7 @@ def range_words(about: FieldInfo) -> str:
 
 def help_of(about: FieldInfo) -> str:
     """Return the description of a field, with range and default in the first sentence."""
-    first, end, others = (about.description or "").partition(". ")
+    first, end, later_words = (about.description or "").partition(". ")
     limits = range_words(about)
     default = about.default
     has_default = "(default:" in first or about.is_required()
@@ -83,7 +83,7 @@ def help_of(about: FieldInfo) -> str:
             f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
         )
     sentence = f"{first.removesuffix('.')}{limits and f', {limits}'}{usual}."
-    return f"{sentence} {others}" if end else sentence
+    return f"{sentence} {later_words}" if end else sentence
 
 
 def name_of(field: str, model: type[BaseModel] = JudgeFields) -> str:

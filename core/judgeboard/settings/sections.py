@@ -563,7 +563,7 @@ class QueueOptions(BaseModel):
             "test_rate": has_shares,
             "implied_labels": not of_pairs,
         }
-        return {name for name, used in is_used.items() if not used}
+        return {name for name, has_effect in is_used.items() if not has_effect}
 
 
 class Preset(NamedTuple):
