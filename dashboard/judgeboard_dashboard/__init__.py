@@ -1,1 +1,1 @@
-"""The pages of Judgeboard, in Streamlit. They call functions of the core, and contain no SQL and no statistics."""
+"""The pages of Judgeboard, in Streamlit. Pages call functions of the core, and contain no SQL and no statistics."""

@@ -1,4 +1,4 @@
-"""The app. Each page is a file in views/ and a line in PAGES; those of methods are in their registrations."""
+"""The app. Each page is a file in views/ and a line in PAGES; the pages of methods are in the registrations."""
 
 from collections.abc import Collection
 from contextlib import suppress
@@ -28,26 +28,26 @@ from judgeboard_dashboard.widgets.notifications import notification_bell
 
 
 class Tab(NamedTuple):
-    """A view of a page: the name of its tab, and its page of the documentation."""
+    """A view of a page: the name of the tab, and the page of the documentation."""
 
     name: str
     documentation: str
 
 
 def with_pages_of_methods(pages: dict[str, dict[str, Tab]]) -> dict[str, dict[str, Tab]]:
-    """Return the pages with the views of methods, each at its place among the tabs; a page of its own comes last."""
+    """Return the pages with the views of methods, each at the right place among the tabs; new pages come last."""
     for registration in registrations():
-        for view, added in registration.pages.items():
-            tabs = list(pages.get(added.page, {}).items())
-            places = [place for place, (other, _) in enumerate(tabs) if other == added.before]
+        for view, page in registration.pages.items():
+            tabs = list(pages.get(page.page, {}).items())
+            places = [place for place, (other, _) in enumerate(tabs) if other == page.before]
             tabs.insert(
-                places[0] if places else len(tabs), (view, Tab(added.tab, added.documentation))
+                places[0] if places else len(tabs), (view, Tab(page.tab, page.documentation))
             )
-            pages = pages | {added.page: dict(tabs)}
+            pages = pages | {page.page: dict(tabs)}
     return pages
 
 
-# Page in the menu -> view -> its tab. A view is a file in views/, with an address of its own.
+# Page in the menu -> view -> tab. A view is a file in views/, with a separate address.
 PAGES = with_pages_of_methods(
     {
         "Overview": {"overview": Tab("Overview", "index.md")},
@@ -104,14 +104,14 @@ def page_of(view: str) -> str:
 
 
 def tabs_of(page: str) -> dict[str, str]:
-    """Return the views of a page that the person may open, with the names of their tabs; an item has no tab."""
+    """Return the views of a page that the person may open, with the names of the tabs; an item has no tab."""
     return {
         view: tab.name for view, tab in PAGES[page].items() if may_open(view) and view != HEAD_LINE
     }
 
 
 def title_of(view: str) -> str:
-    """Return the page of a view, and its tab if the page has several: "Review · Conflicts"."""
+    """Return the page of a view, and the tab if the page has several tabs: "Review · Conflicts"."""
     page = page_of(view)
     return page if len(PAGES[page]) == 1 else f"{page} · {PAGES[page][view].name}"
 
@@ -139,7 +139,7 @@ def navigation(*, everything: bool = True) -> list[st.Page]:
 
 
 def head(view: str) -> None:
-    """Show the title of the page and its tabs beside it, and mark the page in the menu."""
+    """Show the title of the page with the tabs beside the title, and mark the page in the menu."""
     page = page_of(view)
     tabs = tabs_of(page)
     in_menu = next(iter(tabs), view)
@@ -157,7 +157,7 @@ def head(view: str) -> None:
 
 
 def help_link(view: str) -> None:
-    """Show the link to the documentation of a view, in the header, so that it stands at the same place everywhere."""
+    """Show the link to the documentation of a view, in the header: at the same place on every page."""
     page = PAGES[page_of(view)][view].documentation
     with st.container(key="help"):
         st.link_button(

@@ -1,4 +1,4 @@
-"""The documentation, served beside the pages: it needs no network and is that of the running version."""
+"""The documentation of the running version, served beside the pages without a network."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _PLACES = (
     _PACKAGE / "bundled_docs",
     _PACKAGE.parents[1] / "docs",
 )  # of an installed wheel, of a checkout
-_PICTURE = re.compile(r"^!\[.*\n", re.MULTILINE)  # the pages beside it show the same
+_PICTURE = re.compile(r"^!\[.*\n", re.MULTILINE)  # the app itself shows the same
 _BUILT = re.compile(
     "^(::: |<!-- built: )", re.MULTILINE
 )  # begins what only the build of the site can write
@@ -86,18 +86,18 @@ def rendered(name: str) -> str:
 
 
 def _with_known_links(tokens: "list[Token]", name: str) -> "list[Token]":
-    """Return the parts of a paragraph without the links to pages that only the site has; their words stay."""
-    kept, opened = [], []
+    """Return the parts of a paragraph without the links to pages that only the site has. The words of links stay."""
+    tokens_without_links, is_link_kept = [], []
     for token in tokens:
         if token.type == "link_open":
             file = str(token.attrGet("href")).partition("#")[0]
             target = Path("/", name).parent.joinpath(file).resolve().relative_to("/").as_posix()
-            opened.append(not file or ":" in file or target in pages())
-        if token.type not in ("link_open", "link_close") or opened[-1]:
-            kept.append(token)
+            is_link_kept.append(not file or ":" in file or target in pages())
+        if token.type not in ("link_open", "link_close") or is_link_kept[-1]:
+            tokens_without_links.append(token)
         if token.type == "link_close":
-            opened.pop()
-    return kept
+            is_link_kept.pop()
+    return tokens_without_links
 
 
 @cache

@@ -1,13 +1,13 @@
 """Renders untrusted text. Only this module escapes text and sends it to the browser as HTML.
 
-Texts from logs, models and people are untrusted. They reach a page only as children of `tag`, which
-escapes them: the page then has each character as it is stored. `show` accepts only markup that
-`tag` built. Streamlit's markdown would render maths, links and remote images, so it gets such texts
-only through `as_label`.
+Texts from logs, models and people are untrusted. Such texts reach a page only as children of `tag`,
+which escapes texts: the page then has each stored character. `show` accepts only markup that `tag`
+built. Streamlit's markdown would render maths, links and remote images, so Streamlit gets untrusted
+texts only through `as_label`.
 
-`formatted` renders Markdown where a reviewer switches it on: a parser reads it, and only the
-elements listed here are created, without attributes. Raw HTML, links and images stay plain text, so
-nothing is fetched and nothing can be clicked. `difference` shows what changed between two texts,
+`formatted` renders Markdown where a reviewer switches Markdown on. A parser reads the text, and only
+the elements listed here are created, without attributes. Raw HTML, links and images stay plain text,
+so nothing is fetched and nothing can be clicked. `difference` shows what changed between two texts,
 word by word.
 """
 
@@ -41,14 +41,14 @@ def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
     ``name`` must be a constant in our code. The attribute ``cls`` becomes class, ``data_n`` becomes
     data-n.
     """
-    opened = "".join(
+    attribute_text = "".join(
         f' {"class" if key == "cls" else key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
     if name in _VOID:
-        return Html(f"<{name}{opened}>")
-    return Html(f"<{name}{opened}>{join(children)}</{name}>")
+        return Html(f"<{name}{attribute_text}>")
+    return Html(f"<{name}{attribute_text}>{join(children)}</{name}>")
 
 
 def join(children: Iterable[str | None]) -> Html:
@@ -59,9 +59,9 @@ def join(children: Iterable[str | None]) -> Html:
 
 
 def escaped(text: str) -> Html:
-    """Return a text as markup; the browser shows exactly the text. It reads a carriage return as a line feed."""
-    # Streamlit removes the blanks of blank lines (`textwrap.dedent`): line ends are written so that
-    # it sees none.
+    """Return a text as markup; the browser shows exactly the text, with a carriage return as a line feed."""
+    # Streamlit removes the blanks of blank lines (`textwrap.dedent`), so line ends are written as
+    # entities.
     return Html(
         html.escape(text, quote=True)
         .replace("\r\n", "\n")
@@ -108,7 +108,7 @@ def show_div(
 def as_label(text: str) -> str:
     """Return a text for labels that Streamlit renders as markdown (metric, chip, button), with markdown escaped.
 
-    Choices of a selectbox or multiselect are plain text: do not use it there.
+    Not for choices of a selectbox or multiselect, which are plain text.
     """
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
@@ -124,8 +124,8 @@ def size(characters: int) -> str:
 
 LONGEST_FORMATTED = 50_000  # characters
 _QUOTED_CODE = re.compile(r"^(```|~~~).*?(^\1|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-# What prose does not have. A text that is taken for code by mistake is shown as it is stored, which
-# is never wrong.
+# What prose does not have. A text that is taken for code by mistake is shown as stored, which is
+# never wrong.
 _CODE = re.compile(
     r"\(\*|\*\)|\*\*\w+[,)]|\w\*\w|\b__\w+__\b"  # signs that would become emphasis
     r"|[;{}]\s*$|^\s*[\[{<]|[=!<>]=|=>|->|&&|\|\||::|\w\(\)"
@@ -185,10 +185,10 @@ def _parser() -> "MarkdownIt":
 
 @lru_cache(maxsize=256)
 def formatted(text: str) -> Html | None:
-    """Return a text with its Markdown rendered.
+    """Return a text with rendered Markdown.
 
-    None if it has no Markdown or more than 50,000 characters, or if it may be code or SQL: its
-    signs are no Markdown. Code in a fence or between backticks is rendered as code.
+    None for a text without Markdown or of more than 50,000 characters. None also for possible code
+    or SQL, where signs are no Markdown. Code in a fence or between backticks is rendered as code.
     """
     if len(text) > LONGEST_FORMATTED or _CODE.search(_QUOTED_CODE.sub("", text)):
         return None
@@ -199,7 +199,7 @@ def formatted(text: str) -> Html | None:
 
 
 def _elements(tokens: "list[Token]") -> Html:
-    """Return the elements for a list of tokens. Each opening token must have its closing token."""
+    """Return the elements for a list of tokens. Each opening token must have a closing token."""
     open_parts: list[list[Html]] = [[]]
     for token in tokens:
         if token.nesting == 1:
@@ -228,7 +228,7 @@ def _leaf(token: "Token") -> Html:
 LONGEST_SHOWN = 100_000  # characters
 _WORDS = re.compile(r"\S+\s*|\s+")
 MOST_WORDS = (
-    1_200  # of one text; the time of a comparison grows with its square, and texts may be hostile
+    1_200  # of one text; the time of a comparison grows with the square, and texts may be hostile
 )
 
 
@@ -269,7 +269,7 @@ def difference(old: str, new: str) -> Html:
 def both_sides(old: str, new: str) -> tuple[Html, Html]:
     """Return the texts for two columns. The first has the removed words marked, the second the added words."""
     pieces = word_difference(old, new) or ()
-    removed, added = (
+    old_text, new_text = (
         tag(
             "div",
             *(tag(*piece) for piece in pieces if piece[0] in ("span", own)),
@@ -278,7 +278,7 @@ def both_sides(old: str, new: str) -> tuple[Html, Html]:
         for own in ("del", "ins")
     )
     if pieces:
-        return removed, added
+        return old_text, new_text
     first, second = (
         tag("div", beginning(text, LONGEST_SHOWN), cls="jb-evidence") for text in (old, new)
     )

@@ -28,8 +28,8 @@ from judgeboard_dashboard.sign_in import (
     ways,
 )
 
-# Views that need `Action.SEE_MANAGED`. They are hidden from people without it, and each view also
-# checks it (`demand`).
+# Views that need `Action.SEE_MANAGED`. These views are hidden from people without the permission,
+# and each view also checks the permission (`demand`).
 MANAGED = frozenset(
     {
         *("rejudge", "alerts"),
@@ -97,7 +97,7 @@ def let_in() -> bool:
 
 
 def demand(action: Action) -> None:
-    """Refuse the page if the person lacks this permission. Call it first within `session.page`.
+    """Refuse the page if the person lacks this permission. Must come first within `session.page`.
 
     A refused attempt is stored as an event, once per page and session.
 
@@ -116,7 +116,7 @@ def demand(action: Action) -> None:
 
 
 def permitted(action: Action) -> bool:
-    """Return whether the person may do this. Pages use it to hide controls; a change checks the permission again."""
+    """Return whether the person may do this, to hide controls of pages. A change checks the permission again."""
     return not sign_in().asked or may(signed_in(), action)
 
 
@@ -126,19 +126,19 @@ def is_reviewer() -> bool:
 
 
 def refusal(action: Action) -> str | None:
-    """Return why the person may not do this, None if they may: a control that is shown disabled says it as its help."""
+    """Return why the person may not do this, for the help of a disabled control; None if the person may."""
     return None if permitted(action) else why_not(action, signed_in())
 
 
 def may_open(name: str) -> bool:
-    """Return whether the person may open a view, named by its file."""
+    """Return whether the person may open a view, named by the file of the view."""
     return name not in MANAGED or permitted(Action.SEE_MANAGED)
 
 
 def who_button() -> None:
-    """Show a button with the person's name. It signs the person out or, without sign-in, asks for another name.
+    """Show a button with the person's name, which signs the person out or, without sign-in, asks for another name.
 
-    Without a name, show the field for it.
+    Without a name, show the field for a name.
     """
     person = current_reviewer()
     if person is None:

@@ -85,15 +85,15 @@ class Tries:
         self._lock = threading.Lock()
 
     def take(self, key: Hashable) -> bool:
-        """Take a try; return False if there is none."""
+        """Take a try; return False if no try is left."""
         now = time.monotonic()
         with self._lock:
             free_at = max(self._free_at.pop(key, now), now) + self._seconds
-            allowed = free_at - now <= self._longest
+            is_allowed = free_at - now <= self._longest
             if len(self._free_at) >= self._most:
-                del self._free_at[next(iter(self._free_at))]  # the one that was used longest ago
-            self._free_at[key] = free_at if allowed else free_at - self._seconds
-        return allowed
+                del self._free_at[next(iter(self._free_at))]  # the key that was used longest ago
+            self._free_at[key] = free_at if is_allowed else free_at - self._seconds
+        return is_allowed
 
     def give_back(self, key: Hashable) -> None:
         """Give a try back."""
@@ -104,7 +104,7 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class PasswordEntry:
-    """A session that began with a password, by the hash of its token."""
+    """A session that began with a password, by the hash of the session's token."""
 
     facts: Mapping[str, Any]
     leads_to: str | None = FORM
@@ -156,7 +156,7 @@ class Passwords:
         return token_hash(token) if token else None
 
     def entry(self, credential: str) -> PasswordEntry:
-        """Return the session with this hash of its token."""
+        """Return the session whose token has this hash."""
         return PasswordEntry({"session": credential})
 
     def routes(self) -> list[Route]:
@@ -192,11 +192,11 @@ class Passwords:
     ) -> dict[Tries, Hashable]:
         """Return the limits for who tries to sign in under a name, each with the key of this person or browser."""
         session = self.credential(request.scope)
-        # A known browser has tries of its own, which strangers cannot use up.
+        # A known browser has separate tries, which strangers cannot use up.
         if account is not None and session and read_all(is_known_browser, account, session):
             return {self._by_browser: session}
         network = client_network(request.scope)
-        if account is None:  # in a record of its own, so that made-up names displace no account
+        if account is None:  # in a separate record, so that made-up names displace no account
             short = name.strip().casefold()[:LONGEST_ADDRESS]
             return {self._by_address: network, self._by_unknown_name: short}
         return {self._by_address: network, self._by_account: account.reviewer_id}
@@ -310,7 +310,8 @@ def _field(label: str, name: str, *help_: Html, **attributes: str) -> Html:
 
 def _page(status: int, *content: str | None) -> Response:
     head = Html(
-        # Whoever reads the address of a link can set the password: later requests do not name it.
+        # Whoever reads the address of a link can set the password. So later requests do not name the
+        # address.
         '<head><meta charset="utf-8"><meta name="referrer" content="strict-origin">'
         '<meta name="viewport" content="width=device-width"><title>Sign in · Judgeboard'
         f"</title><style>:root {{ {colour_variables()}}}{_STYLE}</style></head>"

@@ -58,7 +58,7 @@ class WholeCookie(Wrapper):
 
 
 def _without_parts(header: bytes) -> bytes:
-    # Names are read as Starlette reads them.
+    # Names are read as Starlette reads names.
     cookies = header.decode("latin-1").split(";")
     whole = [each for each in cookies if not _PART.fullmatch(each.partition("=")[0].strip())]
     return ";".join(whole).encode("latin-1")
@@ -85,7 +85,7 @@ def _replace_cookies(headers: MutableHeaders, request: Request) -> None:
     )
     replaced = set(filter(_PART.fullmatch, [*request.cookies, *values]))
     if f"{TOKENS_COOKIE_NAME}_1" in values:
-        replaced.add(TOKENS_COOKIE_NAME)  # it only tells how many parts there are
+        replaced.add(TOKENS_COOKIE_NAME)  # has only the number of parts
     for name in replaced:
         reply.delete_cookie(name)
     del headers["set-cookie"]

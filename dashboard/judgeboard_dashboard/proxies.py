@@ -43,7 +43,7 @@ def trusted_proxies() -> TrustedProxies:
 
 
 def client_network(scope: Scope) -> str:
-    """Return from where a request comes: the last address that is no proxy, as the proxies tell it.
+    """Return the origin of a request: the last address in the headers of proxies that is no proxy.
 
     For IPv6, return the network of the address, because everybody has at least 2^64 addresses.
     """

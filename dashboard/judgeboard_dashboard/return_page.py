@@ -31,13 +31,13 @@ _PAGE = re.compile(r"/[\w-]*(\?[\w.~%+&=-]*)?", re.ASCII)
 
 
 def start_sign_in(provider: str | None) -> None:
-    """Send the browser to an identity provider (None: the one without a name). It returns to the current page."""
+    """Send the browser to an identity provider (None: the one without a name), and then back to the current page."""
     login = generate_login_redirect_url(provider or "default")
     leave_for(f"{login}&{urlencode({PARAMETER: current_page()})}")
 
 
 def open_form(form: str) -> None:
-    """Send the browser to a page of this server on which people sign in. It returns to the current page."""
+    """Send the browser to a page of this server on which people sign in, and then back to the current page."""
     page = current_page()
     leave_for(form if page == FIRST_PAGE else f"{form}?{urlencode({PARAMETER: page})}")
 
@@ -52,7 +52,7 @@ def current_page() -> str:
 
 
 def checked_page(page: str) -> str:
-    """Return the address of a page within this server, or of the first page if it is anything else."""
+    """Return the address of a page within this server; for any other address, the first page."""
     return page if len(page) <= LONGEST and _PAGE.fullmatch(page) else FIRST_PAGE
 
 
@@ -66,25 +66,27 @@ class ReturnPage(Wrapper):
             return
         request = Request(scope)
         name = own_cookie(COOKIE, request.headers.get("host", ""))
-        wanted = (
+        page_to_keep = (
             checked_page(request.query_params.get(PARAMETER, ""))
             if scope["path"] == LOGIN
             else FIRST_PAGE
         )
-        kept = (
+        kept_page = (
             checked_page(request.cookies.get(name, "")) if scope["path"] == CALLBACK else FIRST_PAGE
         )
         cookie = Response()
-        if wanted == FIRST_PAGE:
+        if page_to_keep == FIRST_PAGE:
             cookie.delete_cookie(name)
         else:
-            cookie.set_cookie(name, wanted, max_age=COOKIE_SECONDS, httponly=True, samesite="lax")
+            cookie.set_cookie(
+                name, page_to_keep, max_age=COOKIE_SECONDS, httponly=True, samesite="lax"
+            )
 
         async def returning(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if headers.get("location") == FIRST_PAGE:
-                    headers["location"] = configured_sign_in().prefix + kept
+                    headers["location"] = configured_sign_in().prefix + kept_page
                 headers.append("set-cookie", cookie.headers["set-cookie"])
             await send(message)
 

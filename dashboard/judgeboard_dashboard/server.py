@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from judgeboard.runs.worker import Worker
 
 
-# Streamlit uses inline styles, and its charts compile expressions. Everything else is limited to
-# this server.
+# Streamlit uses inline styles, and Streamlit's charts compile expressions. Everything else is
+# limited to this server.
 POLICY = (
     "default-src 'self'; "
     "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
@@ -71,7 +71,7 @@ HEADERS = {
 
 
 class SafeHeaders(Wrapper):
-    """Adds headers: pages may not load from other sites, send to them, or appear in their frames."""
+    """Adds headers: pages may not load from other sites, send to other sites, or appear in frames of other sites."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and add the headers to the reply."""
@@ -87,7 +87,7 @@ class SafeHeaders(Wrapper):
 
 
 class NoMetrics(Wrapper):
-    """Hides what Streamlit tells everybody of its sessions and memory."""
+    """Hides the sessions and the memory that Streamlit reports to everybody."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, unless the request asks for the metrics."""
@@ -97,9 +97,9 @@ class NoMetrics(Wrapper):
 
 
 class SignInHeaders(Wrapper):
-    """Replaces the headers by which Streamlit keeps how a session signed in: nobody else may set them.
+    """Replaces the headers in which Streamlit keeps the sign-in of a session. No browser may set these headers.
 
-    A browser that signed in as another person then cannot continue a session.
+    So a browser cannot continue the session of another person.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,7 +115,7 @@ class SignInHeaders(Wrapper):
 
 
 class OwnCookies(Wrapper):
-    """Limits cookies to the path below which a proxy serves the pages, and to HTTPS: nobody else gets them."""
+    """Limits cookies to HTTPS and to the path below which a proxy serves the pages."""
 
     _PATH = re.compile(r"(; *path=)/(?=;|$)", re.IGNORECASE)
 
@@ -137,21 +137,21 @@ class OwnCookies(Wrapper):
 
 
 def _is_https(scope: Scope) -> bool:
-    """Return whether browsers reach this server by HTTPS, as far as it is known."""
+    """Return whether browsers reach this server by HTTPS, as far as the server knows."""
     proto = Headers(scope=scope).get("x-forwarded-proto", "").strip().lower()
     addresses = (proto, scope["scheme"], load_settings().url or "")
     return any(each.startswith("https") for each in addresses)
 
 
 class OwnPages:
-    """Refuses the pages of other servers: they may neither open a session here nor upload into one."""
+    """Refuses pages of other servers. Such a page may neither open a session here nor upload into a session."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self._logged: set[tuple[str, str]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, unless a page of another server sent it."""
+        """Pass the request on, unless the request comes from a page of another server."""
         opens_session = scope["type"] == "websocket"
         changes = scope["type"] == "http" and scope["method"] not in {"GET", "HEAD", "OPTIONS"}
         guarded = opens_session or (changes and scope["path"].startswith("/_stcore/"))
@@ -202,8 +202,8 @@ class OwnPages:
             )
 
 
-# Modules that pages and jobs need. They are imported before the server accepts requests, because
-# two threads that import one library at the same time sometimes fail.
+# Modules that pages and jobs need. The server imports these modules before the first request,
+# because two threads that import one library at the same time sometimes fail.
 NEEDED = (
     "judgeboard_dashboard.app",
     "judgeboard_dashboard.review.queues",
@@ -221,7 +221,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
 
     An interrupted job continues at the next start.
     """
-    end_in_time()  # here: uvicorn has set its handlers of signals
+    end_in_time()  # here: uvicorn has set the handlers of signals
     starting = asyncio.create_task(asyncio.to_thread(_started_worker))
     receiver.start()
     try:
@@ -275,10 +275,10 @@ app = App(
 _log = logging.getLogger("judgeboard.dashboard")
 MOST_REFUSALS = 100  # that are logged: everybody may send other names
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - only compared with the host option
-_ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
+_ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has this address
 MESSAGE_MB = 25  # of a websocket, in both directions
-# Of a websocket, from a browser: everybody who reaches the server may send one, and Streamlit keeps
-# it for minutes.
+# Of a websocket message from a browser. Everybody who reaches the server may send messages, and
+# Streamlit keeps each message for minutes.
 SENT_MB = 2
 
 
@@ -293,7 +293,7 @@ def serve(
     allowed_hosts: Collection[str] = (),
     is_open: bool = False,
 ) -> None:
-    """Serve the pages until Ctrl-C, and print their address.
+    """Serve the pages until Ctrl-C, and print the address.
 
     ``database`` is a path or a URL, like ``--db``. The host "localhost" means 127.0.0.1.
     ``allowed_hosts`` are further host names of this server, for example a proxy's name. The host
@@ -305,15 +305,15 @@ def serve(
             fault, or other machines could do everything.
         JudgeboardError: The database is missing or has another revision.
     """
-    # Each look has a thread of its own, and the allocator of Linux keeps what threads have freed in
-    # a heap for each.
+    # Each look at a page has a separate thread. The allocator of Linux keeps freed memory in one
+    # heap for each thread.
     with suppress(OSError, AttributeError):  # another system
         ctypes.CDLL(None).mallopt(_MOST_HEAPS, 1)
     open_store(database).close()
     check_closed(database, host, allowed_hosts, is_open=is_open)
-    asked = sign_in()
-    if asked.fault is not None:
-        raise BadInput(f"sign-in is not set up correctly: {asked.fault}")
+    signing = sign_in()
+    if signing.fault is not None:
+        raise BadInput(f"sign-in is not set up correctly: {signing.fault}")
     check_free(host, port)
     also = [
         f"It receives {transport.title} at {address}.\n"
@@ -325,9 +325,9 @@ def serve(
         importlib.import_module(name)
     gc.freeze()  # imported modules stay, so the garbage collector may ignore them
 
-    shown = "localhost" if host in EVERYWHERE else host
+    shown_host = "localhost" if host in EVERYWHERE else host
     sys.stdout.write(
-        "".join([f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n", *also])
+        "".join([f"Judgeboard is at http://{shown_host}:{port}   (Ctrl-C stops it)\n", *also])
     )
     sys.stdout.flush()
     if host not in LOOPBACK:
@@ -335,23 +335,23 @@ def serve(
         lines = [
             f"Other machines reach it at: {names}. To allow another name, such as a proxy's, add --allow-host NAME."
         ]
-        if not asked.asked:
+        if not signing.asked:
             lines.append(
                 "Sign-in is off: everyone who opens it may do everything (see docs/how-to/teams.md)."
             )
         sys.stderr.write("".join(f"{line}\n" for line in lines))
-    # Streamlit warns if options are set after they were read, and sign_in() has read them.
+    # Streamlit warns about options that are set after a read, and sign_in() has read the options.
     logging.getLogger("streamlit.config").addFilter(
         lambda record: "option section was" not in record.getMessage()
     )
-    own_host = [asked.host] if asked.asked and asked.host else []
+    own_host = [signing.host] if signing.asked and signing.host else []
     app.run(config=server_options(host, port, {*allowed_hosts, *own_host}))
 
 
 def check_closed(
     database: str | Path | None, host: str, allowed_hosts: Collection[str] = (), *, is_open: bool
 ) -> None:
-    """Check that people must sign in if other machines reach the server, unless it ``is_open`` to everybody.
+    """Check that people must sign in if other machines reach the server, unless the server ``is_open``.
 
     Raises BadInput, with the next step, if everybody could do everything.
     """
@@ -369,7 +369,7 @@ def check_closed(
 def check_free(host: str, port: int) -> None:
     """Check that the server can listen on this address.
 
-    Raises BadInput, which names the option to change, if it cannot.
+    Otherwise raises BadInput, which names the option to change.
     """
     address = bind_address(host)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -392,12 +392,12 @@ def check_free(host: str, port: int) -> None:
 
 
 def bind_address(host: str) -> str:
-    """Return the address to listen on. For localhost it is 127.0.0.1, since browsers may not try ::1."""
+    """Return the address to listen on: for localhost 127.0.0.1, since browsers may not try ::1."""
     return "127.0.0.1" if host == "localhost" else host
 
 
 def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the Streamlit options for safety and looks; they override config.toml and the environment."""
+    """Return the Streamlit options for safety and looks. These override config.toml and the environment."""
     return {
         "server.address": bind_address(host),
         "server.port": port,
@@ -436,7 +436,7 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
 
 
 def _own_names(host: str) -> set[str]:
-    """Return the host names of this server. A wildcard would be unsafe: a hostile page could point its name to us."""
+    """Return the host names of this server. A wildcard is unsafe: a hostile page could point its own name here."""
     if host in LOOPBACK:
         return set(LOOPBACK)
     if host not in EVERYWHERE:
@@ -447,7 +447,7 @@ def _own_names(host: str) -> set[str]:
         names |= {
             str(entry[4][0]) for entry in socket.getaddrinfo(name, None, family=socket.AF_INET)
         }
-    # Many machines resolve their name to 127.0.1.1. Connecting a UDP socket sends nothing, but
+    # Many machines resolve the own name to 127.0.1.1. Connecting a UDP socket sends nothing, but
     # gives the real address.
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outward:
         outward.connect((_ELSEWHERE, 9))

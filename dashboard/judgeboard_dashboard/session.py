@@ -48,11 +48,11 @@ Asked = ParamSpec("Asked")
 
 @contextmanager
 def caught() -> Iterator[None]:
-    """Show an expected error as a sentence. Log any other error with its traceback, and show its number in the log."""
+    """Show an expected error as a sentence. Log any other error with the traceback, and show the number in the log."""
     try:
         yield
     except SignInEnded:
-        st.rerun()  # the whole page, also from a part of it: it asks the person to sign in
+        st.rerun()  # the whole page, also from a part of a page: the whole page asks the person to sign in
     except JudgeboardError as error:
         problem(str(error))
     except Exception as error:  # noqa: BLE001 - the last handler of a page
@@ -75,7 +75,7 @@ def saving(refusal: str = "Not saved") -> Iterator[None]:
 
 
 def numbered(error: Exception) -> str:
-    """Write an unexpected error to the server's log and return its number there."""
+    """Write an unexpected error to the server's log and return the number in the log."""
     number = secrets.token_hex(3).upper()
     _log.error("error %s", number, exc_info=error)
     return number
@@ -120,18 +120,16 @@ _PERSON: ContextVar[list[Reviewer] | None] = ContextVar("person", default=None)
 _ARRIVED = "arrived"
 _BEGUN = (
     SignIns()
-)  # those with a stored event: a page that is loaded again begins another session of Streamlit
+)  # sign-ins with a stored event: a page that is loaded again begins another session of Streamlit
 _OPENING = Lock()
 
 
 def store() -> Store:
-    """Return the server's database, for changes. To read it, pages use `reading`.
+    """Return the server's database, for changes. Pages read the database with `reading`.
 
-    Raises JudgeboardError if it is missing, has another revision, or cannot be reached.
+    Raises JudgeboardError if the database is missing, has another revision, or cannot be reached.
     """
-    with (
-        _OPENING
-    ):  # otherwise two threads open it twice, and only one of the two is closed at the end
+    with _OPENING:  # otherwise two threads open the database twice, and only one of the two is closed at the end
         return _opened(os.environ.get(variable_of("db")))
 
 
@@ -156,22 +154,22 @@ def reading() -> Reading:
 
 def read(
     function: Callable[Concatenate[Reads, Asked], Figures],
-    *given: Asked.args,
+    *values: Asked.args,
     **options: Asked.kwargs,
 ) -> Figures:
-    """Return what a function reads that the person may see; `reading` is for several at once."""
+    """Return what a function reads, limited to what the person may see; `reading` is for several functions."""
     with reading() as connection:
-        return function(connection, *given, **options)
+        return function(connection, *values, **options)
 
 
 def read_all(
     function: Callable[Concatenate[Reads, Asked], Figures],
-    *given: Asked.args,
+    *values: Asked.args,
     **options: Asked.kwargs,
 ) -> Figures:
     """Return what a function reads of all rows, for sign-in and marks: `read` is for what a person sees."""
     with store().reading() as connection:
-        return function(connection, *given, **options)
+        return function(connection, *values, **options)
 
 
 def kept_until_new_rows(
@@ -198,7 +196,7 @@ def _kept(key: tuple[Hashable, ...], _load: Callable[..., Any], _connection: Rea
 
 
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
-    """Return a function that reads as the current person. Downloads need it because they run outside sessions."""
+    """Return a function that reads as the current person, for downloads, which run outside sessions."""
     now = seen()
     sign_ins = entries()
 
@@ -229,7 +227,7 @@ def enter(view: str) -> None:
 def page(*, answers: bool = True) -> Iterator[None]:
     """Show the errors of a view as sentences.
 
-    If ``answers`` is true, the view is about answers and also shows how many of them are hidden.
+    If ``answers`` is true, the view is about answers and also shows how many answers are hidden.
     """
     if answers:
         with caught(), suppress(JudgeboardError):  # the view itself shows the error
@@ -251,7 +249,7 @@ def visit() -> int:
 def stacking_columns(
     name: str, widths: int | Sequence[float], gap: Literal["small", "medium", "large"] = "medium"
 ) -> list[Any]:
-    """Return columns; a narrow page shows them below each other. ``name`` must be unique on the page."""
+    """Return columns; a narrow page shows the columns below each other. ``name`` must be unique on the page."""
     with st.container(key=f"stack_{name}"):
         return st.columns(widths, gap=gap)
 
@@ -281,14 +279,14 @@ class ButtonLooks(TypedDict, total=False):
 
 
 def button(label: str, *, key: str, **looks: Unpack[ButtonLooks]) -> bool:
-    """Show a button with its label on one line; return whether it was pressed."""
+    """Show a button with the label on one line; return whether the button was pressed."""
     return st.button(label, key=key, wrap=False, **looks)
 
 
 def open_rows(name: str, **parameters: str | float | list[str] | None) -> NoReturn:
     """Open a page with a filter: ``open_rows("responses", query_type="QA")``; None is skipped.
 
-    Call it in the body of a page, not in a callback.
+    For the body of a page, not for a callback.
     """
     st.switch_page(f"{VIEWS}/{name}.py", query_params=as_query(parameters))
 
@@ -296,7 +294,7 @@ def open_rows(name: str, **parameters: str | float | list[str] | None) -> NoRetu
 def as_query(
     parameters: Mapping[str, str | int | float | list[str] | None],
 ) -> dict[str, str | list[str]]:
-    """Return parameters for an address, without those that are None or empty."""
+    """Return parameters for an address, without parameters that are None or empty."""
     return {
         key: value if isinstance(value, list) else str(value)
         for key, value in parameters.items()
@@ -305,12 +303,12 @@ def as_query(
 
 
 def current_query() -> dict[str, list[str]]:
-    """Return the parameters of the address, each with all its values."""
+    """Return the parameters of the address, each with all values."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
 def current_reviewer() -> Reviewer | None:
-    """Return the person who signed in. If sign-in is off, return the person who entered a name, None before that.
+    """Return the person who signed in. If sign-in is off, return the person who entered a name, otherwise None.
 
     Raises NotAllowed if sign-in is on and the person has not signed in, was not added by an admin,
     or was removed. If the sign-in has ended, the error is SignInEnded.
@@ -320,12 +318,12 @@ def current_reviewer() -> Reviewer | None:
     name = reviewer_name()
     if not name:
         return None
-    known: dict[tuple[str, str], Reviewer] = st.session_state.setdefault("reviewers", {})
+    reviewers: dict[tuple[str, str], Reviewer] = st.session_state.setdefault("reviewers", {})
     database = store()
     key = (database.shown_url, name)
-    if key not in known:
-        known[key] = ensure_reviewer(database, ENTERED, name)
-    return known[key]
+    if key not in reviewers:
+        reviewers[key] = ensure_reviewer(database, ENTERED, name)
+    return reviewers[key]
 
 
 @contextmanager
@@ -339,13 +337,13 @@ def one_person() -> Iterator[None]:
 
 
 def signed_in() -> Reviewer:
-    """Return the person who signed in, as stored now or, within `one_person`, when it was first asked.
+    """Return the person who signed in, as stored now or, within `one_person`, as stored at the first call.
 
     Raises NotAllowed if the person has not signed in, was not added by an admin, or was removed.
     """
-    known = _PERSON.get()
-    if known:
-        return known[0]
+    people = _PERSON.get()
+    if people:
+        return people[0]
     name, facts = valid_sign_in([] if sign_in().fault else entries())
     database = store()
     begun = {**facts, "address": name, "database": database.shown_url}
@@ -354,26 +352,26 @@ def signed_in() -> Reviewer:
     person = admit(database, name, arrives=arrives)
     if arrives:
         _BEGUN.add(begun)
-    if known is not None:
-        known.append(person)
+    if people is not None:
+        people.append(person)
     return person
 
 
 def reviewer_name() -> str:
     """Return the name entered in this browser; an empty text if sign-in is on.
 
-    Before a name is entered, it is the suggested one; its first decision says so.
+    Before a name is entered, the name is a suggested one; the message of the first decision says so.
     """
     if sign_in().asked:
         return ""
     if _NAME not in st.session_state:
-        kept, suggested = map(shown_cookie, (NAME_COOKIE, SUGGESTED_COOKIE))
-        entered = tidy_name(unquote(kept))
-        name = entered or suggested_name()
+        cookie, suggested = map(shown_cookie, (NAME_COOKIE, SUGGESTED_COOKIE))
+        own_name = tidy_name(unquote(cookie))
+        name = own_name or suggested_name()
         st.session_state[_NAME] = name
-        st.session_state[_SUGGESTED] = bool(name) and (not entered or suggested == kept)
-    shown: str = st.session_state[_NAME]
-    return shown
+        st.session_state[_SUGGESTED] = bool(name) and (not own_name or suggested == cookie)
+    visible_name: str = st.session_state[_NAME]
+    return visible_name
 
 
 def name_is_suggested() -> bool:
@@ -397,8 +395,8 @@ def ask_reviewer(
 ) -> Reviewer | None:
     """Return the reviewer, who may take the action ``to``.
 
-    Without a name, say where to enter it and return None. Without the permission, say who has it
-    and return None.
+    Without a name, say where to enter a name and return None. Without the permission, say who has
+    the permission and return None.
     """
     reviewer = current_reviewer()
     if reviewer is None:
@@ -443,11 +441,11 @@ def suggested_name() -> str:
 
 
 def give_name() -> None:
-    """Read the name from its field; the callback of the field."""
+    """Read the name from the field; the callback of the field."""
     st.session_state[_NAME] = tidy_name(st.session_state.get(NAME_FIELD, ""))
     st.session_state[_SUGGESTED] = False
     if st.session_state[_NAME] and st.session_state.get(_VIEW) == "item":
-        st.rerun()  # a press on this page redraws only the item, but the name is shown outside it
+        st.rerun()  # a press on this page redraws only the item, but the name is shown outside the item
 
 
 def named_reviewer() -> Reviewer | None:
@@ -459,7 +457,7 @@ def named_reviewer() -> Reviewer | None:
 
 
 def change_name() -> None:
-    """Forget the name, so that its field is shown again."""
+    """Forget the name, so that the field for the name is shown again."""
     if name_is_suggested():
         st.session_state[_REPLACED] = st.session_state[_NAME]
     st.session_state[_NAME] = ""

@@ -1,4 +1,4 @@
-"""The ways to sign in: the identity provider that .streamlit/secrets.toml configures, a proxy, and those of rooms."""
+"""The ways to sign in: the identity provider of .streamlit/secrets.toml, a proxy, and the ways of rooms."""
 
 import hashlib
 import importlib.util
@@ -26,7 +26,7 @@ from judgeboard.settings.masking import register_secret
 from judgeboard.settings.model import load_settings
 from judgeboard_dashboard.proxies import PROXY
 
-SHORTEST_SECRET = 32  # characters: whoever guesses it can sign in as anybody
+SHORTEST_SECRET = 32  # characters: whoever guesses the secret can sign in as anybody
 LOGIN, LOGOUT, CALLBACK = "/auth/login", "/auth/logout", "/oauth2callback"  # routes of Streamlit
 _CALLBACK_ADDRESS = re.compile(rf"https?://[^/?#\\]+(?P<prefix>(/[\w.~%-]+)*){CALLBACK}", re.ASCII)
 COOKIE_SECONDS = 30 * 86_400  # after which a browser deletes the cookie of a sign-in
@@ -34,7 +34,7 @@ NEEDED = ("client_id", "client_secret", "server_metadata_url")
 
 
 class SignIn(NamedTuple):
-    """The configuration of sign-in; ``asked`` is whether people must sign in, ``fault`` what is wrong with it.
+    """The configuration of sign-in; ``asked`` is whether people must sign in, ``fault`` what is wrong.
 
     The provider None is configured in [auth] itself and has no name. Providers send browsers back
     to ``host``. The ``prefix`` is the path below which a proxy serves the pages, for example
@@ -66,18 +66,18 @@ class Entry(Protocol):
         """Where the browser goes when the person signs out; None if the sign-in does not end here."""
 
     def check(self) -> str:
-        """Return the name of the person. Raises SignInEnded, or BadInput if there is no such name."""
+        """Return the name of the person. Raises SignInEnded, or BadInput if the entry names nobody."""
 
     def end(self) -> None:
         """End the sign-in in all tabs, also for copies of the cookie."""
 
 
 class WayIn(Protocol):
-    """A way to sign in beside the identity provider. A session keeps the credential of its request, under the key."""
+    """A way to sign in beside the identity provider. A session keeps the credential of the first request."""
 
     @property
     def key(self) -> str:
-        """The name of a header, in lower case, which the server itself sets."""
+        """The name of a header, in lower case, which only the server sets."""
 
     @property
     def form(self) -> str | None:
@@ -114,13 +114,13 @@ def sign_in() -> SignIn:
 def configured_sign_in() -> SignIn:
     """Return the configuration of sign-in, read once, so that editing the file cannot open a running server.
 
-    If it has a fault, nobody can sign in. ``JUDGEBOARD_ADMIN`` without a provider or a proxy is also
-    a fault, because the server is not meant to be open.
+    With a fault in the configuration, nobody can sign in. ``JUDGEBOARD_ADMIN`` without a provider or
+    a proxy is also a fault, because such a server is not meant to be open.
     """
     settings = load_settings()
     try:
         auth = dict(st.secrets).get("auth")
-    except Exception:  # noqa: BLE001 - the file is missing or unreadable; the error could quote its secrets
+    except Exception:  # noqa: BLE001 - the file is missing or unreadable; the error could quote secrets
         if any(Path(path).exists() for path in st.get_option("secrets.files")):
             return SignIn(True, fault="the secrets file is not valid TOML")
         auth = None
@@ -138,12 +138,12 @@ def configured_sign_in() -> SignIn:
 
 def checked_auth(auth: Mapping[str, Any]) -> SignIn:
     """Return the configuration in the section [auth] of the secrets."""
-    named = tuple(
+    provider_names = tuple(
         sorted(
             name for name, part in auth.items() if isinstance(part, Mapping) and "client_id" in part
         )
     )
-    providers: tuple[str | None, ...] = ((None,) if "client_id" in auth else ()) + named
+    providers: tuple[str | None, ...] = ((None,) if "client_id" in auth else ()) + provider_names
     callback = str(auth.get("redirect_uri", ""))
     path = _CALLBACK_ADDRESS.fullmatch(callback)
     fault = None
@@ -155,9 +155,9 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
             for name in ("client_secret", "cookie_secret")
         )
     )
-    if not parts or any(not part.get(needed) for part in parts for needed in NEEDED):
+    if not parts or any(not part.get(key) for part in parts for key in NEEDED):
         fault = f"[auth] in the secrets needs {', '.join(NEEDED)} for each provider"
-    elif any("_" in name for name in named):
+    elif any("_" in name for name in provider_names):
         fault = "the name of a provider in the secrets must not contain an underscore"
     elif path is None:
         fault = f"redirect_uri in [auth] of the secrets must be the address of this server followed by {CALLBACK}"
@@ -212,9 +212,9 @@ class SignInEnded(NotAllowed):
 
 
 class SignIns:
-    """A record of sign-ins on this server, at most ``most`` of them: then the oldest is forgotten.
+    """A record of at most ``most`` sign-ins on this server. A full record forgets the oldest sign-in.
 
-    A sign-in is known by the hash of its claims, which contain the time and a random number.
+    The key of a sign-in is the hash of the claims, which contain the time and a random number.
     """
 
     def __init__(self, most: int = 10_000) -> None:
@@ -223,7 +223,7 @@ class SignIns:
         self._lock = threading.Lock()
 
     def add(self, person: Mapping[str, Any]) -> None:
-        """Add the sign-in with these claims, until its token expires."""
+        """Add the sign-in with these claims, until the token expires."""
         now = time.time()
         with self._lock:
             self._forget_at = {key: at for key, at in self._forget_at.items() if at > now}
@@ -240,13 +240,13 @@ class SignIns:
         return hashlib.sha256(json.dumps(person, sort_keys=True, default=str).encode()).hexdigest()
 
 
-# Signing out deletes the cookie of the browser. It ends neither the other tabs nor a copy of the
-# cookie. Because of this record, the server refuses these.
+# Signing out deletes the cookie of the browser, but not a copy of the cookie, and ends no other
+# tab. Because of this record, the server refuses other tabs and copies.
 _ended = SignIns()
 
 
 def sign_out() -> None:
-    """End the sign-ins of this browser, in all its tabs."""
+    """End the sign-ins of this browser, in all tabs."""
     sign_ins = entries()
     for entry in sign_ins:
         entry.end()
@@ -263,14 +263,14 @@ def leave_for(path: str) -> None:
 
 
 def _expires_at(person: Mapping[str, Any]) -> float | None:
-    """Return when the ID token expires, in seconds since 1970; None if it has no such time."""
+    """Return when the ID token expires, in seconds since 1970; None for a token without such a time."""
     expires_at = person.get("exp")
     return float(expires_at) if isinstance(expires_at, int | float) else None
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderEntry:
-    """A sign-in at the identity provider, by its claims."""
+    """A sign-in at the identity provider, by the claims of the ID token."""
 
     facts: Mapping[str, Any]
     leads_to: str | None = LOGOUT
@@ -293,7 +293,7 @@ class ProviderEntry:
         return checked_address(address)
 
     def end(self) -> None:
-        """Add the sign-in to those that have ended."""
+        """Add the sign-in to the record of ended sign-ins."""
         _ended.add(self.facts)
 
 
@@ -304,6 +304,6 @@ def own_cookie(name: str, host: str) -> str:
 
 
 def shown_cookie(name: str) -> str:
-    """Return a cookie of this server that the browser sent with its session, "" without it."""
+    """Return a cookie of this server that the browser sent at the start of the session, "" without a cookie."""
     cookie: str = st.context.cookies.get(own_cookie(name, st.context.headers.get("host", "")), "")
     return cookie

@@ -18,8 +18,8 @@ class Palette:
     """The colours of one theme. Each severity (``good``, ``doubt``, ``bad``, ``quiet``) is (mark, background).
 
     ``series`` are three colours that colour-blind readers can tell apart; for more series use
-    panels. ``heat`` are five steps of a heat map, and ``heat_ink`` are the colours of the text on
-    them. ``track`` is the colour of the empty part of bars. White text on ``button`` is readable.
+    panels. ``heat`` are five steps of a heat map, and ``heat_ink`` are the text colours on the
+    steps. ``track`` is the colour of the empty part of bars. White text on ``button`` is readable.
     """
 
     page: str
@@ -79,14 +79,14 @@ DARK = Palette(
 
 
 def palette() -> Palette:
-    """Return the colours of the theme in use; light until the browser has reported its theme."""
+    """Return the colours of the theme in use; light until the browser has reported a theme."""
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
 def dress(reviewer: str, *, suggested: bool) -> None:
     """Send the style sheet, the scripts and the reviewer's name, which keys.js keeps in cookies.
 
-    ``suggested``: nobody has entered the name or decided under it yet.
+    ``suggested``: nobody has entered the name or decided under the name yet.
     """
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
@@ -102,7 +102,7 @@ def dress(reviewer: str, *, suggested: bool) -> None:
 
 
 def follow_theme() -> None:
-    """Send a script and an unseen button, which it presses to draw the charts again in the colours of a new theme."""
+    """Send a script and an unseen button. After a change of theme, the script presses the button to redraw charts."""
     with st.container(key="redraw"):
         send_script("theme.js")
         st.button("Draw in the new colours", key="theme_changed")
@@ -115,14 +115,14 @@ def mark_in_menu(address: str) -> None:
 
 
 def send_script(*names: str) -> None:
-    """Send scripts of this package. The browser starts the scripts of a page in the order in which they are sent."""
+    """Send scripts of this package. The browser starts the scripts of a page in the order of sending."""
     st.html(f"<script>{''.join(map(_text, names))}</script>", unsafe_allow_javascript=True)
 
 
 @cache
 def style_sheet() -> str:
     """Return the whole style sheet: the colours as variables, style.css, and the colours of spans."""
-    # Each type has an underline at its own depth, so that overlapping spans are visible.
+    # Each type has an underline at another depth, so that overlapping spans are visible.
     spans = "".join(
         f"::highlight(jb-span-{number}){{background:{colour}2e;text-decoration:underline 2px {colour};"
         f"text-underline-offset:{2 * number + 1}px}}.jb-span-{number}{{border-bottom:2px solid {colour}}}"
@@ -132,7 +132,7 @@ def style_sheet() -> str:
 
 
 def colour_variables() -> str:
-    """Return the colours as variables of CSS. An element that uses them must set ``color-scheme``, as .stApp does."""
+    """Return the colours as variables of CSS, for elements that set ``color-scheme``, such as .stApp."""
     names = {
         "ink": "ink",
         "mut": "muted",
@@ -158,7 +158,7 @@ def _text(name: str) -> str:
 
 
 def streamlit_options() -> dict[str, Any]:
-    """Return the theme as options of Streamlit; .streamlit/config.toml repeats it for `streamlit run`."""
+    """Return the theme as options of Streamlit; .streamlit/config.toml repeats the theme for `streamlit run`."""
     options: dict[str, Any] = {
         "font": "sans-serif",
         "baseFontSize": 15,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 FILE_MB = 200
-SESSION_MB = 2 * FILE_MB  # a file, and the next one that replaces it
+SESSION_MB = 2 * FILE_MB  # a file, and the next file that replaces the first
 ALL_MB = 5 * FILE_MB
 _MB = 1024 * 1024
 _PATH = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+/?")
@@ -44,13 +44,13 @@ def expect_upload() -> None:
 
 
 class LimitedUploads(Wrapper):
-    """Refuses an upload before its body is read, if the person may not import or the files would take too much memory.
+    """Refuses an upload before the body is read, if the person may not import or files would take too much memory.
 
-    The memory is free again when a file is deleted or replaced, or when its session ends.
+    The memory is free again when a file is deleted or replaced, or when the session ends.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
+        """Pass the request on, or refuse the request."""
         upload = (
             _PATH.fullmatch(scope["path"])
             if scope["type"] == "http" and scope["method"] == "PUT"
@@ -60,8 +60,8 @@ class LimitedUploads(Wrapper):
             await self.app(scope, receive, send)
             return
         session_id = upload["session"]
-        # The bytes that the request may send. Without a length, they are limited while the body is
-        # read.
+        # The bytes that the request may send. Without a length, the limit is applied while the body
+        # is read.
         length = Headers(scope=scope).get("content-length")
         size = int(length) if length is not None and length.isdecimal() else FILE_MB * _MB
         refusal = await asyncio.to_thread(_why_refused, session_id) or _too_much(session_id, size)
@@ -72,11 +72,11 @@ class LimitedUploads(Wrapper):
             )  # uvicorn drops the body unread
             return
         before = set(_files().file_storage.get(session_id, ()))
-        stored = False
+        is_stored = False
 
         async def noted(message: Message) -> None:
-            nonlocal stored
-            stored = stored or (
+            nonlocal is_stored
+            is_stored = is_stored or (
                 message["type"] == "http.response.start"
                 and message["status"] < HTTPStatus.BAD_REQUEST
             )
@@ -89,7 +89,7 @@ class LimitedUploads(Wrapper):
             _arriving[session_id] -= size
             if not _arriving[session_id]:
                 del _arriving[session_id]
-        if stored:  # the page has one field for a file, and this file replaces the earlier one
+        if is_stored:  # the page has one field for a file, and this file replaces the earlier one
             for file_id in before - {scope["path"].rstrip("/").rpartition("/")[2]}:
                 _files().remove_file(session_id, file_id)
 
@@ -112,19 +112,19 @@ def _why_refused(session_id: str) -> tuple[int, str] | None:
 
 
 def _too_much(session_id: str, size: int) -> tuple[int, str] | None:
-    taken = _taken()
+    used_bytes = _taken()
     if (
-        taken.total() + size > ALL_MB * _MB
+        used_bytes.total() + size > ALL_MB * _MB
     ):  # Streamlit keeps the files of a closed session for some minutes
-        for closed in [each for each in _files().file_storage if not _is_active(each)]:
-            _files().remove_session_files(closed)
-        taken = _taken()
-    if taken[session_id] + size > SESSION_MB * _MB:
+        for session in [each for each in _files().file_storage if not _is_active(each)]:
+            _files().remove_session_files(session)
+        used_bytes = _taken()
+    if used_bytes[session_id] + size > SESSION_MB * _MB:
         sentence = (
             f"One session may hold {SESSION_MB} MB of uploads. Reload the page and upload one file."
         )
         return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence
-    if taken.total() + size > ALL_MB * _MB:
+    if used_bytes.total() + size > ALL_MB * _MB:
         sentence = f"The uploads of all people may take {ALL_MB:,} MB. Try again later, or use `judgeboard import`."
         return HTTPStatus.SERVICE_UNAVAILABLE, sentence
     return None
@@ -132,10 +132,10 @@ def _too_much(session_id: str, size: int) -> tuple[int, str] | None:
 
 def _taken() -> Counter[str]:
     """Return the bytes that uploads take or may soon take, by session."""
-    taken = _arriving.copy()
+    used_bytes = _arriving.copy()
     for session_id, files in _files().file_storage.copy().items():
-        taken[session_id] += sum(len(file.data) for file in files.values())
-    return taken
+        used_bytes[session_id] += sum(len(file.data) for file in files.values())
+    return used_bytes
 
 
 def _is_active(session_id: str) -> bool:

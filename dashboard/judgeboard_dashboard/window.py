@@ -1,18 +1,18 @@
-"""The width of the browser's window, which Streamlit does not tell: a cookie has it before a session opens."""
+"""The width of the browser's window, which Streamlit does not have: a cookie brings the width to each session."""
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from judgeboard_dashboard.sign_in import configured_sign_in, shown_cookie
 
-WIDE = 1440  # px; a session that tells no width has such a window
+WIDE = 1440  # px; the width for a session without the cookie
 _COOKIE = "judgeboard_width"
 # A compressed document cannot be changed, and a browser must not keep one without the script.
 _LEFT_OUT = {b"accept-encoding", b"if-none-match", b"if-modified-since", b"range"}
 
 
 def window_width() -> int:
-    """Return the width of the window in px, as it was when the page was loaded."""
+    """Return the width of the window in px at the time when the page was loaded."""
     width = shown_cookie(_COOKIE)
     return int(width) if width.isascii() and width.isdigit() and len(width) < 6 else WIDE
 
@@ -25,10 +25,10 @@ class Wrapper:
 
 
 class WindowWidth(Wrapper):
-    """Adds a script to the document of the pages: it runs before the session opens, and keeps the width in a cookie."""
+    """Adds a script to the document of the pages. Before the session opens, the script puts the width into a cookie."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; if a browser asks for a document, add the script to it."""
+        """Pass the request on; if a browser asks for a document, add the script."""
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self.app(scope, receive, send)
             return

@@ -12,12 +12,7 @@ from judgeboard.formats.label_schema import BUILT_IN, TYPED, FieldType, SchemaFi
 from judgeboard.imports.labels import label_of
 from judgeboard.reviews.changes import differs
 from judgeboard.reviews.checks import missing_grades
-from judgeboard.reviews.decisions import (
-    IMPLIED,
-    labelled_decision,
-    remember_implied,
-    with_implied,
-)
+from judgeboard.reviews.decisions import IMPLIED, labelled_decision, remember_implied, with_implied
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.outcome import Conflict, open_conflicts
 from judgeboard.reviews.person_work import training_feedback
@@ -37,12 +32,7 @@ from judgeboard_dashboard.review.drafts import (
     TextView,
     UndoableReview,
 )
-from judgeboard_dashboard.review.leases import (
-    QueueSession,
-    Reveal,
-    ShownItem,
-    read_item,
-)
+from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
 from judgeboard_dashboard.session import as_query, numbered
 from judgeboard_dashboard.widgets.filters import Chosen
 from judgeboard_dashboard.widgets.navigation import Rows, flagged
@@ -94,7 +84,7 @@ class DraftActions:
         return self.session.draft(self.subject)
 
     def give(self, grade: str, value: Any) -> None:
-        """Give a label, groundedness or quality, or remove it if it has this value already."""
+        """Give a label, groundedness or quality, or remove the value if the draft has this value already."""
         removes = not self.draft.use_restored(grade, value) and getattr(self.draft, grade) == value
         setattr(self.draft, grade, None if removes else value)
         if grade == "groundedness":
@@ -105,12 +95,12 @@ class DraftActions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actions(DraftActions, ABC):
-    """The actions of a screen's keys, bound when it is drawn: a late key press acts on the screen that it was for.
+    """The actions of a screen's keys, bound when the screen is drawn. A late key press acts on the old screen.
 
-    ``row`` identifies the screen in the browser. ``request_key`` identifies its review, so that a
-    key press that arrives twice is stored once. ``judgment`` is the judgment on the screen, None if
-    there is none or it is hidden. A groundedness below ``threshold`` is flagged. ``implies``:
-    decisions imply a label; None: the reviewer is asked.
+    ``row`` identifies the screen in the browser. ``request_key`` identifies the review, so that a
+    key press that arrives twice is stored once. ``judgment`` is the judgment on the screen, None
+    without a judgment or if the judgment is hidden. A groundedness below ``threshold`` is flagged.
+    ``implies``: decisions imply a label; None: the reviewer is asked.
     """
 
     store: Store
@@ -131,8 +121,8 @@ class Actions(DraftActions, ABC):
     def grade_for(self, decision: Decision | Preference | None) -> Grade:
         """Return the grade to store with a decision; a preference has only notes.
 
-        It has the label that the decision implies, and a reason to differ only if it differs from
-        the judgment shown.
+        The grade has the label that the decision implies. A grade that does not differ from the
+        judgment on the screen has no reason to differ.
         """
         grade = self.draft.grade()
         if isinstance(decision, Preference):
@@ -173,11 +163,11 @@ class Actions(DraftActions, ABC):
         self.session.texts = view
 
     def open_drawer(self, name: str) -> None:
-        """Show the judgments, their raw calls or the trace in place of the texts, or the texts again."""
+        """Show the judgments, the raw calls or the trace in place of the texts, or the texts again."""
         self.session.drawer = None if self.session.drawer == name else name
 
     def correct(self) -> None:
-        """Show the field for the corrected answer, or close it. What was typed can be brought back."""
+        """Show the field for the corrected answer, or close the field. Typed text can be brought back."""
         self.draft.correct()
         self.session.say(DISCARDED if self.draft.discarded and not self.draft.correcting else "")
 
@@ -198,7 +188,7 @@ class Actions(DraftActions, ABC):
         self.session.goal = goal
 
     def decide(self, decision: Any) -> None:
-        """Store a decision on the flag or a preference. If it is None, store only the grades."""
+        """Store a decision on the flag, or a preference; of None, store only the grades."""
         if self.implies is None and self.implied_label(decision) is not None:
             self.session.open_question = OpenQuestion(self.row, decision)
             return
@@ -212,7 +202,7 @@ class Actions(DraftActions, ABC):
         )
 
     def saved_words(self, decision: Decision) -> str:
-        """Return the message that a decision is stored. It names a label that differs from the decision."""
+        """Return the message that a decision is stored. The message names a label that differs from the decision."""
         label, implied = self.draft.label, IMPLIED.get(decision)
         other = (
             ""
@@ -242,35 +232,40 @@ class Actions(DraftActions, ABC):
         field = deciding_field(self.draft)
         if field is None:
             return None
-        given = self.draft.values.get(field.name)
+        current = self.draft.values.get(field.name)
         return next(
-            (made for value, made in field_decisions(field).items() if value == given), None
+            (decision for value, decision in field_decisions(field).items() if value == current),
+            None,
         )
 
     def question(self) -> OpenQuestion | None:
         """The open question of this screen, None if there is none."""
-        asked = self.session.open_question
-        return asked if asked is not None and asked.row == self.row else None
+        question = self.session.open_question
+        return question if question is not None and question.row == self.row else None
 
     def answer_contradiction(self, decision: Decision) -> None:
-        """Store a decision with the label that goes with it."""
+        """Store a decision with the label that the decision implies."""
         self.session.open_question, self.draft.label = None, IMPLIED[decision]
         field = deciding_field(self.draft)
         if field is not None:
-            given = (value for value, made in field_decisions(field).items() if made is decision)
-            self.draft.values[field.name] = next(given)
+            values = (
+                value
+                for value, own_decision in field_decisions(field).items()
+                if own_decision is decision
+            )
+            self.draft.values[field.name] = next(values)
         self.decide(decision)
 
     def answer_implied(self, implied: bool) -> None:
         """Remember whether decisions imply a label, and store the decision that led to the question."""
-        asked, self.session.open_question = self.session.open_question, None
-        if asked is not None:
+        question, self.session.open_question = self.session.open_question, None
+        if question is not None:
             safely(
                 self.session,
                 self.reviewer,
                 lambda reviewer: remember_implied(self.store, reviewer, implied=implied),
             )
-            replace(self, implies=implied).decide(asked.decision)
+            replace(self, implies=implied).decide(question.decision)
 
     def implied_label(self, decision: Any) -> Label | None:
         """Return the label that a decision implies; None if the draft has a label or a groundedness."""
@@ -286,7 +281,7 @@ class Actions(DraftActions, ABC):
     def _decide(self, reviewer: Reviewer, decision: Any) -> None: ...
 
     def stored(self, write: Callable[[], str]) -> bool:
-        """Store a review and show the message of ``write``, or why it was refused; then its draft is kept."""
+        """Store a review and show the message of ``write``. If the review is refused, show why and keep the draft."""
         try:
             message = write()
             self.session.drafts.pop(self.subject, None)
@@ -303,8 +298,8 @@ class Actions(DraftActions, ABC):
 def field_decisions(field: SchemaField) -> Mapping[Any, Decision | None]:
     """Return the decision that each value of a field makes; empty if the field makes none.
 
-    A yes/no field makes one by its name (`PROBLEM`), and a required category if all its options
-    describe an answer as good or bad: "correct", "not supported".
+    A yes/no field makes a decision if the name is `PROBLEM`. A required category makes a decision
+    if all options describe an answer as good or bad: "correct", "not supported".
     """
     if field.name == PROBLEM and field.type is FieldType.YES_NO:
         return {True: Decision.CONFIRM, False: Decision.DISMISS}
@@ -313,14 +308,14 @@ def field_decisions(field: SchemaField) -> Mapping[Any, Decision | None]:
     decisions: dict[Label | None, Decision] = {
         label: decision for decision, label in IMPLIED.items()
     }
-    made = {value: decisions.get(label_of(value, None)) for value in field.values}
-    return made if {*made.values()} == {*IMPLIED} else {}
+    by_value = {value: decisions.get(label_of(value, None)) for value in field.values}
+    return by_value if {*by_value.values()} == {*IMPLIED} else {}
 
 
 def deciding_field(draft: Draft) -> SchemaField | None:
     """Return the shown field of a draft's schema that is the decision; None if no field or more than one could be."""
-    shown = () if draft.schema is None else draft.schema.shown(draft.all_values())
-    fields = [field for field in shown if not field.built_in and field_decisions(field)]
+    visible_fields = () if draft.schema is None else draft.schema.shown(draft.all_values())
+    fields = [field for field in visible_fields if not field.built_in and field_decisions(field)]
     return fields[0] if len(fields) == 1 else None
 
 
@@ -359,11 +354,13 @@ class ItemActions(Actions):
     """The actions for an answer outside queues.
 
     ``flag_id`` is an open flag of the answer, None if no flag is open. A decision is on all open
-    flags, or on this flag ``alone``. The item of the list ``listing`` after the flag ``place`` follows a
-    decision; None outside lists. After the answer was judged again, ``place`` may be superseded.
-    ``changes`` is the id of the reviewer's earlier review that is shown, to be changed; it took
-    ``seconds_before``. ``more_flags``: it decided only some of the open flags. ``from_own``: it was
-    opened from *My reviews*.
+    flags, or on this flag ``alone``. After a decision, the screen shows the item of the list
+    ``listing`` after the flag ``place``; None outside lists. After the answer was judged again,
+    ``place`` may be superseded.
+
+    ``changes`` is the id of the reviewer's earlier review that is being changed. The earlier review
+    took ``seconds_before``. ``more_flags``: the earlier review decided only some of the open flags.
+    ``from_own``: the earlier review was opened from *My reviews*.
     """
 
     listing: Chosen
@@ -378,8 +375,8 @@ class ItemActions(Actions):
     def next_flag(self, flag_ids: Sequence[int]) -> None:
         """Choose the next flag to decide alone; after the last flag, choose all flags together."""
         choices = [None, *flag_ids]
-        chosen = self.flag_id if self.alone else None
-        self.session.alone = choices[(choices.index(chosen) + 1) % len(choices)]
+        flag_id = self.flag_id if self.alone else None
+        self.session.alone = choices[(choices.index(flag_id) + 1) % len(choices)]
 
     def _decide(self, reviewer: Reviewer, decision: Decision | None) -> None:
         """Store the decision and the grades, or only the grades (None). Then go to the next item of the list."""
@@ -418,13 +415,13 @@ class ItemActions(Actions):
         else:
             submission = replace(submission, response_id=self.subject)
             message = f"Saved: your grade of {self.name}"
-        stored = submit(self.store, submission)
+        review = submit(self.store, submission)
         self.session.done.append(
             UndoableReview(
-                stored.review_id, self.subject, draft, flag_id=self.place or self.flag_id
+                review.review_id, self.subject, draft, flag_id=self.place or self.flag_id
             )
         )
-        return message if stored.held is None else f"{message}. {stored.held}"
+        return message if review.held is None else f"{message}. {review.held}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -436,7 +433,7 @@ class QueueActions(Actions):
 
     @property
     def asks_decision(self) -> bool:
-        """Whether the reviewer must decide, because no field asks for it and no label makes the decision."""
+        """Whether the reviewer must decide, because no field asks for the decision and no label makes the decision."""
         if deciding_field(self.draft) is not None:
             return False
         rules = self.work.queue
@@ -451,7 +448,7 @@ class QueueActions(Actions):
         return "Y" if saves or decision is None else KEYS.get(decision, "the key")
 
     def decision(self) -> Decision | None:
-        """Return the decision that the field for it makes, otherwise the label of the draft."""
+        """Return the decision of the field for decisions, otherwise of the label of the draft."""
         return self.own_decision or labelled_decision(
             self.draft.grade(), self.rules, low_quality=self.leased.low_quality
         )
@@ -463,18 +460,18 @@ class QueueActions(Actions):
         return {flag.rule for flag in flags if flag.state is FlagState.OPEN}
 
     def save(self) -> None:
-        """Store the review with the decision that its label makes."""
+        """Store the review with the decision that the label makes."""
         decision = self.decision()
         if decision is not None:
             self.decide(decision)
         elif self.asks_decision:
             self.session.say(LOW_QUALITY, refused=True)
         else:
-            missing = (
+            missing_fields = (
                 *missing_grades(self.work.queue, None, self.draft.grade()),
                 *self.draft.missing(),
             )
-            self._say_missing(missing or [PROBLEM])
+            self._say_missing(missing_fields or [PROBLEM])
 
     def _answer_reveal(
         self, reviewer: Reviewer, revealed: Reveal, decision: Decision | None
@@ -499,25 +496,25 @@ class QueueActions(Actions):
             self.work.reveal.changing = True
 
     def skip(self, *, declined: bool = False) -> None:
-        """Skip the item, with the note as the reason. A declined item cannot be judged: nobody else gets it."""
+        """Skip the item, with the note as the reason. Nobody gets a declined item again: the item cannot be judged."""
 
         def act(reviewer: Reviewer) -> None:
             reason = CANNOT_BE_JUDGED if declined else self.draft.grade().note or ""
-            skipped = skip(self.store, self.leased.lease.token, reviewer, reason=reason)
+            is_skipped = skip(self.store, self.leased.lease.token, reviewer, reason=reason)
             message = (
                 f"{'Declined' if declined else 'Skipped'}: {self.name}"
-                if skipped
+                if is_skipped
                 else LEASED_BY_OTHER
             )
-            if skipped:
+            if is_skipped:
                 self.leased.skipped = self.draft.copied()
                 self.work.undoable.append(self.leased)
-            self._drop(message, refused=not skipped)
+            self._drop(message, refused=not is_skipped)
 
         safely(self.session, self.reviewer, act)
 
     def lease_again(self) -> None:
-        """Lease the item again after its lease ended."""
+        """Lease the item again after the lease ended."""
 
         def act(reviewer: Reviewer) -> None:
             lease = take_item(self.store, self.leased.lease.item_id, reviewer)
@@ -543,7 +540,7 @@ class QueueActions(Actions):
         )
 
     def _decide(self, reviewer: Reviewer, decision: Any) -> None:
-        """Decide the item with the draft. Then reveal the judge if the queue does so, or show the next item.
+        """Decide the item with the draft. Then reveal the judge, in a queue with a reveal, or show the next item.
 
         After the reveal, None keeps the first grade, and a decision stores the changed grade.
         """
@@ -551,34 +548,34 @@ class QueueActions(Actions):
         if work.reveal is not None:
             self._answer_reveal(reviewer, work.reveal, decision)
             return
-        missing = missing_grades(work.queue, decision, grades)
+        missing_fields = missing_grades(work.queue, decision, grades)
         if decision in {Decision.CONFIRM, Decision.DISMISS}:
-            missing += draft.missing()
-        if missing:
-            self._say_missing(missing)
+            missing_fields += draft.missing()
+        if missing_fields:
+            self._say_missing(missing_fields)
             return
         reveals: list[tuple[int, Decision]] = []
 
         def write() -> str:
             submission = self.submission(reviewer, decision)
-            decided = submit(self.store, replace(submission, token=self.leased.lease.token))
+            review = submit(self.store, replace(submission, token=self.leased.lease.token))
             work.undoable.append(
-                UndoableReview(decided.review_id, self.subject, draft, item_id=decided.item_id)
+                UndoableReview(review.review_id, self.subject, draft, item_id=review.item_id)
             )
             if isinstance(decision, Preference):
                 pair = self.leased.pair
                 return f"Saved: {SIDES[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
-            if decided.reveal:
-                reveals.append((decided.review_id, decision))
+            if review.reveal:
+                reveals.append((review.review_id, decision))
             if work.queue.training:
                 with self.store.reading() as connection:
-                    feedback = training_feedback(connection, decided.item_id, decided.review_id)
+                    feedback = training_feedback(connection, review.item_id, review.review_id)
                 work.feedback = "" if feedback is None else f"{self.name}: {feedback}"
             return self.saved_words(decision)
 
-        stored = self.stored(write)
-        work.remove(self.leased, done=stored)
-        if not stored:
+        is_stored = self.stored(write)
+        work.remove(self.leased, is_done=is_stored)
+        if not is_stored:
             work.check_open()
         for review_id, first in reveals:
             with suppress(
@@ -588,17 +585,17 @@ class QueueActions(Actions):
 
     def _reveal(self, reviewer: Reviewer, review_id: int, first: Decision, draft: Draft) -> None:
         """Show the judge beside the blind review. Where no judge has a usable verdict, the next item follows."""
-        judged = read_item(self.store, self.leased.lease, reviewer)
-        if judged.item is None or not judged.item.currents:
+        item = read_item(self.store, self.leased.lease, reviewer)
+        if item.item is None or not item.item.currents:
             return
         reveal(self.store, review_id, reviewer=reviewer)
-        self.work.reveal = Reveal(judged, review_id, first, draft)
+        self.work.reveal = Reveal(item, review_id, first, draft)
         self.session.put_draft(self.subject, draft.copied())
 
     def _drop(self, message: str, *, refused: bool) -> None:
         self.session.say(message, refused=refused)
         self.session.drafts.pop(self.subject, None)
-        self.work.remove(self.leased, done=False)
+        self.work.remove(self.leased, is_done=False)
 
     def _keep_grades(self, reviewer: Reviewer) -> str:
         grades = self.draft.grade()

@@ -49,9 +49,9 @@ class LastSettings:
     missing: str | None = None
 
     def words(self, item: Item) -> str:
-        """Return the judge version, its model, the cost and the flags of an answer that it may supersede, in words.
+        """Return in words the judge version, the model, the cost and the flags that a new judgment may supersede.
 
-        If something is missing, the words say what it is.
+        If something is missing, the words name the missing part.
         """
         if self.missing is not None or self.estimate is None:
             return self.missing or ""
@@ -67,7 +67,7 @@ class LastSettings:
 
 
 def last_settings(store: Store, response_id: int) -> LastSettings:
-    """Return how the primary judge judges an answer again. It is read again after a change of judges or runs."""
+    """Return how the primary judge judges an answer again. A change of judges or runs needs a new read."""
     with store.reading() as connection:
         mark = setup_mark(connection)
     return _settings_at((str(store.engine.url), mark), store, response_id)
@@ -105,7 +105,7 @@ def _only(response_id: int) -> RowFilter:
 
 
 def again_section(actions: Actions, item: Item) -> None:
-    """Show the button that judges the answer again, with the cost, the progress or both verdicts below it.
+    """Show the button that judges the answer again, and below the button the cost, the progress or both verdicts.
 
     The part below the button has a fixed height. Nothing is shown where the judge is hidden.
     """
@@ -123,7 +123,7 @@ def again_section(actions: Actions, item: Item) -> None:
                 icon=":material/replay:",
                 tip="Judges this answer again with the primary judge's last settings. The earlier verdict is kept.",
             )
-            # One key for all items, so that nothing but the texts changes between two of them.
+            # One key for all items, so that nothing but the texts changes between two items.
             st.button(
                 "Other settings",
                 key="rejudge",
@@ -136,8 +136,8 @@ def again_section(actions: Actions, item: Item) -> None:
         if job is None:
             _status(tag("div", settings.words(item)))
         elif job.ended is None:
-            # The progress of the job. When it has ended, the whole page runs again and shows both
-            # verdicts.
+            # The progress of the job. After the job has ended, the whole page runs again and shows
+            # both verdicts.
             @st.fragment(run_every=REPAINT_SECONDS)
             def progress() -> None:
                 now = job_progress(actions.store, job.job_id)
@@ -169,8 +169,8 @@ def _judge_again(actions: Actions, item: Item, settings: LastSettings) -> None:
     session = actions.session
 
     def act(reviewer: Reviewer) -> None:
-        running = session.again.get(item.response_id)
-        if running is not None and running.ended is None:
+        last_job = session.again.get(item.response_id)
+        if last_job is not None and last_job.ended is None:
             return
         if settings.missing is not None:
             session.say(f"Not judged again: {settings.missing}", refused=True)

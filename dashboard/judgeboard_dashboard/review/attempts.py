@@ -1,4 +1,4 @@
-"""The attempts at a better answer: ratings, text differences, selections and the keys for them."""
+"""The attempts at a better answer: ratings, text differences, selections and keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,15 +25,16 @@ from judgeboard_dashboard.widgets.texts import capital, count, score, when
 
 METHODS = {"reflect": "Self-reflection", "refine": "Self-refine"}
 LONGEST_TEXT = 4_000  # characters of an evaluation or a feedback
-STARTS = 200  # characters of an answer on its card: one line
+STARTS = 200  # characters of an answer on a card: one line
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptActions:
     """The actions for the attempts of all sequences, in order.
 
-    The current attempt is read when a key press is processed: the keys for next attempt and select,
-    pressed in quick succession, select the next attempt even if it is not drawn yet.
+    The current attempt is read when a key press is processed. So the keys for "next attempt" and
+    "select", pressed in quick succession, select the next attempt even before the screen shows the
+    next attempt.
     """
 
     actions: Actions
@@ -41,14 +42,14 @@ class AttemptActions:
 
     @property
     def at(self) -> int:
-        """The index of the attempt on the screen. At first, it is the attempt that the newest run kept."""
+        """The index of the attempt on the screen: at first, the attempt that the newest run kept."""
         newest = self.attempts[0][0]
-        kept = (
+        kept_indices = (
             at
             for at, (sequence, attempt) in enumerate(self.attempts)
             if sequence is newest and attempt.kept
         )
-        return self.actions.session.viewed.get(self.actions.subject, next(kept, 0)) % len(
+        return self.actions.session.viewed.get(self.actions.subject, next(kept_indices, 0)) % len(
             self.attempts
         )
 
@@ -57,7 +58,7 @@ class AttemptActions:
         self.actions.session.viewed[self.actions.subject] = (self.at + 1) % len(self.attempts)
 
     def select(self) -> None:
-        """Select the attempt, or deselect it if this reviewer has selected it."""
+        """Select the attempt, or deselect an attempt that this reviewer has selected."""
         store, session, name = self.actions.store, self.actions.session, self.actions.name
         sequence, attempt = self.attempts[self.at]
         run_id, subject = sequence.run_id, sequence.subject
@@ -65,8 +66,8 @@ class AttemptActions:
         key = session.request_key(row)
 
         def act(reviewer: Reviewer) -> None:
-            selected = selected_attempt(store, run_id, subject, reviewer) == attempt.number
-            number = None if selected else attempt.number
+            is_selected = selected_attempt(store, run_id, subject, reviewer) == attempt.number
+            number = None if is_selected else attempt.number
             select_attempt(
                 store,
                 run_id=run_id,
@@ -75,8 +76,10 @@ class AttemptActions:
                 reviewer=reviewer,
                 request_key=key,
             )
-            undone = f"Undone: you have selected no attempt at {name}"
-            session.say(undone if selected else f"Saved: {attempt.name} of {name} is selected")
+            undo_message = f"Undone: you have selected no attempt at {name}"
+            session.say(
+                undo_message if is_selected else f"Saved: {attempt.name} of {name} is selected"
+            )
             session.finish_key(row, key)
 
         safely(session, self.actions.reviewer, act)
@@ -84,27 +87,27 @@ class AttemptActions:
 
 @dataclass(frozen=True, slots=True)
 class AttemptsSection:
-    """The attempts at an answer, below its panes: ``sequences`` begin with that of the newest run."""
+    """The attempts at an answer, below the panes: ``sequences`` begin with the sequence of the newest run."""
 
     sequences: Sequence[AttemptSequence]
 
     @classmethod
     def read(cls, response_id: int) -> "AttemptsSection":
-        """Read the attempts that started from an answer or made it."""
+        """Read the attempts that started from an answer or made the answer."""
         with reading() as connection:
             return cls(attempt_sequences(connection, response_id))
 
     def link(self) -> Html | None:
-        """Return the link from the answer to its attempts, None if there are none."""
-        made = sum(sequence.made for sequence in self.sequences)
+        """Return the link from the answer to the attempts, None without attempts."""
+        number = sum(sequence.made for sequence in self.sequences)
         return (
-            tag("a", f"{count(made, 'attempt')} at a better answer", href="#attempts")
-            if made
+            tag("a", f"{count(number, 'attempt')} at a better answer", href="#attempts")
+            if number
             else None
         )
 
     def show(self, actions: Actions) -> None:
-        """Show the attempts under the panes, those of the newest run first."""
+        """Show the attempts under the panes, the attempts of the newest run first."""
         attempts = tuple(
             (sequence, attempt) for sequence in self.sequences for attempt in sequence.attempts
         )
@@ -112,8 +115,8 @@ class AttemptsSection:
             return
         bound, reviewer = AttemptActions(actions, attempts), actions.reviewer
         sequence, attempt = attempts[bound.at]
-        selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
-        refused = refusal(Action.REVIEW)
+        is_selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
+        refusal_text = refusal(Action.REVIEW)
         with st.container(key="attempts", gap="small"):
             with st.container(
                 key="attempts_head",
@@ -153,13 +156,13 @@ class AttemptsSection:
                     disabled=len(attempts) == 1,
                 )
                 key_button(
-                    "Deselect" if selected else f"Select {attempt.name}",
+                    "Deselect" if is_selected else f"Select {attempt.name}",
                     bound.select,
                     key="select",
                     shortcut="0",
-                    chosen=selected,
-                    disabled=attempt.response_id is None or refused is not None,
-                    tip=refused
+                    is_chosen=is_selected,
+                    disabled=attempt.response_id is None or refusal_text is not None,
+                    tip=refusal_text
                     or "Your name and the time are stored with the selection. Press the key again to deselect it.",
                 )
             left, right = stacking_columns("attempts", [1, 1.35], gap="small")
@@ -197,10 +200,12 @@ def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> 
         if choice.number == attempt.number
     ]
     in_vain = sequence.passed is False
-    kept = "jb-mark jb-short-of" if in_vain else "jb-mark"
+    mark_classes = "jb-mark jb-short-of" if in_vain else "jb-mark"
     same = _unchanged(_before(sequence, attempt), attempt)
     marks = [
-        tag("span", "kept, not passed" if in_vain else "kept", cls=kept) if attempt.kept else None,
+        tag("span", "kept, not passed" if in_vain else "kept", cls=mark_classes)
+        if attempt.kept
+        else None,
         tag("span", "unchanged", cls="jb-cap") if same else None,
         tag("span", f"selected by {', '.join(people)}", cls="jb-mark") if people else None,
     ]

@@ -1,4 +1,4 @@
-"""The statements of an answer, the judge's claims, and their marks in the texts that the claims quote."""
+"""The statements of an answer, the judge's claims, and the marks in the texts that the claims quote."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ STATUS_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class NumberedClaim:
-    """A claim with its number on the page (from 1, in the judge's order), or a ``sentence`` that the reviewer marks.
+    """A claim with a number on the page (from 1, in the judge's order), or a ``sentence`` that the reviewer marks.
 
     ``own`` is the reviewer's mark. ``at``: the keys mark this statement now.
     """
@@ -36,7 +36,7 @@ class NumberedClaim:
 
     @property
     def status(self) -> str:
-        """The claim's status, ``notfound`` if its quote is not in the answer. For a sentence, the reviewer's mark."""
+        """The claim's status, ``notfound`` if the quote is not in the answer. For a sentence, the reviewer's mark."""
         if self.sentence:
             return "plain" if self.own is None else str(self.own.value)
         return str(self.claim.status.value) if self.claim.answer_start is not None else "notfound"
@@ -44,9 +44,9 @@ class NumberedClaim:
     @property
     def sign(self) -> str:
         """Icon and number, and the reviewer's mark: "✗1", "✗1 you ✓"; for a sentence only the mark: "you ✓"."""
-        judged = "" if self.sentence else f"{ICONS[self.status]}{self.number}"
+        icon = "" if self.sentence else f"{ICONS[self.status]}{self.number}"
         own = "" if self.own is None else f"you {ICONS[self.own.value]}"
-        return " ".join(part for part in (judged, own) if part) or "…"
+        return " ".join(part for part in (icon, own) if part) or "…"
 
     @property
     def words(self) -> str:
@@ -56,12 +56,12 @@ class NumberedClaim:
             if self.status == "notfound"
             else STATUS_WORDS[self.claim.status]
         )
-        judged = f"sentence {self.number}" if self.sentence else f"claim {self.number}, {status}"
-        return judged if self.own is None else f"{judged}, your mark: {STATUS_WORDS[self.own]}"
+        words = f"sentence {self.number}" if self.sentence else f"claim {self.number}, {status}"
+        return words if self.own is None else f"{words}, your mark: {STATUS_WORDS[self.own]}"
 
     @property
     def name(self) -> str:
-        """The suffix of its HTML ids and classes. Claims and sentences are numbered separately."""
+        """The suffix of HTML ids and classes. Claims and sentences are numbered separately."""
         return f"s{self.number}" if self.sentence else str(self.number)
 
 
@@ -130,7 +130,7 @@ def marked(
     part: tuple[int, int] | None = None,
     begun: set[str] | None = None,
 ) -> Html:
-    """Return a text with its claims marked. The text content of the HTML equals the text.
+    """Return a text with marked claims. The text content of the HTML equals the text.
 
     The ids of marks start with ``here`` in this text ("a": answer, "q": passages), and with
     ``there`` in the other text, to which the number of a mark links. If a text is shown in parts,
@@ -155,8 +155,8 @@ def marked(
             tag(
                 "mark",
                 text[start:end],
-                # The number is CSS content, so that copies of the text and comparisons with it do
-                # not contain it.
+                # The number is CSS content, so that copies of the text, and comparisons with the
+                # text, do not contain the number.
                 tag(
                     "a",
                     cls="jb-n",

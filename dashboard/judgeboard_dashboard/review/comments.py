@@ -21,12 +21,12 @@ from judgeboard_dashboard.review.drafts import CommentDraft, ReviewSession
 from judgeboard_dashboard.widgets.keys import Press, Turn, key_button, keyboard, take_press
 from judgeboard_dashboard.widgets.texts import when
 
-START = 40  # characters of a comment on the button that changes it
+START = 40  # characters of a comment on the button that changes the comment
 
 
 @dataclass(frozen=True, slots=True)
 class CommentActions:
-    """The actions for the comments on an answer. They do not use Streamlit."""
+    """The actions for the comments on an answer, without Streamlit."""
 
     store: Store
     session: ReviewSession
@@ -47,10 +47,10 @@ class CommentActions:
             draft.replaces,
         )
 
-    def change(self, changed: Comment) -> None:
-        """Put a comment of the reviewer into the field, to change it."""
+    def change(self, old_comment: Comment) -> None:
+        """Put a comment of the reviewer into the field, to change the comment."""
         self.session.put_comment(
-            self.item.response_id, CommentDraft(changed.text or "", replaces=changed.id)
+            self.item.response_id, CommentDraft(old_comment.text or "", replaces=old_comment.id)
         )
 
     def withdraw(self, withdrawn: Comment, request_key: str) -> None:
@@ -67,7 +67,7 @@ class CommentActions:
     def _store(
         self, text: str | None, message: str, row: str, request_key: str, replaces: int | None
     ) -> None:
-        """Store a comment (see `comment`). Empty the field if its text replaces the same comment."""
+        """Store a comment (see `comment`). Empty the field if the text in the field replaces the same comment."""
         response_id = self.item.response_id
 
         def act(reviewer: Reviewer) -> None:
@@ -99,22 +99,22 @@ def read_comments(session: ReviewSession) -> None:
 
 
 def comments_block(comments: Sequence[ShownComment]) -> Html | None:
-    """Return the current comments, oldest first; None if there are none."""
+    """Return the current comments, oldest first; None without comments."""
     if not comments:
         return None
     lines = [
         tag(
             "div",
-            tag("span", when(shown.first_at)),
+            tag("span", when(current.first_at)),
             tag(
                 "span",
-                tag("b", shown.reviewer),
+                tag("b", current.reviewer),
                 None if last.replaces is None else f" (changed {when(last.at)})",
                 tag("div", last.text, cls="jb-comment"),
             ),
             cls="jb-event",
         )
-        for shown, last in ((each, each.comment) for each in comments)
+        for current, last in ((each, each.comment) for each in comments)
     ]
     return tag(
         "div", tag("div", f"Comments ({len(comments)})", cls="jb-label"), *lines, cls="jb-block"
@@ -124,7 +124,7 @@ def comments_block(comments: Sequence[ShownComment]) -> Html | None:
 def comment_fields(actions: CommentActions, comments: Sequence[ShownComment]) -> None:
     """Show the field for a comment and the reviewer's own comments.
 
-    Nobody comments on an answer that is blind for them: others would read what they think of it.
+    Nobody comments on an answer during a blind review: others would read the reviewer's opinion.
     """
     reviewer = actions.reviewer
     if reviewer is None or actions.item.hidden or not permitted(Action.REVIEW):

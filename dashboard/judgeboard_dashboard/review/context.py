@@ -1,4 +1,4 @@
-"""The context of an answer: the dialogue before it, the reference answer and the metadata of the log."""
+"""The context of an answer: the earlier dialogue, the reference answer and the metadata of the log."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ MOST_TURNS = 50
 MOST_VALUES = 100
 DETAILS = "context_details"
 """The key in the metadata of the log under which the import stores the logged details of each passage."""
-# A passage shows one rank, score and source: the value of the first of these names that it has.
+# A passage shows one rank, score and source: the value of the first name that the passage has.
 RANKS = ("rank", "position", "index")
 SCORES = ("score", "relevance_score", "relevance", "similarity", "distance")
 SOURCES = (
@@ -36,25 +36,25 @@ SOURCES = (
 
 
 def logged_values(response: Response) -> dict[str, str]:
-    """Return the texts of the log that stand in columns of their own, by label."""
+    """Return the texts of the log that have a column each, by label."""
     return {
         each.label: value for name, each in LOG_FIELDS.items() if (value := getattr(response, name))
     }
 
 
 def context_block(response: Response) -> Html | None:
-    """Return the panel, None if the log has no context. It is open if the messages contain an earlier answer."""
+    """Return the panel, None if the log has no context. Messages with an earlier answer open the panel."""
     turns = list(response.messages or ())
     extra = {
         name: value for name, value in response.metadata.items() if name not in {DETAILS, SERVED}
     }
     values = [*logged_values(response).items(), *_values(extra)]
-    told = [
+    parts_of_title = [
         count(len(turns), "message") if turns else None,
         "reference" if response.reference else None,
         f"{count(len(values), 'field')} of the log" if values else None,
     ]
-    if not any(told):
+    if not any(parts_of_title):
         return None
     reference = None
     if response.reference:
@@ -80,7 +80,7 @@ def context_block(response: Response) -> Html | None:
         ]
         label = tag("div", "Messages sent to the model", cls="jb-label")
         dialogue = tag("div", label, earlier, *lines, cls="jb-block")
-    title = f"Context of the answer: {', '.join(part for part in told if part)}"
+    title = f"Context of the answer: {', '.join(part for part in parts_of_title if part)}"
     return tag(
         "details",
         tag("summary", title),
@@ -93,7 +93,7 @@ def context_block(response: Response) -> Html | None:
 
 
 def message_words(message: Mapping[str, Any]) -> str:
-    """Return the text of a message, which may be a list of parts, and its tool calls."""
+    """Return the text of a message, which may be a list of parts, and the tool calls of the message."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [] if content in (None, "") else [content]
     others = [part for part in parts if not tool_call_lines({"content": [part]})]
@@ -102,7 +102,7 @@ def message_words(message: Mapping[str, Any]) -> str:
 
 
 def _values(metadata: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each value of the metadata with its dotted name."""
+    """Yield each value of the metadata with a dotted name."""
     for name, value in metadata.items():
         if isinstance(value, dict) and value:
             yield from _values(value, f"{start}{name}.")

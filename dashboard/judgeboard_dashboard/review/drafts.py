@@ -65,18 +65,21 @@ _ON_SCREEN = (
 class Draft:
     """Grades and texts of a review that is not stored yet.
 
-    ``shown`` is the number of the last refill of the fields. It is part of their keys: the session
-    ignores a value that the browser sends for an older field. ``noted`` does the same for the
-    ``notes``, which are by name (`NOTES`). Grades do not refill the notes, because the reviewer may
-    be typing. ``scores`` has the scores by dimension; ``dimensions`` are the dimensions with a
-    field. ``at`` is the index of the statement that the keys mark. ``values`` has the values of the
-    label ``schema`` by field; the digits fill in ``field_at``. ``correcting``: the field for the
-    corrected answer is shown; ``answer`` is the uncorrected answer, and ``discarded`` the
-    correction that was discarded last, with its ``in_suite``. ``selection`` is the selected text,
-    ``selected`` the last selection that the browser sent. ``modes`` are names of failure modes.
-    ``restored`` are the values that the draft had when it came on the screen, with what they grade:
-    a field of the draft, an `own_field` or the subject of a mark. The first press on one of them
-    keeps it.
+    ``shown`` is the number of the last refill of the fields. The keys of the fields contain the
+    number, so the session ignores a value that the browser sends for an older field. ``noted`` does
+    the same for the ``notes``, which are by name (`NOTES`). Grades do not refill the notes, because
+    the reviewer may be typing.
+
+    ``scores`` has the scores by dimension; ``dimensions`` are the dimensions with a field. ``at`` is
+    the index of the statement that the keys mark. ``values`` has the values of the label ``schema``
+    by field; the digits fill in ``field_at``. ``correcting``: the field for the corrected answer is
+    shown; ``answer`` is the uncorrected answer. ``discarded`` is the last discarded correction, with
+    the value of ``in_suite``. ``selection`` is the selected text, ``selected`` the last selection
+    that the browser sent. ``modes`` are names of failure modes.
+
+    ``restored`` has the values of the draft when the screen appeared. Each value is with the thing
+    that the value grades: a field of the draft, an `own_field` or the subject of a mark. The first
+    press on a restored value keeps the value.
     """
 
     quality: int | None = None
@@ -106,7 +109,7 @@ class Draft:
 
     @classmethod
     def of(cls, grade: Grade, schema: LabelSchema | None = None) -> "Draft":
-        """Return the draft for a stored grade; ``schema`` is the label schema of its review."""
+        """Return the draft for a stored grade; ``schema`` is the label schema of the review."""
         if schema is not None:
             values = schema.values(grade)
             own = {each.name: values[each.name] for each in schema.own if each.name in values}
@@ -169,11 +172,11 @@ class Draft:
         return tuple(name for name in names if name not in BUILT_IN)
 
     def content(self) -> dict[str, Any]:
-        """Return the content to store, without empty values. Later key presses do not change it."""
-        kept = self.copied()
+        """Return the content to store, without empty values. Later key presses do not change this content."""
+        copy = self.copied()
         values = {
-            each.name: getattr(kept, each.name)
-            for each in fields(kept)
+            each.name: getattr(copy, each.name)
+            for each in fields(copy)
             if each.name not in _ON_SCREEN
         }
         values |= {
@@ -201,7 +204,7 @@ class Draft:
         return draft
 
     def correct(self) -> None:
-        """Show the field for the corrected answer, or close it and discard the correction."""
+        """Show the field for the corrected answer, or close the field and discard the correction."""
         self.correcting = not (self.correcting or self.corrected_answer)
         if not self.correcting:
             self.discarded = (
@@ -217,25 +220,25 @@ class Draft:
         return True
 
     def add_to_suite(self) -> None:
-        """Add the corrected answer to a suite as a case, or remove it again."""
+        """Add the corrected answer to a suite as a case, or remove the case again."""
         self.in_suite = not self.in_suite
 
     def choose_mode(self, name: str) -> None:
         """Tag the answer with a failure mode, or remove this tag."""
         self.modes = self.toggle("modes", name, self.modes)
 
-    def use_restored(self, graded: object, value: Any) -> bool:
-        """Remove a value from ``restored``, since its key was pressed. Return whether it was there."""
-        is_restored = (graded, value) in self.restored
+    def use_restored(self, subject: object, value: Any) -> bool:
+        """Remove a value from ``restored``, because its key was pressed. Return whether the value was restored."""
+        is_restored = (subject, value) in self.restored
         if is_restored:
-            self.restored.remove((graded, value))
+            self.restored.remove((subject, value))
         return is_restored
 
-    def toggle(self, graded: object, value: Any, chosen: Sequence[Any]) -> list[Any]:
-        """Return the ``chosen`` values with this one added or removed. A restored value stays at the first press."""
-        if self.use_restored(graded, value) or value not in chosen:
-            return [*chosen, *([] if value in chosen else [value])]
-        return [each for each in chosen if each != value]
+    def toggle(self, subject: object, value: Any, values: Sequence[Any]) -> list[Any]:
+        """Return ``values`` with ``value`` added or removed. A restored value stays at the first press."""
+        if self.use_restored(subject, value) or value not in values:
+            return [*values, *([] if value in values else [value])]
+        return [each for each in values if each != value]
 
     def copied(self) -> "Draft":
         """Return a copy that later key presses do not change."""
@@ -267,7 +270,7 @@ def own_field(name: str) -> tuple[str, str]:
 
 @dataclass
 class CommentDraft:
-    """A comment being written; ``replaces`` is the comment that it changes, ``shown`` as in `Draft`."""
+    """A comment being written; ``replaces`` is the comment to change, ``shown`` as in `Draft`."""
 
     text: str = ""
     replaces: int | None = None
@@ -276,7 +279,7 @@ class CommentDraft:
 
 @dataclass(frozen=True, slots=True)
 class UndoableReview:
-    """A stored review that this session can undo, and the ``draft`` that it was made from."""
+    """A stored review that this session can undo, and the ``draft`` of the review."""
 
     review_id: int
     subject: int
@@ -290,8 +293,8 @@ class AgainJob:
     """A job of this session that judges one answer again.
 
     ``before`` is the verdict on the screen at the start, ``newest`` the id of the newest judgment
-    by then. ``ended`` is None while the job runs, then the reason why it stopped; empty if it did
-    not. ``unread``: a leased item still has the judgments from before the job.
+    at the start. ``ended`` is None while the job runs, then the reason why the job stopped; empty if
+    the job finished. ``unread``: a leased item still has the judgments from before the job.
     """
 
     job_id: str
@@ -323,20 +326,21 @@ TextView = Literal["folded", "whole", "formatted"]
 
 @dataclass
 class ReviewSession:
-    """The state of one reviewer's browser session. It does not use Streamlit.
+    """The state of one reviewer's browser session, without Streamlit.
 
-    Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are
-    flags that were open on this screen. They keep their buttons: after a late key press, the
-    message names who decided first. ``alone`` is the flag that the next decision is on, None for
-    all flags of the answer. ``asks`` is the field that the message asks for, and a number of this
-    message. ``open_question`` is asked before a decision is stored. ``drawer`` is the view in place
-    of the texts: "judgments", "calls", "trace" or None. ``texts`` is how texts are shown
-    (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is
-    the review that is being changed, and its response. ``again`` has the last job that judged an
-    answer again, by response. ``names_reviewer``: the next decision says the reviewer's name, which
-    was only suggested. ``drafter`` is the id of the person whose drafts these are. ``screen`` is
-    the visit of the page and the subject of the screen that was drawn last, None after a list.
-    ``sources`` are the only sources that the person may see, None for all.
+    Drafts are kept by subject: the id of a response, or minus the id of a pair. ``drafter`` is the
+    id of the person whose drafts the session has. ``seen_open`` are flags that were open on this
+    screen. Such flags keep buttons: after a late key press, the message names who decided first.
+    ``alone`` is the flag that the next decision is on, None for all flags of the answer.
+
+    ``asks`` is the field that the message asks for, and a number of this message. ``open_question``
+    is asked before a decision is stored. ``names_reviewer``: the message after the next decision
+    has the reviewer's name, which was only suggested. ``drawer`` is the view in place of the texts:
+    "judgments", "calls", "trace" or None. ``texts`` is the form of the texts (`TextView`).
+    ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the review that
+    is being changed, and the id of the response. ``again`` has the last job that judged an answer
+    again, by response. ``screen`` is the visit of the page and the subject of the last screen, None
+    after a list. ``sources`` are the only sources that the person may see, None for all.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -374,7 +378,7 @@ class ReviewSession:
         return self.drafts[subject]
 
     def put_draft(self, subject: int, draft: Draft) -> None:
-        """Set the draft for a subject; all its fields are refilled."""
+        """Set the draft for a subject, and refill all fields of the draft."""
         draft = self.drafts[subject] = draft.brought_back()
         self.refill(draft)
         draft.noted = draft.shown
@@ -406,21 +410,21 @@ class ReviewSession:
         return self.comments[response_id]
 
     def put_comment(self, response_id: int, comment: CommentDraft) -> None:
-        """Set the comment being written; its field is refilled."""
+        """Set the comment being written, and refill the field."""
         self.comments[response_id] = comment
         self.refill(comment)
 
     def request_key(self, row: str) -> str:
-        """Return the request key of a screen. It changes when its review is stored, so no review is stored twice."""
+        """Return the request key of a screen. A stored review changes the key, so no review is stored twice."""
         return self._request_keys.setdefault(row, secrets.token_urlsafe(12))
 
     def finish_key(self, row: str, request_key: str) -> None:
-        """Mark a request key as used, because its request was stored or refused."""
+        """Mark a request key as used, because the request was stored or refused."""
         self._request_keys.pop(row, None)
         self.used_keys.add(request_key)
 
     def say(self, sentence: str, *, refused: bool = False, asks: AskedField | None = None) -> None:
-        """Set the message at the start of the head line. The field that it ``asks`` for gets the cursor."""
+        """Set the message at the start of the head line. The field that the message ``asks`` for gets the cursor."""
         self.message, self.refused = sentence, refused
         self.asks = None
         if asks is not None:
@@ -429,26 +433,26 @@ class ReviewSession:
 
 
 def review_session() -> ReviewSession:
-    """Return the state of this browser session. It begins anew when an admin changes the sources of the person."""
+    """Return the state of this browser session. The state begins anew when an admin changes the person's sources."""
     person = current_reviewer()
     sources = None if person is None else person.sources
-    kept: ReviewSession | None = st.session_state.get("review_session")
-    if kept is None or kept.sources != sources:
-        kept = st.session_state["review_session"] = ReviewSession(sources=sources)
-    return kept
+    session: ReviewSession | None = st.session_state.get("review_session")
+    if session is None or session.sources != sources:
+        session = st.session_state["review_session"] = ReviewSession(sources=sources)
+    return session
 
 
 def own_review_to_change(
     session: ReviewSession, reviewer: Reviewer | None, item: Item
 ) -> Review | None:
-    """Return the review to change, and fill the draft from it once.
+    """Return the review to change, and fill the draft once from this review.
 
-    The address names it. Otherwise it is the reviewer's own decision on open flags of the item, if
-    a queue keeps these flags open. None unless it is this reviewer's current review of this item.
-    If they leave without saving, the draft is dropped.
+    The address names the review. Otherwise the review is the reviewer's own decision on open flags
+    of the item, if a queue keeps these flags open. None unless the review is this reviewer's current
+    review of this item. If the reviewer leaves without saving, the draft is dropped.
     """
-    asked, review, draft = as_id(st.query_params.get(EDIT, "")), None, Draft()
-    if reviewer is not None and asked is None:
+    review_id, review, draft = as_id(st.query_params.get(EDIT, "")), None, Draft()
+    if reviewer is not None and review_id is None:
         # The reviewer's latest review that decides an open flag of the item.
         open_ids = {flag.id for flag in item.flags if flag.state == FlagState.OPEN}
         own_decisions = (
@@ -460,9 +464,9 @@ def own_review_to_change(
             and review.stage is None
             if not open_ids.isdisjoint(review.flag_ids)
         )
-        asked = next(own_decisions, None)
-    if reviewer is not None and asked is not None:
-        review, draft = stored_review(asked)
+        review_id = next(own_decisions, None)
+    if reviewer is not None and review_id is not None:
+        review, draft = stored_review(review_id)
     own = (
         review is not None
         and reviewer is not None
@@ -480,7 +484,7 @@ def own_review_to_change(
 
 
 def stored_review(review_id: int) -> tuple[Review | None, Draft]:
-    """Return a review (None if there is none) and the draft that it was made from."""
+    """Return a review (None if no review has this id) and the draft of the review."""
     with reading() as connection:
         review = find_review(connection, review_id)
         if review is None:
@@ -499,7 +503,7 @@ def _stop_editing(session: ReviewSession) -> None:
 
 @dataclass(frozen=True, slots=True)
 class KeptDraft:
-    """A draft that waits to be stored; ``at`` (UTC) is the time of its last change."""
+    """A draft that waits to be stored; ``at`` (UTC) is the time of the last change."""
 
     store: Store
     content: Mapping[str, Any]
@@ -510,7 +514,7 @@ class KeptDraft:
 class DraftWriter:
     """Stores the drafts of all sessions of this server within a second, in a thread, so that key presses do not wait.
 
-    Drafts are kept by (database, reviewer, subject). The process ends after its last drafts are stored.
+    Drafts are kept by (database, reviewer, subject). The process ends after the last drafts are stored.
     """
 
     _waiting: dict[tuple[str, int, int], KeptDraft] = field(default_factory=dict)
@@ -531,26 +535,26 @@ class DraftWriter:
     def read(self, store: Store, reviewer_id: int, subject: int) -> Mapping[str, Any]:
         """Return the content of a draft; empty if there is none."""
         with self._lock:
-            waiting = self._waiting.get((store.shown_url, reviewer_id, subject))
-        if waiting is not None:
-            return waiting.content
+            draft = self._waiting.get((store.shown_url, reviewer_id, subject))
+        if draft is not None:
+            return draft.content
         with store.reading() as connection:
             return read_draft(connection, reviewer_id, subject) or {}
 
     def flush(self) -> None:
         """Store all drafts that are not stored yet."""
-        with self._writing:  # two at once could store an older draft last
+        with self._writing:  # two threads at once could store an older draft last
             with self._lock:
                 self._timer = None
-                waiting = dict(self._waiting)
-            for (url, reviewer_id, subject), kept in waiting.items():
+                drafts = dict(self._waiting)
+            for (url, reviewer_id, subject), draft in drafts.items():
                 try:
-                    with kept.store.writing() as connection:
-                        save_draft(connection, reviewer_id, subject, kept.content, kept.at)
-                except Exception as error:  # noqa: BLE001 - the session still has the draft, and the others are stored
+                    with draft.store.writing() as connection:
+                        save_draft(connection, reviewer_id, subject, draft.content, draft.at)
+                except Exception as error:  # noqa: BLE001 - the session still has the draft, and the other drafts are stored
                     numbered(error)
                 with self._lock:
-                    if self._waiting.get((url, reviewer_id, subject)) is kept:
+                    if self._waiting.get((url, reviewer_id, subject)) is draft:
                         del self._waiting[url, reviewer_id, subject]
 
 
@@ -568,12 +572,12 @@ def keep_draft(session: ReviewSession, reviewer: Reviewer | None, subject: int) 
     if session.drafter not in {
         None,
         reviewer.id,
-    }:  # another person; drafts that go along are stored
+    }:  # another person; the earlier person's drafts are stored
         session.drafts.clear()
         session.kept.clear()
     session.drafter = reviewer.id
     if subject not in session.drafts:
-        # If this session stored the draft but no longer has it, the draft became a review.
+        # If this session stored the draft but no longer has the draft, the draft became a review.
         content = {} if subject in session.kept else writer.read(store(), reviewer.id, subject)
         session.put_draft(subject, Draft.from_content(content))
         session.kept.setdefault(subject, content)
@@ -584,11 +588,11 @@ def keep_draft(session: ReviewSession, reviewer: Reviewer | None, subject: int) 
 
 
 def follow_new_name() -> None:
-    """Give the drafts under a suggested name to the person of the name that has replaced it, if any has."""
-    replaced = replaced_reviewer() if reviewer_name() else None
-    reviewer = None if replaced is None else current_reviewer()
-    if replaced is None or reviewer is None or replaced.id == reviewer.id:
+    """Give the drafts under a suggested name to the person whose name replaced the suggested name, if any did."""
+    suggested = replaced_reviewer() if reviewer_name() else None
+    reviewer = None if suggested is None else current_reviewer()
+    if suggested is None or reviewer is None or suggested.id == reviewer.id:
         return
     draft_writer().flush()
     with store().writing() as connection:
-        move_drafts(connection, replaced.id, reviewer.id)
+        move_drafts(connection, suggested.id, reviewer.id)

@@ -26,7 +26,7 @@ from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, score, short
 
 
 class Step(NamedTuple):
-    """One step of a scale, with its key."""
+    """One step of a scale, with a key."""
 
     value: Any
     name: str
@@ -85,11 +85,11 @@ def read_fields(session: ReviewSession) -> None:
     state = st.session_state
     for draft in session.drafts.values():
         if not {*(_note(name, draft) for name in NOTES), _field("filled", draft)} <= set(state):
-            continue  # the draft is not on the screen, or the run that filled its fields was interrupted
+            continue  # the draft is not on the screen, or the run that filled the fields was interrupted
         draft.notes = {name: state[_note(name, draft)] for name in NOTES}
-        typed = state.get(_corrected(draft))
-        if typed is not None:  # a text that equals the answer is not a correction
-            draft.corrected_answer = "" if typed == draft.answer else typed
+        corrected = state.get(_corrected(draft))
+        if corrected is not None:  # a text that equals the answer is not a correction
+            draft.corrected_answer = "" if corrected == draft.answer else corrected
         read_schema_fields(draft)
         # The fields behind the three dots are not drawn everywhere, and Streamlit forgets fields
         # that are not drawn.
@@ -102,9 +102,9 @@ def read_fields(session: ReviewSession) -> None:
 def fill_fields(draft: Draft, dimensions: Iterable[str] = ()) -> None:
     """Set the fields to the values of the draft, including the ``dimensions`` of a rubric.
 
-    Fields in the popover are set in every run. The browser loads them when the popover is opened,
-    and would report a missing value as empty. The notes are set only once, because setting them
-    again would interrupt typing.
+    Fields in the popover are set in every run. The browser loads these fields when the popover is
+    opened, and would report a missing value as empty. The notes are set only once, because another
+    setting would interrupt typing.
     """
     state = st.session_state
     for name in NOTES:
@@ -136,13 +136,13 @@ def item_grades(actions: Actions, rubric: RubricScores) -> None:
 
 
 def queue_grades(
-    actions: Actions, rules: Queue, response: Response, *, marked: bool = True
+    actions: Actions, rules: Queue, response: Response, *, with_marks: bool = True
 ) -> None:
-    """Show the buttons for the grades that a queue asks for. ``marked``: show which grades are required."""
+    """Show the buttons for the grades that a queue asks for. ``with_marks``: show which grades are required."""
     fill_fields(actions.draft)
     marks = {name: "required" if name in rules.grades else "optional" for name in rules.asked}
     fields = schema_actions(actions, rules, response)
-    grade_groups(actions, marks if marked else dict.fromkeys(marks), fields)
+    grade_groups(actions, marks if with_marks else dict.fromkeys(marks), fields)
 
 
 def grade_groups(
@@ -150,13 +150,13 @@ def grade_groups(
 ) -> None:
     """Show a row of buttons for each grade in ``marks``. The three dots open the exact groundedness.
 
-    The quality has digits as keys. Beside other ``fields``, it has these only while it is the
-    current field.
+    The quality has digits as keys. Beside other ``fields``, the quality has digits only while the
+    quality is the current field.
     """
     for grade, steps in SCALES.items():
         if grade not in marks:
             continue
-        given, mark = getattr(actions.draft, grade), marks[grade]
+        value, mark = getattr(actions.draft, grade), marks[grade]
         shares = fields if grade == "quality" else None
         here = shares is None or shares.current is shares.quality
         title = f"{'▸ ' if shares and here else ''}{grade.capitalize()}"
@@ -170,13 +170,13 @@ def grade_groups(
                     key=f"{grade}{step.key}",
                     shortcut=step.key if here else None,
                     by_key=partial(shares.pick, step.key) if shares else None,
-                    chosen=given is not None and given == step.value,
+                    is_chosen=value is not None and value == step.value,
                     tip=step.meaning,
                 )
         if grade != "groundedness":
             continue
-        exact = given is not None and given not in {step.value for step in steps}
-        name = score(given) if exact else "•••"
+        exact = value is not None and value not in {step.value for step in steps}
+        name = score(value) if exact else "•••"
         with row.popover(name, type="primary" if exact else "secondary", key="more_grades"):
             key = _field("exact", actions.draft)
             st.number_input(
@@ -185,12 +185,12 @@ def grade_groups(
 
 
 def note_fields(draft: Draft, label: str, hint: str) -> None:
-    """Show the field for the note, with this label and hint, and then those for the other notes."""
+    """Show the field for the note, with this label and hint, and then the fields for the other notes."""
     for name in NOTES:
         title = capital(GRADE_TEXTS[name].label)
-        shown, placeholder = (label, hint) if name == "note" else (title, None)
+        field_label, placeholder = (label, hint) if name == "note" else (title, None)
         with st.container(key=f"notebox_{name}", gap="xxsmall"):
-            show(tag("div", shown, cls="jb-label"))
+            show(tag("div", field_label, cls="jb-label"))
             st.text_input(
                 title, key=_note(name, draft), label_visibility="collapsed", placeholder=placeholder
             )
@@ -225,7 +225,7 @@ def correction(actions: Actions, item: Item) -> None:
         draft.add_to_suite,
         key="suite",
         shortcut="F8",
-        chosen=draft.in_suite,
+        is_chosen=draft.in_suite,
         tip="`judgeboard export --as suite` writes it as a case: question, passages, the corrected answer as reference",
     )
 

@@ -1,4 +1,4 @@
-"""The two views that can replace the texts: the judgments of all judges side by side, and their raw calls."""
+"""The two views that can replace the texts: the judgments of all judges side by side, and the raw calls."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ SCORES = ("Groundedness", "Quality", "Label")
 LONGEST = 200_000  # characters of one text
 REBUILT = "Prompt, rebuilt from the judge version and the answer. Prompts are not stored."
 Column = dict[str, str | None]
-"""The parts of a judgment by the title of their row."""
+"""The parts of a judgment by the title of the row."""
 
 
 def judgments_pane(item: Item) -> Html:
@@ -28,11 +28,11 @@ def judgments_pane(item: Item) -> Html:
         before = item.before(judgment)
         # The judgment replaced an earlier judgment, whose column comes first.
         if before is not None:
-            removed, reasons = both_sides(before.reasoning or "", judgment.reasoning or "")
+            old_reasons, reasons = both_sides(before.reasoning or "", judgment.reasoning or "")
             old, new = before.claims or (), judgment.claims or ()
             title = f"{before.version_title}, before"
             claims_gone = _changes(old, new, "dropped", "now")
-            columns.append(_column(item, before, title, removed, claims_gone))
+            columns.append(_column(item, before, title, old_reasons, claims_gone))
             changes = _changes(new, old, "new", "was")
         columns.append(_column(item, judgment, judgment.version_title, reasons, changes))
     rows = []
@@ -94,20 +94,20 @@ def _column(
 
 
 def _changes(
-    claims: Sequence[Claim], others: Sequence[Claim], absent: str, moved: str
+    claims: Sequence[Claim], others: Sequence[Claim], absent: str, change_word: str
 ) -> list[str | None]:
-    """Return how each claim differs from the other judgment's claim on the same words; None if it does not differ."""
+    """Return how each claim differs from the other judgment's claim on the same words; None without a difference."""
     statuses = {_words(other): other.status for other in others}
     changes: list[str | None] = []
     for claim in claims:
         status = statuses.get(_words(claim))
-        change = absent if status is None else f"{moved} {STATUS_WORDS[status]}"
+        change = absent if status is None else f"{change_word} {STATUS_WORDS[status]}"
         changes.append(None if status is claim.status else change)
     return changes
 
 
 def _words(claim: Claim) -> object:
-    """Return the words that a claim is about: their place in the answer, otherwise the claim's own text."""
+    """Return the words that a claim is about: the place in the answer, otherwise the claim's own text."""
     return claim.text if claim.answer_start is None else (claim.answer_start, claim.answer_end)
 
 
@@ -158,7 +158,7 @@ def _spent(call: StepRecord | Attempt) -> list[str]:
 
 def _texts(raw: RawCall) -> list[Html | None]:
     call = raw.judgment
-    sent = [
+    message_texts = [
         labelled_text(message["role"].capitalize(), message["content"]) for message in raw.messages
     ]
     attempts = [
@@ -173,13 +173,13 @@ def _texts(raw: RawCall) -> list[Html | None]:
     return [
         tag("div", f"Error: {call.error}", cls="jb-why") if call.error else None,
         tag("div", REBUILT, cls="jb-cap")
-        if sent
+        if message_texts
         else tag("div", raw.note, cls="jb-cap")
         if raw.note
         else None,
-        *sent,
+        *message_texts,
         labelled_text("Prompt of the judge version", raw.prompt)
-        if raw.prompt and not sent
+        if raw.prompt and not message_texts
         else None,
         labelled_text("Reply", call.raw) if call.raw else None,
         *(attempts if len(attempts) > 1 or call.error else ()),
@@ -187,6 +187,6 @@ def _texts(raw: RawCall) -> list[Html | None]:
 
 
 def labelled_text(label: str, text: str | None) -> Html:
-    """Return a text of a call as it is stored, under its label."""
+    """Return a stored text of a call under a label."""
     raw = tag("div", beginning(text, LONGEST), cls="jb-raw") if text else None
     return tag("div", tag("div", label, cls="jb-label"), raw, cls="jb-block")

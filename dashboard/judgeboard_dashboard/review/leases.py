@@ -23,8 +23,8 @@ from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.review.drafts import Draft, UndoableReview
 
 READ_AHEAD = 2  # the item on the screen and the next
-ACTIVE = timedelta(minutes=30)  # a page keeps its leases for this long without activity
-RENEWALS = 20  # a lease is renewed after 1 / RENEWALS of its time
+ACTIVE = timedelta(minutes=30)  # a page keeps leases for this long without activity
+RENEWALS = 20  # a lease is renewed after 1 / RENEWALS of the time of a lease
 CHECK_SECONDS = 120.0
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _SESSION = "queue_session"
@@ -32,7 +32,7 @@ _SESSION = "queue_session"
 
 @dataclass
 class ShownItem:
-    """A leased item with its texts, either ``item`` or ``pair``. Others may lease it after ``until`` (UTC).
+    """A leased item with texts, either ``item`` or ``pair``. Others may lease the item after ``until`` (UTC).
 
     ``shown``: the item was on the screen. ``expiry_shown``: the page has told the reviewer that the
     lease ended. ``skipped`` is the draft on the screen when the reviewer skipped the item. A
@@ -52,7 +52,7 @@ class ShownItem:
 
     @property
     def name(self) -> str:
-        """The external id of an answer, or the number of a pair: its external id may name the models."""
+        """The external id of an answer, or the number of a pair: a pair's external id may name the models."""
         return f"pair {self.lease.pair_id}" if self.item is None else self.item.response.external_id
 
     @property
@@ -61,12 +61,12 @@ class ShownItem:
         return self.lease.response_id or -(self.lease.pair_id or 0)
 
     def reread(self, store: Store, reviewer: Reviewer) -> None:
-        """Read the answer again, because it was judged again."""
+        """Read the answer again, because the answer was judged again."""
         now = read_item(store, self.lease, reviewer)
         self.item, self.rubric = now.item, now.rubric
 
     def expired(self, now: datetime) -> bool:
-        """Whether others may lease it."""
+        """Whether others may lease the item."""
         return now >= self.until
 
 
@@ -90,7 +90,7 @@ def _grades(draft: Draft) -> Grade:
 
 
 def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
-    """Read what a reviewer may see of an item that they have leased."""
+    """Read what a reviewer may see of a leased item."""
     with store.reading() as connection:
         read_as(connection, reviewer.id)
         if lease.pair_id is not None:
@@ -113,9 +113,10 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
 class QueueSession:
     """One reviewer's work in one queue; ``done`` and ``total`` are counted at the start.
 
-    ``total`` is the number of items, the same for all reviewers. It stays, because repeats and test
-    items, which come later, are not announced. ``feedback`` is the gold label of the last item of a
-    training queue. ``undoable`` are the reviews and the skipped items of this session.
+    ``total`` is the number of items, the same for all reviewers. ``total`` stays the same, because
+    repeats and test items, which come later, are not announced. ``feedback`` is the gold label of
+    the last item of a training queue. ``undoable`` are the reviews and the skipped items of this
+    session.
     """
 
     store: Store
@@ -145,16 +146,16 @@ class QueueSession:
         now = self.done + (self.reveal is None and bool(self.items))
         return f"{now:,} of {max(self.total, now):,}"
 
-    def lease_items(self, wanted: int) -> None:
-        """Lease and read items until there are ``wanted`` items or none is left. Drop lost items first."""
+    def lease_items(self, number: int) -> None:
+        """Lease and read items until there are ``number`` items or none is left. Drop lost items first."""
         self._drop_lost()
-        while len(self.items) < wanted and not self.closed:
+        while len(self.items) < number and not self.closed:
             try:
                 lease = next_item(
                     self.store,
                     self.queue,
                     self.reviewer,
-                    holding=[leased.lease.token for leased in self.items],
+                    holding=[item.lease.token for item in self.items],
                 )
             except BadInput as error:  # closed, or assigned to others in the meantime
                 self.closed = str(error)
@@ -170,22 +171,22 @@ class QueueSession:
         if self.queue.state is QueueState.CLOSED:
             self.closed, self.items = f"the queue {self.queue.name!r} is closed", []
 
-    def remove(self, leased: ShownItem, *, done: bool) -> None:
-        """Remove an item that is decided (``done``), skipped or lost; the next one follows."""
-        self.items = [other for other in self.items if other is not leased]
-        self.done += done
+    def remove(self, item: ShownItem, *, is_done: bool) -> None:
+        """Remove an item that is decided (``is_done``), skipped or lost; the next one follows."""
+        self.items = [other for other in self.items if other is not item]
+        self.done += is_done
 
-    def put_first(self, leased: ShownItem, *, done: bool) -> None:
-        """Make the item of an undone review (``done``) or skip the current item."""
+    def put_first(self, item: ShownItem, *, is_done: bool) -> None:
+        """Make the item of an undone review (``is_done``) or skip the current item."""
         self.reveal = None
         self.items = [
-            leased,
-            *(other for other in self.items if other.lease.item_id != leased.lease.item_id),
+            item,
+            *(other for other in self.items if other.lease.item_id != item.lease.item_id),
         ]
-        self.done = max(self.done - done, 0)
+        self.done = max(self.done - is_done, 0)
 
     def note_activity(self, now: datetime) -> None:
-        """Record that the reviewer was active, unless the page redrew itself."""
+        """Record that the reviewer was active, unless the page was redrawn without the reviewer."""
         if not self.redrawn:
             self.last_active = now
         self.redrawn = False
@@ -195,29 +196,27 @@ class QueueSession:
         return now - self.last_active < ACTIVE
 
     def renew(self, now: datetime) -> None:
-        """Renew each lease after a part of its time, except for a shown item that has expired: its reviewer decides."""
+        """Renew each lease after a part of the lease time. The reviewer decides about an expired item on the screen."""
         span = timedelta(seconds=self.queue.lease_seconds)
-        for leased in list(self.items):
-            if (
-                leased.shown and leased.expired(now)
-            ) or leased.until - now > span - span / RENEWALS:
+        for item in list(self.items):
+            if (item.shown and item.expired(now)) or item.until - now > span - span / RENEWALS:
                 continue
-            until = renew(self.store, leased.lease.token, self.reviewer)
+            until = renew(self.store, item.lease.token, self.reviewer)
             if until is not None:
-                leased.until = until
-            elif leased.shown:
-                leased.until = now
+                item.until = until
+            elif item.shown:
+                item.until = now
             else:
-                self.items.remove(leased)
+                self.items.remove(item)
 
     def release_all(self) -> None:
         """Release all leases."""
-        for leased in self.items:
-            release(self.store, leased.lease.token, self.reviewer)
+        for item in self.items:
+            release(self.store, item.lease.token, self.reviewer)
         self.items = []
 
     def _drop_lost(self) -> None:
-        """Drop items that were lost before they were shown: for example, items decided in another window."""
+        """Drop items that were lost before the screen showed the items, such as items decided in another window."""
         while self.items and not self.items[0].shown:
             first = self.items[0]
             with self.store.reading() as connection:
@@ -252,7 +251,7 @@ def queue_session(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
         work is None
         or work.queue.name != name
         or work.reviewer.id != reviewer.id
-        or work.reviewer.sources != reviewer.sources  # an admin has changed them
+        or work.reviewer.sources != reviewer.sources  # an admin has changed the sources
         or work.store is not store
     ):
         release_leases()
@@ -269,12 +268,12 @@ def release_leases() -> None:
     del st.session_state[_SESSION]
     try:
         work.release_all()
-    except JudgeboardError:  # the lease ends by itself
+    except JudgeboardError:  # every lease ends after a time
         return
 
 
 def keep_leases(work: QueueSession) -> None:
-    """Renew the leases now and then while the page is open and its reviewer is active."""
+    """Renew the leases now and then while the page is open and the reviewer is active."""
     st.fragment(_renew, run_every=min(CHECK_SECONDS, work.queue.lease_seconds / 4))(work)
 
 
@@ -282,12 +281,7 @@ def _renew(work: QueueSession) -> None:
     now = utc_now()
     if work.is_active(now):
         work.renew(now)
-    leased = work.current
-    if (
-        leased is not None
-        and work.reveal is None
-        and leased.expired(now)
-        and not leased.expiry_shown
-    ):
+    item = work.current
+    if item is not None and work.reveal is None and item.expired(now) and not item.expiry_shown:
         work.redrawn = True
         st.rerun()  # the whole page, which shows that the lease ended

@@ -29,7 +29,7 @@ CONFIRMED = {
 
 def show_draft(draft: MachineDraft, decide: Callable[[Decision, int], None]) -> None:
     """Show the content of a draft, with the buttons that call ``decide`` with a decision and the draft's id."""
-    noun, refused = draft.kind.noun, refusal(ACTIONS[draft.kind])
+    noun, refusal_text = draft.kind.noun, refusal(ACTIONS[draft.kind])
     with st.container(border=True, key=f"machine_draft_{draft.id}"):
         show_div(
             "jb-cap",
@@ -43,8 +43,8 @@ def show_draft(draft: MachineDraft, decide: Callable[[Decision, int], None]) -> 
                 key=f"machine_draft_confirm_{draft.id}",
                 type="primary",
                 icon=":material/check:",
-                disabled=refused is not None,
-                help=refused or CONFIRMED[draft.kind],
+                disabled=refusal_text is not None,
+                help=refusal_text or CONFIRMED[draft.kind],
                 on_click=decide,
                 args=(confirm, draft.id),
             )
@@ -52,8 +52,8 @@ def show_draft(draft: MachineDraft, decide: Callable[[Decision, int], None]) -> 
                 f"Dismiss {noun}",
                 key=f"machine_draft_dismiss_{draft.id}",
                 icon=":material/close:",
-                disabled=refused is not None,
-                help=refused or "Nothing is stored.",
+                disabled=refusal_text is not None,
+                help=refusal_text or "Nothing is stored.",
                 on_click=decide,
                 args=(dismiss, draft.id),
             )
@@ -72,7 +72,7 @@ class DraftsSection:
             return cls(list_drafts(connection, response_id=response_id))
 
     def link(self) -> Html | None:
-        """Return the link from the answer to its drafts, None if there are none."""
+        """Return the link from the answer to the drafts, None without drafts."""
         words = count(len(self.drafts), "machine draft")
         return tag("a", words, href="#machine-drafts") if self.drafts else None
 

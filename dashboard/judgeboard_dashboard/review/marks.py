@@ -12,9 +12,9 @@ from judgeboard_dashboard.review.claims import Subject, subject_of
 class MarkActions(DraftActions):
     """The actions that mark the statements of an answer. Marks belong to the draft until the review is stored.
 
-    ``saved`` are the marks of the reviewer's own stored review. They are shown while the draft has
+    ``saved`` are the marks of the reviewer's own stored review, which are shown while the draft has
     no marks. The current statement is read when a key press is processed: V and B in quick
-    succession mark the next statement, even if it is not drawn yet.
+    succession mark the next statement, even before the screen shows the next statement.
     """
 
     statements: tuple[ClaimMark, ...]
@@ -32,7 +32,7 @@ class MarkActions(DraftActions):
         return self.draft.marks or {subject_of(mark): mark for mark in self.saved}
 
     def next(self) -> None:
-        """Go to the next statement, or from the last to the first. It replaces the text that the mouse selected."""
+        """Go to the next statement, or from the last to the first. Discard the text that the mouse selected."""
         self.draft.selection = None
         if self.statements:
             self.draft.at = 0 if self.at is None else (self.at + 1) % len(self.statements)

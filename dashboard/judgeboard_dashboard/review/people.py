@@ -69,7 +69,7 @@ class ReviewList:
 
 
 def own_reviews() -> None:
-    """Show the person's reviews of answers, or of pairs, and a button to switch between them."""
+    """Show the person's reviews of answers, or of pairs, and a button to switch."""
     reviewer = None if before_import() else ask_reviewer("Your reviews are stored under your name.")
     if reviewer is None:
         return
@@ -120,7 +120,7 @@ def own_reviews() -> None:
 
 
 def own_work(reviewer: Reviewer) -> None:
-    """Show a person's own progress, agreement and pace; nothing before their first review."""
+    """Show a person's own progress, agreement and pace; nothing before the first review."""
     with reading() as connection:
         work = person_work(connection, reviewer)
     if not work.reviews:
@@ -174,16 +174,16 @@ def people() -> None:
         words = "People are listed here with their load, pace and agreement."
         empty_page("Nobody has reviewed in a queue yet.", words)
         return
-    left = sum(work.left for work in everybody)
+    items_left = sum(work.left for work in everybody)
     people = "1 person" if len(everybody) == 1 else f"{len(everybody)} people"
-    sentence(f"{people}, {count(left, 'item')} left in assigned queues.")
+    sentence(f"{people}, {count(items_left, 'item')} left in assigned queues.")
     key = f"people_{len(everybody)}_{everybody[0].person.id}"
     rows = work_table(everybody, words=True).without_empty()  # empty columns would take width
-    chosen = everybody[choose_row(rows, key=key, most=10, placeholder="–")]
+    selected_work = everybody[choose_row(rows, key=key, most=10, placeholder="–")]
     figures = "Figures cover each person’s latest 1,000 reviews, with 95 % intervals. “–” means nothing to compare."
     foot(lambda: work_table(everybody), "people", figures)
-    heading(f"{chosen.person.name}: queues and agreement")
-    _queues_and_agreement(chosen)
+    heading(f"{selected_work.person.name}: queues and agreement")
+    _queues_and_agreement(selected_work)
 
 
 def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:
@@ -192,7 +192,7 @@ def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:
 
 
 def rows_of(line: OwnReview) -> Rows:
-    """Return the link to the answer, which opens the review to change it if that is possible."""
+    """Return the link to the answer. The link opens the review for changes, if the review can be changed."""
     query = {"response": str(line.review.response_id)}
     review = line.revealed if line.final else line.review
     return Rows("item", query if review is None else {**query, EDIT: str(review.id)})
@@ -209,8 +209,8 @@ def review_words(line: OwnReview) -> str:
     if review.decision is not None:
         words = capital(DECIDED[review.decision].removeprefix("was "))
     else:
-        graded = (grade.label, grade.quality, grade.groundedness) != (None, None, None)
-        words = "Graded" if graded else "Noted"
+        has_grade = (grade.label, grade.quality, grade.groundedness) != (None, None, None)
+        words = "Graded" if has_grade else "Noted"
     words = words if review.stage is None else f"{words}, {STAGES[review.stage]}"
     then = None if line.revealed is None else line.revealed.decision
     if then is None or then is review.decision:

@@ -1,4 +1,4 @@
-"""The form of a queue that a plan makes: how many labels give which precision, and the queue that samples them."""
+"""The form of a planned queue: how many labels give which precision, and the queue with the random sample."""
 
 import streamlit as st
 
@@ -39,7 +39,7 @@ TARGETS: dict[str, Target] = {"What the app does": "app", "These answers only": 
 
 
 def plan_queue() -> None:
-    """Show how many labels give which precision of the share of bad answers; a lead can create their queue."""
+    """Show how many labels give which precision of the share of bad answers; a lead can create the queue."""
     left, right = stacking_columns("plan", [1, 1.6], gap="large")
     with left:
         amount = st.container()
@@ -85,14 +85,14 @@ def plan_queue() -> None:
 
 
 def _chosen(plans: tuple[Result, ...], target: Target) -> Result:
-    """Show the slider over the plans, which starts at the first one that is precise enough for most questions."""
+    """Show the slider over the plans, which starts at the first plan that is precise enough for most questions."""
     by_number = {plan_number(plan): plan for plan in plans}
     if len(by_number) == 1:
         return plans[0]
     usual = next(
         (plan for plan in plans if (plan.figure("reach").value or 0) <= USUAL_REACH), plans[-1]
     )
-    chosen = st.select_slider(
+    label_count = st.select_slider(
         "Answers to label",
         options=list(by_number),
         value=plan_number(usual),
@@ -100,7 +100,7 @@ def _chosen(plans: tuple[Result, ...], target: Target) -> Result:
         key=f"plan_labels_{target}_{plan_number(plans[-1])}",
         help="More labels give a narrower 95 % confidence interval.",
     )
-    return by_number[chosen]
+    return by_number[label_count]
 
 
 def _create_button(labels: int) -> None:
@@ -131,13 +131,13 @@ def _create_button(labels: int) -> None:
         ):
             with saving("Not created"):
                 with store().reading() as connection:
-                    drawn = draw_plan(connection, RowFilter())
+                    plan = draw_plan(connection, RowFilter())
                 new = new_queue(name or "", **PLANNED.given() | {"max_items": labels})
                 assigned = people_named(store(), people, by=reviewer)
-                created = create_queue(store(), new, by=reviewer, assigned=assigned, plan=drawn)
+                created = create_queue(store(), new, by=reviewer, assigned=assigned, plan=plan)
                 start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."
-                known = {"labelled": created.labelled, "joined": created.joined}
-                again = notes.note("labelled_again", **known).text
+                counts = {"labelled": created.labelled, "joined": created.joined}
+                again = notes.note("labelled_again", **counts).text
                 confirm("queues", f"{start} {again}" if created.labelled else start)
                 go(new=None)
     caption(

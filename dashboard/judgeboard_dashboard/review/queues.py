@@ -1,4 +1,4 @@
-"""The parts of the view Queues: the list of queues, one queue with its people, and the form for a new queue."""
+"""The parts of the view Queues: the list of queues, one queue with people, and the form for a new queue."""
 
 import hashlib
 from collections.abc import Sequence
@@ -155,7 +155,7 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
 
 
 def item_words(progress: QueueProgress) -> str:
-    """Return the number of items of a queue with their noun, for example "30 pairs"."""
+    """Return the number of items of a queue with the noun, for example "30 pairs"."""
     return count(progress.items, "pair" if progress.queue.subject == PAIRS else "answer")
 
 
@@ -177,7 +177,7 @@ def progress_words(progress: QueueProgress) -> str:
 
 
 def short_sample_note(progress: QueueProgress) -> notes.Note | None:
-    """Return how many answers the random sample lacks; None if it is complete."""
+    """Return how many answers the random sample lacks; None if the sample is complete."""
     return (
         notes.note("short_sample", sampled=progress.sampled, short=progress.short)
         if progress.short
@@ -186,7 +186,7 @@ def short_sample_note(progress: QueueProgress) -> notes.Note | None:
 
 
 def known_people() -> list[str]:
-    """Return the names of people who may review: they sign in or, where nobody signs in, they entered a name."""
+    """Return the names of people who may review: people with a sign-in, otherwise people who entered a name."""
     origins = (SIGNED_IN,) if sign_in().asked else (SIGNED_IN, ENTERED)
     with reading() as connection:
         people = [person for origin in origins for person in reviewers_of(connection, origin)]
@@ -247,7 +247,7 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
     with st.container(
         key="queue_assign", horizontal=True, vertical_alignment="bottom", gap="small"
     ):
-        wanted = st.multiselect(
+        names = st.multiselect(
             "Assigned to",
             sorted({*known_people(), *now}),
             default=now,
@@ -257,11 +257,11 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
             label_visibility="collapsed",
             width="stretch",
         )
-        if st.button("Save", key="queue_assign_save", disabled=set(wanted) == set(now), wrap=False):
+        if st.button("Save", key="queue_assign_save", disabled=set(names) == set(now), wrap=False):
             with saving():
-                people = people_named(store(), wanted, new=not sign_in().asked, by=reviewer)
-                removed = [person for person in progress.assigned_to if person not in people]
-                assign_queue(store(), queue.name, by=reviewer, add=people, remove=removed)
+                people = people_named(store(), names, new=not sign_in().asked, by=reviewer)
+                former_people = [person for person in progress.assigned_to if person not in people]
+                assign_queue(store(), queue.name, by=reviewer, add=people, remove=former_people)
         with st.popover("Close", icon=":material/lock:"):
             show(
                 tag(
@@ -281,9 +281,9 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
 
 
 def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
-    """Show the queues that are assigned to a person and have items left. Return False if there are none.
+    """Show the queues that are assigned to a person and have items left. Return False without such queues.
 
-    ``subject`` limits them to queues of answers or of pairs.
+    ``subject`` limits the list to queues of answers or of pairs.
     """
     if reviewer is None:
         return False
@@ -297,7 +297,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
         return False
     with st.container(key="your_queues", gap="xsmall"):
         heading("Your queues")
-        for place, (queue, done, left, skipped) in enumerate(own[:MOST_SHOWN]):
+        for place, (queue, reviewed, rest, skipped) in enumerate(own[:MOST_SHOWN]):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 rows = Rows("item", {"queue": queue.name})
                 start_button(
@@ -306,10 +306,10 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
                     key=f"your_queue_{queue.id}",
                     shortcut="Enter" if place == 0 else None,
                 )
-                number = f"more than {MOST_COUNTED - 1:,}" if left >= MOST_COUNTED else f"{left:,}"
+                number = f"more than {MOST_COUNTED - 1:,}" if rest >= MOST_COUNTED else f"{rest:,}"
                 of_them = f" ({skipped:,} skipped)" if skipped else ""
-                pairs = (" pair" if left == 1 else " pairs") if queue.subject == PAIRS else ""
-                words = f"{number}{pairs} left for you{of_them}, {done:,} done"
+                pairs = (" pair" if rest == 1 else " pairs") if queue.subject == PAIRS else ""
+                words = f"{number}{pairs} left for you{of_them}, {reviewed:,} done"
                 show(tag("div", tag("b", queue.name), f" · {words}", cls="jb-say jb-line"))
         if len(own) > MOST_SHOWN:
             caption(f"{len(own) - MOST_SHOWN:,} more are under Queues.")
@@ -319,8 +319,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
 def start_reviewing() -> None:
     """Show the button that starts the review: the person's first queue, a new blind random sample, or the flags.
 
-    The sample is created once. It is assigned to all who may review, so that it is there for the
-    others too.
+    The sample is created once, and assigned to everybody who may review.
     """
     reviewer = current_reviewer()
     with reading() as connection:
@@ -349,13 +348,13 @@ def start_reviewing() -> None:
         ):
             with saving("Not created"):
                 with store().reading() as connection:
-                    drawn = draw_plan(connection, RowFilter())
+                    plan = draw_plan(connection, RowFilter())
                 create_queue(
                     store(),
                     new_queue(FIRST_SAMPLE_NAME, **FIRST_SAMPLE.given()),
                     by=reviewer,
                     assigned=people_named(store(), [*known_people(), reviewer.name], by=reviewer),
-                    plan=drawn,
+                    plan=plan,
                 )
                 open_rows("item", queue=FIRST_SAMPLE_NAME)
         open_button("Open the flags", Rows("item", {}), key="overview_start_flags")
@@ -383,15 +382,13 @@ def queue_list() -> None:
         newest = list_queues(connection, only_open=not closed)[:MOST]
         progress = [queue_progress(connection, queue, for_lead=lead) for queue in newest]
     queues = [
-        listed
-        for listed in progress
-        if lead
-        or not listed.assigned_to
-        or reviewer.id in {person.id for person in listed.assigned_to}
+        each
+        for each in progress
+        if lead or not each.assigned_to or reviewer.id in {person.id for person in each.assigned_to}
     ]
-    open_queues = [listed for listed in queues if listed.queue.state is QueueState.OPEN]
+    open_queues = [each for each in queues if each.queue.state is QueueState.OPEN]
     if open_queues:
-        items = sum(listed.waiting for listed in open_queues)
+        items = sum(each.waiting for each in open_queues)
         sentence(f"{count(len(open_queues), 'open queue')} with {count(items, 'open item')}.")
     if len(newest) == MOST:
         caption(f"Shows the newest {MOST:,}. `judgeboard queue list` shows all.")
@@ -405,11 +402,11 @@ def queue_list() -> None:
         )
         return
     names = [progress.queue.name for progress in queues]
-    key = f"queues_{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}"  # a selection is an index into them
-    listed = list_table(queues, reviewer.id)
-    chosen = choose_row(listed, key=key, most=8)
-    foot(listed, "queues")
-    _chosen_queue(queues[chosen], reviewer)
+    key = f"queues_{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}"  # a selection is an index into the names
+    rows = list_table(queues, reviewer.id)
+    place = choose_row(rows, key=key, most=8)
+    foot(rows, "queues")
+    _chosen_queue(queues[place], reviewer)
 
 
 def new_queue_head(new: str) -> None:
@@ -544,8 +541,8 @@ def _order(values: dict[str, Any]) -> None:
 
 
 def _options(values: dict[str, Any], *, are_numbers: bool, without: Sequence[str] = ()) -> None:
-    """Show a field for each option that has a title and an effect on the queue, and store its value in ``values``."""
-    # The guidelines come last: their field is the largest one.
+    """Show a field for each option that has a title and an effect on the queue, and store the value in ``values``."""
+    # The guidelines come last, because the field for guidelines is the largest one.
     options = QueueOptions.model_fields.items()
     for name, about in sorted(options, key=lambda option: option[0] == "guidelines"):
         unused = QueueOptions.model_construct(**values).unused()
@@ -555,7 +552,7 @@ def _options(values: dict[str, Any], *, are_numbers: bool, without: Sequence[str
 
 
 def _option(name: str, about: FieldInfo) -> object:
-    """Show the field of an option, and return its value."""
+    """Show the field of an option, and return the value."""
     title, tip, key = about.title or name, about.description, f"nq_{name}"
     # The state of the session has the value of a preset.
     st.session_state.setdefault(key, _shown(about, about.default))
@@ -593,7 +590,7 @@ def _option(name: str, about: FieldInfo) -> object:
 
 
 def _shown(about: FieldInfo, value: Any) -> object:
-    """Return the value of an option as its field of the form has it."""
+    """Return the value of an option in the form that the field needs."""
     if about.annotation in {int, float}:
         return float(value * unit_of(about)[0])
     if about.annotation == bool | None:
@@ -635,8 +632,8 @@ def _size(values: dict[str, Any]) -> None:
         return
     words = f"{count(matching, 'pair' if pairs else 'answer')} {'matches' if matching == 1 else 'match'}. "
     size = matching if values["max_items"] is None else min(matching, values["max_items"])
-    drawn = ", drawn at random" if size < matching and values["sort"] is QueueOrder.RANDOM else ""
-    show(tag("div", words, tag("b", f"The queue will have {size:,}{drawn}."), cls="jb-say"))
+    sample = ", drawn at random" if size < matching and values["sort"] is QueueOrder.RANDOM else ""
+    show(tag("div", words, tag("b", f"The queue will have {size:,}{sample}."), cls="jb-say"))
 
 
 def _order_field(blind: bool, flagged_only: bool) -> str:
@@ -651,10 +648,10 @@ def start_overlap() -> None:
 
 
 def _use_preset() -> None:
-    chosen = st.session_state.get(_PRESET)
-    if chosen is None:
+    preset_name = st.session_state.get(_PRESET)
+    if preset_name is None:
         return
-    options = PRESETS[chosen].options
+    options = PRESETS[preset_name].options
     st.session_state["nq_subject"] = FLAGGED if options.flagged_only else EVERY
     st.session_state[_SIZE] = options.max_items
     for name in set().union(*(preset.options.model_fields_set for preset in PRESETS.values())):
@@ -665,17 +662,17 @@ def _use_preset() -> None:
     st.session_state[order] = options.sort
     if st.session_state.get("nq_name", "") in ("", st.session_state.get(_PROPOSED)):
         # A name with today's date that no queue has.
-        name = f"{PRESETS[chosen].name}, {day(utc_now())}"
+        name = f"{PRESETS[preset_name].name}, {day(utc_now())}"
         with reading() as connection:
-            taken = {queue.name for queue in list_queues(connection, only_open=False)}
+            taken_names = {queue.name for queue in list_queues(connection, only_open=False)}
         names = chain([name], (f"{name} ({number})" for number in count_from(2)))
         st.session_state["nq_name"] = st.session_state[_PROPOSED] = next(
-            each for each in names if each not in taken
+            each for each in names if each not in taken_names
         )
 
 
 def _schema() -> str | None:
-    """Show the field to choose a label schema. Return its title, None for grades."""
+    """Show the field to choose a label schema. Return the title of the schema, None for grades."""
     with reading() as connection:
         titles = [each.title for each in list_schemas(connection)]
     if _NEW_SCHEMA in st.session_state:
@@ -699,4 +696,4 @@ def _schema() -> str | None:
 @st.dialog("New label schema", width="large")
 def _new_schema() -> None:
     """Show the form for a label schema over the form for a queue, which then uses the new schema."""
-    schema_editor(None, saved=lambda stored: st.session_state.update({_NEW_SCHEMA: stored.title}))
+    schema_editor(None, on_save=lambda schema: st.session_state.update({_NEW_SCHEMA: schema.title}))

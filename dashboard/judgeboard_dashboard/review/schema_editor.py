@@ -1,4 +1,4 @@
-"""The editor of a label schema: its YAML, a menu that adds fields, and a preview of the review screen."""
+"""The editor of a label schema: the YAML, a menu that adds fields, and a preview of the review screen."""
 
 import time
 from collections.abc import Callable
@@ -67,10 +67,12 @@ _PREVIEW = "schema_preview"
 _FIRST_FILL = 1_000_000_000  # the preview's fields never have the keys of a real review's fields
 
 
-def schema_editor(stored: SchemaVersion | None, *, saved: Callable[[SchemaVersion], None]) -> None:
-    """Show the YAML on the left and the preview on the right. ``saved`` is called with the version that was stored."""
-    key = f"schema_text_{stored.id if stored else 'new'}"
-    st.session_state.setdefault(key, as_yaml(stored.content) if stored else EXAMPLE)
+def schema_editor(
+    version: SchemaVersion | None, *, on_save: Callable[[SchemaVersion], None]
+) -> None:
+    """Show the YAML on the left and the preview on the right. Call ``on_save`` with a new stored version."""
+    key = f"schema_text_{version.id if version else 'new'}"
+    st.session_state.setdefault(key, as_yaml(version.content) if version else EXAMPLE)
     left, right = stacking_columns("schema_editor", [1.15, 1], gap="large")
     with left:
         text = str(st.text_area("Schema as YAML", height=460, key=key, persist_state="session"))
@@ -91,7 +93,7 @@ def schema_editor(stored: SchemaVersion | None, *, saved: Callable[[SchemaVersio
     with left, st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.menu_button(
             "Add field",
-            [words for words, added in ADDED.items() if added not in names],
+            [words for words, field_name in ADDED.items() if field_name not in names],
             key="schema_add",
             icon=":material/add:",
             disabled=schema is None,
@@ -99,17 +101,17 @@ def schema_editor(stored: SchemaVersion | None, *, saved: Callable[[SchemaVersio
             args=(key, schema),
         )
         reviewer = ask_reviewer("Your name is stored with the version.", to=Action.MAKE_QUEUES)
-        pressed = st.button(
+        is_pressed = st.button(
             "Save version", key="schema_save", type="primary", disabled=reviewer is None, wrap=False
         )
-    if pressed and reviewer is not None:
+    if is_pressed and reviewer is not None:
         with left, saving():
-            saved(add_schema(store(), schema_in(text), by=reviewer))
+            on_save(add_schema(store(), schema_in(text), by=reviewer))
             del st.session_state[key]
 
 
 def _add(key: str, schema: LabelSchema) -> None:
-    """Add the field that was chosen in the menu to a schema. ``key`` is the key of its text."""
+    """Add the field that was chosen in the menu to a schema. ``key`` is the key of the schema's text."""
     (field,) = schema_in(
         f"{{name: added, fields: [{ADDED[st.session_state['schema_add']]}]}}"
     ).fields
@@ -121,7 +123,7 @@ def _add(key: str, schema: LabelSchema) -> None:
 
 
 def _preview(schema: LabelSchema) -> None:
-    """Show the fields as the review screen draws them. They can be tried out; nothing is stored."""
+    """Show the fields as on the review screen. A person can try the fields; nothing is stored."""
     heading("Preview")
     session: ReviewSession = st.session_state.setdefault(
         _PREVIEW, ReviewSession(_fills=_FIRST_FILL)
@@ -153,9 +155,9 @@ def _preview(schema: LabelSchema) -> None:
         caption(session.message)
     if (decides := deciding_field(actions.draft)) is not None:
         caption(f"The field {decides.name} is the decision: reviewers are asked for no other one.")
-    missing = schema.missing(actions.draft.all_values())
+    missing_fields = schema.missing(actions.draft.all_values())
     caption(
-        f"Required to confirm or dismiss: {', '.join(missing)}."
-        if missing
+        f"Required to confirm or dismiss: {', '.join(missing_fields)}."
+        if missing_fields
         else "A reviewer can decide now."
     )

@@ -38,7 +38,7 @@ class SchemaActions(DraftActions):
 
     The current field is read when a key press is processed: two digits in quick succession fill in
     two fields, even if the second field is not drawn yet. The ``quality`` of the built-in grade has
-    digits too, so it is the first of the fields if it is asked for.
+    digits too. If the schema asks for ``quality``, this field is the first one.
     """
 
     schema: LabelSchema
@@ -61,11 +61,13 @@ class SchemaActions(DraftActions):
     @property
     def current(self) -> SchemaField | None:
         """The field that digits or typed text go to; None if no field is shown."""
-        named = next((field for field in self.fields if field.name == self.draft.field_at), None)
-        return named or next(iter(self.choosable or self.fields), None)
+        named_field = next(
+            (field for field in self.fields if field.name == self.draft.field_at), None
+        )
+        return named_field or next(iter(self.choosable or self.fields), None)
 
     def choices(self, field: SchemaField) -> tuple[Any, ...]:
-        """Return what a reviewer can choose in a field: its values, or the numbers of the passages."""
+        """Return what a reviewer can choose in a field: the values, or the numbers of the passages."""
         if field.type is FieldType.RANKING:
             return tuple(range(1, len(self.response.passages or ()) + 1))
         return field.values
@@ -85,8 +87,8 @@ class SchemaActions(DraftActions):
     def digits(self, field: SchemaField) -> dict[str, Any]:
         """Return the value that each digit chooses in a field.
 
-        A level of a scale has its own digit. Other values count from 1. The digit 0 is the tenth
-        value if nothing is 0.
+        A level of a scale has the digit of the level. Other values count from 1. The digit 0 is
+        the tenth value if no value is 0.
         """
         first = field.values[0] if field.type is FieldType.SCALE else 1
         numbered = [*enumerate(self.choices(field), start=first)]
@@ -101,7 +103,7 @@ class SchemaActions(DraftActions):
             self.choose(self.current, values[digit])
 
     def choose(self, field: SchemaField, value: Any) -> None:
-        """Choose a value, or remove it if it was chosen. In a single-choice field, then go to the next field."""
+        """Choose a value, or remove a chosen value. In a single-choice field, then go to the next field."""
         values, before = self.draft.values, self.draft.values.get(field.name)
         self.draft.field_at = field.name
         if field.type is FieldType.SPANS:
@@ -143,10 +145,10 @@ class SchemaActions(DraftActions):
         self.session.say("")
 
     def _place(self, field: SchemaField) -> dict[str, int] | None:
-        selected, answer = self.draft.selection, self.response.answer
-        if selected is not None and bool(selected["passage"]) == (field.on == "passages"):
-            place = {"start": selected["start"], "end": selected["end"]}
-            return place | ({"passage": selected["passage"]} if field.on == "passages" else {})
+        selection, answer = self.draft.selection, self.response.answer
+        if selection is not None and bool(selection["passage"]) == (field.on == "passages"):
+            place = {"start": selection["start"], "end": selection["end"]}
+            return place | ({"passage": selection["passage"]} if field.on == "passages" else {})
         statements = statements_of(answer)
         if field.on == "answer" and self.draft.at is not None and statements:
             statement = statements[self.draft.at % len(statements)]
@@ -158,7 +160,7 @@ class SchemaActions(DraftActions):
 def rubric_schema(
     rules: Queue, words: Mapping[str, Sequence[str]] = NO_WORDS, *, required: bool = True
 ) -> LabelSchema | None:
-    """Return the dimensions of a rubric that a queue asks for, as scales from 1 to 5; None if it asks for none.
+    """Return the dimensions of a rubric that a queue asks for, as scales from 1 to 5; None without dimensions.
 
     ``words`` has the meanings of the levels by dimension, from a judge that the reviewer may see.
     """
@@ -213,20 +215,20 @@ def side_fields(actions: Actions, rules: Queue | None, response: Response) -> No
                 height=1,
             )
     with actions.store.reading() as connection:  # everybody may see the list
-        modes = list_modes(connection).values()
-    offered = [mode for mode in modes if not mode.retired or mode.name in draft.modes]
-    if not offered:
+        all_modes = list_modes(connection).values()
+    tag_modes = [mode for mode in all_modes if not mode.retired or mode.name in draft.modes]
+    if not tag_modes:
         return
     with st.container(key="failure_modes", gap="xxsmall"):
         show(tag("div", "Failure modes", cls="jb-label"))
         with st.container(horizontal=True, gap="xxsmall"):
-            for place, mode in enumerate(offered):
+            for place, mode in enumerate(tag_modes):
                 key_button(
                     as_label(mode.name),
                     partial(draft.choose_mode, mode.name),
                     key=f"mode_{place}",
                     shortcut=f"Shift+{mode.key}" if mode.key else None,
-                    chosen=mode.name in draft.modes,
+                    is_chosen=mode.name in draft.modes,
                     tip=as_label(mode.description) if mode.description else None,
                 )
 
@@ -242,7 +244,7 @@ def schema_fields(fields: SchemaActions) -> None:
             at = field is current
             key = (
                 "schema_here" if at and field.type in TYPED else f"schema_field_{place}"
-            )  # key K focuses it
+            )  # key K focuses this field
             with st.container(key=key, gap="xxsmall"):
                 mark = "required" if field.required else "optional"
                 show(
@@ -258,7 +260,7 @@ def schema_fields(fields: SchemaActions) -> None:
                 if field.type in TYPED:
                     _typed_field(draft, field)
                 else:
-                    chosen = fields.draft.values.get(field.name)
+                    chosen_value = fields.draft.values.get(field.name)
                     options = {option.value: option for option in field.options}
                     digits = (
                         {value: digit for digit, value in fields.digits(field).items()}
@@ -272,7 +274,7 @@ def schema_fields(fields: SchemaActions) -> None:
                                 None if option is None else option.key,
                                 digits.get(value),
                             )
-                            name = _words(field, value, chosen)
+                            name = _words(field, value, chosen_value)
                             key_button(
                                 as_label(shortened(name, LONGEST_LEVEL_NAME)),
                                 partial(fields.choose, field, value),
@@ -281,7 +283,7 @@ def schema_fields(fields: SchemaActions) -> None:
                                 by_key=partial(fields.pick, digit)
                                 if digit and not own_key
                                 else None,
-                                chosen=_is_chosen(field, value, chosen),
+                                is_chosen=_is_chosen(field, value, chosen_value),
                                 tip=as_label(
                                     (option and option.help)
                                     or (name if len(name) > LONGEST_LEVEL_NAME else "")
@@ -298,7 +300,7 @@ def schema_fields(fields: SchemaActions) -> None:
 
 
 def typed_key(draft: Draft, field: SchemaField) -> str:
-    """Return the key of the field for a number or a text. It changes when the key of the note changes."""
+    """Return the key of the field for a number or a text. The key changes when the key of the note changes."""
     return f"schema_{field.name}_{draft.noted}"
 
 
@@ -309,12 +311,12 @@ def read_schema_fields(draft: Draft) -> None:
     state = st.session_state
     for field in draft.schema.of_type(*TYPED):
         if typed_key(draft, field) in state:
-            typed = state[typed_key(draft, field)]
-            draft.values[field.name] = typed
-            if typed in (None, ""):
+            value = state[typed_key(draft, field)]
+            draft.values[field.name] = value
+            if value in (None, ""):
                 del draft.values[field.name]
-    selected = state.get(f"selection_{draft.noted}")
-    selection = None if selected is None else selected.get("selection")
+    component = state.get(f"selection_{draft.noted}")
+    selection = None if component is None else component.get("selection")
     if selection is not None and selection != draft.selected:
         draft.selected = draft.selection = dict(selection)
 
@@ -338,20 +340,20 @@ def _typed_field(draft: Draft, field: SchemaField) -> None:
         )
 
 
-def _words(field: SchemaField, value: Any, chosen: Any) -> str:
-    """Return the name of a choice. A level with a name shows no number, which would look like its key."""
+def _words(field: SchemaField, value: Any, chosen_value: Any) -> str:
+    """Return the name of a choice. A level with a name shows no number, which would look like the key."""
     if field.type is FieldType.RANKING:
-        ranks = list(chosen or ())
+        ranks = list(chosen_value or ())
         return f"Passage {value}{f' ({ranks.index(value) + 1})' if value in ranks else ''}"
     if isinstance(value, bool):
         return YES_NO[value]
     return dict(field.levels).get(value) or str(value)
 
 
-def _is_chosen(field: SchemaField, value: Any, chosen: Any) -> bool:
-    if chosen is None or field.type is FieldType.SPANS:
+def _is_chosen(field: SchemaField, value: Any, chosen_value: Any) -> bool:
+    if chosen_value is None or field.type is FieldType.SPANS:
         return False
-    return value in chosen if isinstance(chosen, list) else bool(chosen == value)
+    return value in chosen_value if isinstance(chosen_value, list) else bool(chosen_value == value)
 
 
 def _spans(fields: SchemaActions, field: SchemaField) -> None:

@@ -62,12 +62,12 @@ def choice(
     act: Callable[[], None],
     key: str | None = None,
     turn: Turn = Turn.DECIDE,
-    chosen: bool = False,
+    is_chosen: bool = False,
     tip: str | None = None,
     icon: str | None = None,
     disabled: bool = False,
 ) -> Choice:
-    """Return a button that is drawn later, with a key; ``name`` is unique on its screen. See `key_button`."""
+    """Return a button that is drawn later, with a key; ``name`` is unique on the screen. See `key_button`."""
     return partial(
         key_button,
         label,
@@ -75,7 +75,7 @@ def choice(
         key=name,
         turn=turn,
         shortcut=key,
-        chosen=chosen,
+        is_chosen=is_chosen,
         tip=tip,
         icon=icon,
         disabled=disabled,
@@ -105,7 +105,7 @@ def take_input(session: ReviewSession) -> None:
 def appear(
     session: ReviewSession, subject: int, row: str, texts: Iterable[str | None]
 ) -> Callable[[], float]:
-    """Show the draft for a subject, and start the clock of its screen with these texts.
+    """Show the draft for a subject, and start the clock of the screen with these texts.
 
     Return a function that returns the seconds spent on the screen.
 
@@ -118,7 +118,7 @@ def appear(
 
 
 def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Choice:
-    """Return a button of the head line that opens another item or page. Without an action, it is disabled."""
+    """Return a button of the head line that opens another item or page, disabled without an action."""
     return choice(
         name=name,
         label=label,
@@ -130,14 +130,14 @@ def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Cho
 
 
 def undo_choice(
-    done: Undoable | None, undo: Callable[[Undoable], None], actions: Actions | None = None
+    undoable: Undoable | None, undo: Callable[[Undoable], None], actions: Actions | None = None
 ) -> Choice:
-    """Return the button that undoes a review or a skip. It is disabled if there is none.
+    """Return the button that undoes a review or a skip, disabled without a review or skip.
 
-    On the screen of ``actions``, it brings back a discarded correction first.
+    On the screen of ``actions``, the button brings back a discarded correction first.
     """
-    act = (lambda: None) if done is None else partial(undo, done)
-    disabled = done is None
+    act = (lambda: None) if undoable is None else partial(undo, undoable)
+    disabled = undoable is None
     if actions is not None:
         act, disabled = (
             partial(actions.undo_last, act),
@@ -153,11 +153,10 @@ def head_line(
     facts: Sequence[str | None],
     buttons: Sequence[Choice],
 ) -> None:
-    """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.
+    """Show the line over the panes. The height is fixed, and a text that is too long ends in an ellipsis.
 
     ``title`` is the title of the browser tab and the heading for screen readers. A fact that is
-    None is left out. keys.js lists the keys of
-    the page over it.
+    None is left out. keys.js lists the keys of the page over this line.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     session, presses = actions.session, keyboard()
@@ -168,7 +167,9 @@ def head_line(
     )
     parts = [
         *([position] if position else []),
-        tag("span", actions.name, cls="jb-id"),  # first, so that it is never cut: people quote it
+        tag(
+            "span", actions.name, cls="jb-id"
+        ),  # first, so that the id is never cut: people quote the id
         *(tag("span", fact) for fact in facts if fact),
     ]
     rest = [
@@ -209,7 +210,7 @@ def bar(
     note: tuple[str, str] = ("Note (M)", "Optional: what is wrong, or why it is fine"),
     form: Callable[[], None] | None = None,
 ) -> None:
-    """Show the bar at the bottom; it keeps its place and height.
+    """Show the bar at the bottom, always at the same place and with the same height.
 
     ``question`` is the label over the choices. ``note`` has the label and the hint of the note
     field. ``grades`` draws the buttons for grades. ``form`` draws a form in place of the choices.
@@ -229,9 +230,9 @@ def bar(
         if form is not None:
             form()
             return
-        asked = actions.question()
-        if asked is not None and asked.label is None:
-            # No keys of decisions: people press those fast, and this answer is for all their decisions.
+        open_question = actions.question()
+        if open_question is not None and open_question.label is None:
+            # No keys of decisions: people press such keys fast, and this answer is for all decisions.
             answers = (
                 (True, "Yes, store the label", "Enter", ":material/label:"),
                 (False, "No label", "Backspace", ":material/label_off:"),
@@ -248,8 +249,8 @@ def bar(
                 )
                 for implied, label, key, icon in answers
             ]
-        elif asked is not None:
-            question = f"You marked it {asked.label}. Which is right?"
+        elif open_question is not None:
+            question = f"You marked it {open_question.label}. Which is right?"
             choices = [
                 choice(
                     name=f"contradicted_{decision}",
@@ -290,7 +291,7 @@ def problem_question(draft: Draft, rules: Collection[str]) -> str:
 
 
 def implied_words(labels: Mapping[Decision, Label]) -> str:
-    """Return the labels that decisions imply, to be put after the question; empty if they imply none."""
+    """Return the labels that decisions imply, to be put after the question; empty without such labels."""
     return f" Y: {labels[Decision.CONFIRM]}, N: {labels[Decision.DISMISS]}" if labels else ""
 
 
@@ -298,7 +299,7 @@ def decision_choices(
     decide: Callable[[Decision], None],
     *,
     flag: bool,
-    offered: Collection[Decision] = tuple(Decision),
+    decisions: Collection[Decision] = tuple(Decision),
     implied: Mapping[Decision, Label] = MappingProxyType({}),
 ) -> list[Choice]:
     """Return the buttons to decide on an answer. ``flag``: a flag is shown. ``implied``: labels to store as well."""
@@ -314,18 +315,18 @@ def decision_choices(
             else tip,
         )
         for decision, of_flag, plain, key, icon, tip in DECISIONS
-        if decision in offered
+        if decision in decisions
     ]
 
 
 def side_choices(
     decide: Callable[[Preference], None],
-    shown: Shown,
+    order: Shown,
     *,
     sides: Mapping[str, str] = SIDES,
     enabled: bool = True,
 ) -> list[Choice]:
-    """Return the buttons for a preference on a pair; ``shown`` is the order of its answers on the screen.
+    """Return the buttons for a preference on a pair; ``order`` is the order of the answers on the screen.
 
     ``sides`` are the names of the sides. ``enabled``: both answers are available.
     """
@@ -333,7 +334,7 @@ def side_choices(
         choice(
             name=side,
             label=capital(sides[side]),
-            act=partial(decide, stored_side(side, shown)),
+            act=partial(decide, stored_side(side, order)),
             key=key,
             icon=icon,
             disabled=not enabled,

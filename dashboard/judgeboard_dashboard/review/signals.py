@@ -69,9 +69,9 @@ def judgment_words(judgment: ItemJudgment) -> str:
     return ", ".join(filter(None, (*_score_words(judgment), judgment.label, rubric))) or "no score"
 
 
-def _score_words(graded: Verdict | Grade) -> list[str]:
-    groundedness = [] if graded.groundedness is None else [score(graded.groundedness)]
-    return groundedness if graded.quality is None else [*groundedness, f"{graded.quality} / 4"]
+def _score_words(scored: Verdict | Grade) -> list[str]:
+    groundedness = [] if scored.groundedness is None else [score(scored.groundedness)]
+    return groundedness if scored.quality is None else [*groundedness, f"{scored.quality} / 4"]
 
 
 def label_words(grade: Grade) -> str | None:
@@ -180,7 +180,7 @@ def _opening(words: str, reasoning: str | None) -> Html | str:
 
 
 def own_fields(review: Review, schema: SchemaVersion | None) -> Html | None:
-    """Return the values of a review's own fields (a label schema's or a rubric's), each under its name."""
+    """Return the values of a review's own fields (a label schema's or a rubric's), each under the field's name."""
     grade, scores = review.grade, dict(sorted(review.grade.by_dimension.items()))
     values: dict[str, Any] = {**scores, **grade.choices, **grade.texts}
     if schema is not None:
@@ -209,7 +209,7 @@ def value_words(value: Any) -> str:
 
 
 def primary_verdict(item: Item) -> ItemJudgment | None:
-    """Return the current judgment of the primary judge, None if it has no usable judgment."""
+    """Return the current judgment of the primary judge, None without a usable judgment."""
     return next(
         (judgment for judgment in item.currents if judgment.judge_name == item.primary_judge), None
     )
@@ -228,8 +228,8 @@ def signals_pane(
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals.
 
-    ``new_flags`` were raised while the answer is on the screen. They come last, so that they move
-    nothing that the reviewer reads.
+    ``new_flags`` were raised while the answer is on the screen. New flags come last, so that the
+    text that the reviewer reads does not move.
     """
     open_flags = [flag for flag in item.flags if flag.state == "open"]
     open_flags.sort(key=lambda flag: (flag.id != flag_id, -flag.severity))
@@ -246,9 +246,11 @@ def signals_pane(
             _spread(item, primary, threshold) if primary else None,
             *_user_lines(item),
         ]
-        # The reviews that stand, without those that only repeat a blind review.
-        kept = kept_reviews(item.reviews)
-        current = [review for review in item.reviews if review.stands and review.id not in kept]
+        # The reviews that stand, except reviews that only repeat a blind review.
+        repeating_ids = kept_reviews(item.reviews)
+        current = [
+            review for review in item.reviews if review.stands and review.id not in repeating_ids
+        ]
         for place, review in enumerate(current[:MOST_REVIEWS]):
             name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
             stage = STAGES.get(review.stage or "")
@@ -260,12 +262,12 @@ def signals_pane(
                 lines.append(tag("span", own, cls="jb-cap jb-across"))
         if (left := len(current) - MOST_REVIEWS) > 0:
             lines.append(tag("span", f"{left} more in History", cls="jb-cap jb-across"))
-        judged = primary and " · ".join(filter(None, (primary.version_title, primary.model)))
+        judge_name = primary and " · ".join(filter(None, (primary.version_title, primary.model)))
         signals = _block(
             "Judge",
             _unusable(item) if primary is None else None,
             tag("div", *lines, cls="jb-scores"),
-            aside=judged or item.primary_judge,
+            aside=judge_name or item.primary_judge,
         )
     hidden = item.hidden
     blind = _blind(judge=hidden.judge, people=hidden.people, queues=hidden.queues)
@@ -303,7 +305,7 @@ def _why(title: str, flags: Sequence[ItemFlag]) -> Html | None:
 def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
     lines: list[Html] = []
     if primary.groundedness is not None:
-        filled = tag("i", style=f"width:{primary.groundedness * 100:.1f}%")
+        bar = tag("i", style=f"width:{primary.groundedness * 100:.1f}%")
         tick = tag(
             "s", style=f"left:{threshold * 100:.1f}%", title=f"flagged below {short(threshold)}"
         )
@@ -311,7 +313,7 @@ def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
             tag("span", "Groundedness"),
             tag(
                 "span",
-                filled,
+                bar,
                 tick,
                 cls="jb-bar",
                 role="img",
@@ -334,15 +336,15 @@ def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
 
 
 def _own_scores(judgment: ItemJudgment) -> list[Html]:
-    """Return a line for each score that a judge without a rubric gave on its own scale."""
-    if judgment.judge_kind == RUBRIC:  # they have their own block
+    """Return a line for each score that a judge without a rubric gave on another scale."""
+    if judgment.judge_kind == RUBRIC:  # rubric scores have a separate block
         return []
-    known = (
+    scores = (
         (each.dimension, each.value, each.scale)
         for each in judgment.scores
         if each.value is not None
     )
-    words = ((name, f"{short(value)} (scale {scale})") for name, value, scale in known)
+    words = ((name, f"{short(value)} (scale {scale})") for name, value, scale in scores)
     return [
         part for name, text in words for part in (tag("span", name), tag("span"), tag("b", text))
     ]
@@ -373,10 +375,10 @@ def _range(measure: str, low: float, high: float) -> str:
 
 
 def _unusable(item: Item) -> Html:
-    failed = next(
+    latest = next(
         (judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge), None
     )
-    if failed is None:
+    if latest is None:
         others = any(judgment.judge_kind != RUBRIC for judgment in item.currents)
         return tag(
             "div",
@@ -384,11 +386,11 @@ def _unusable(item: Item) -> Html:
             cls="jb-mut",
         )
     raw = (
-        tag("details", tag("summary", "Raw output"), tag("div", failed.raw, cls="jb-raw"))
-        if failed.raw
+        tag("details", tag("summary", "Raw output"), tag("div", latest.raw, cls="jb-raw"))
+        if latest.raw
         else None
     )
-    reason = tag("div", f"No usable verdict: {failed.error or failed.status}", cls="jb-why")
+    reason = tag("div", f"No usable verdict: {latest.error or latest.status}", cls="jb-why")
     return tag("div", reason, raw, cls="jb-block")
 
 
@@ -396,11 +398,11 @@ def _others(item: Item) -> list[ItemJudgment]:
     """Return the latest judgment of each other judge, usable judgments first. Rubric judgments are left out."""
     primary = primary_verdict(item)
     names = {judgment.judge_name for judgment in item.currents} | {item.primary_judge}
-    failed: dict[str, ItemJudgment] = {}
+    unusable: dict[str, ItemJudgment] = {}
     for judgment in item.judgments:
         if judgment.judge_name not in names and judgment.status != "ok":
-            failed.setdefault(judgment.judge_name, judgment)
-    judgments = (*item.currents, *failed.values())
+            unusable.setdefault(judgment.judge_name, judgment)
+    judgments = (*item.currents, *unusable.values())
     return [
         judgment
         for judgment in judgments
@@ -409,10 +411,12 @@ def _others(item: Item) -> list[ItemJudgment]:
 
 
 def shown_judgments(item: Item) -> list[ItemJudgment]:
-    """Return the judgments that are shown: first the primary judge's, usable or not, then those of other judges."""
+    """Return the judgments on the screen: the primary judge's first, usable or not, then other judges' judgments."""
     primary = primary_verdict(item)
-    failed = (judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge)
-    first = primary or next(failed, None)
+    own_judgments = (
+        judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge
+    )
+    first = primary or next(own_judgments, None)
     rubrics = [
         judgment
         for judgment in item.currents
@@ -427,7 +431,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim], threshold: flo
     if not others:
         return None
     compared = frozenset[str]().union(*(flag.judges for flag in item.flags if flag.state == "open"))
-    marked = item.with_claims
+    judgment_with_claims = item.with_claims
     lines = [
         tag(
             "details",
@@ -443,8 +447,8 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim], threshold: flo
             if judgment.reasoning
             else None,
             _claims(
-                claims if judgment is marked else numbered(judgment.claims or ()),
-                linked=judgment is marked,
+                claims if judgment is judgment_with_claims else numbered(judgment.claims or ()),
+                has_link=judgment is judgment_with_claims,
             ),
             *audit_lines(item, judgment),
             cls="jb-other",
@@ -487,7 +491,7 @@ def _user_lines(item: Item) -> list[Html]:
 
 
 def kept_reviews(reviews: Sequence[Review]) -> frozenset[int]:
-    """Return the ids of the reviews after a reveal that only repeat their author's blind review."""
+    """Return the ids of the reviews after a reveal that only repeat the blind review of the same person."""
     blind = {each.reviewer_id: _values(each) for each in reviews if each.stage == Stage.BLIND}
     revealed = (each for each in reviews if each.stage == Stage.REVEALED)
     return frozenset(each.id for each in revealed if _values(each) == blind.get(each.reviewer_id))
@@ -516,8 +520,8 @@ def _primary_reasons(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
     )
 
 
-def _claims(claims: Sequence[NumberedClaim], *, linked: bool = True) -> Html | None:
-    """Return the list of claims. It has no links if the texts show the claims of another judgment."""
+def _claims(claims: Sequence[NumberedClaim], *, has_link: bool = True) -> Html | None:
+    """Return the list of claims, without links if the texts show the claims of another judgment."""
     claims = [claim for claim in claims if not claim.sentence]
     if not claims:
         return None
@@ -531,9 +535,9 @@ def _claims(claims: Sequence[NumberedClaim], *, linked: bool = True) -> Html | N
                 "div",
                 tag("b", replace(claim, own=None).sign, aria_label=claim.words),
                 tag("span", own, claim.claim.text, title=claim.claim.text),
-                _evidence_link(claim, linked=linked),
+                _evidence_link(claim, has_link=has_link),
                 cls=f"jb-claim jb-{claim.status}{' jb-at' if claim.at else ''}",
-                data_claim=claim.name if linked else None,
+                data_claim=claim.name if has_link else None,
             )
         )
     return _block(
@@ -543,17 +547,17 @@ def _claims(claims: Sequence[NumberedClaim], *, linked: bool = True) -> Html | N
     )
 
 
-def _evidence_link(shown: NumberedClaim, *, linked: bool) -> Html:
-    claim = shown.claim
-    if linked and shown.status == "notfound":
+def _evidence_link(numbered_claim: NumberedClaim, *, has_link: bool) -> Html:
+    claim = numbered_claim.claim
+    if has_link and numbered_claim.status == "notfound":
         return tag("span", "not in answer")
     if claim.passage is None:
         return tag("span", "no passage")
-    if not linked or claim.passage_start is not None:
+    if not has_link or claim.passage_start is not None:
         return tag(
-            "a" if linked else "span",
+            "a" if has_link else "span",
             f"passage {claim.passage}",
-            href=f"#q{shown.number}" if linked else None,
+            href=f"#q{numbered_claim.number}" if has_link else None,
         )
     return tag(
         "a",
@@ -563,10 +567,10 @@ def _evidence_link(shown: NumberedClaim, *, linked: bool) -> Html:
 
 
 def queue_pane(
-    queue: Queue, leased: ShownItem, reveal: Reveal | None, claims: Sequence[NumberedClaim]
+    queue: Queue, shown_item: ShownItem, reveal: Reveal | None, claims: Sequence[NumberedClaim]
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane beside an answer of a queue: guidelines, or signals once the judge is shown."""
-    item = leased.item
+    item = shown_item.item
     scales = scales_block(queue.asked, aside=_named(queue))
     guidelines = None
     if queue.guidelines:
@@ -581,7 +585,7 @@ def queue_pane(
         return tag("div", blind, cls="jb-pane"), tag(
             "div", scales, guidelines, cls="jb-pane jb-signals"
         )
-    reasons, signals = signals_pane(item, claims, leased.threshold, leased.rubric)
+    reasons, signals = signals_pane(item, claims, shown_item.threshold, shown_item.rubric)
     if reveal is None:
         return reasons, join((signals, how_to_grade(scales, guidelines)))
     judgment = next(
@@ -592,7 +596,7 @@ def queue_pane(
         ),
         None,
     )
-    if judgment is None:  # only scores on a rubric, which have their own block
+    if judgment is None:  # the item has only rubric scores, which have a separate block
         return reasons, signals
     draft, judge = (
         reveal.blind_draft,
@@ -600,15 +604,17 @@ def queue_pane(
     )
     lines = []
     for grade in ("groundedness", "quality", "label"):
-        own, judged = (
+        own_words, judge_words = (
             _grade_words(grade, getattr(each, grade, None)) for each in (draft, judgment)
         )
-        if own or judged:
-            yours, its = (
-                tag("span", f"You: {own or UNKNOWN}"),
-                tag("span", f"{judge}: {judged or UNKNOWN}"),
+        if own_words or judge_words:
+            own_cell, judge_cell = (
+                tag("span", f"You: {own_words or UNKNOWN}"),
+                tag("span", f"{judge}: {judge_words or UNKNOWN}"),
             )
-            lines.append(tag("div", tag("span", grade.capitalize()), yours, its, cls="jb-against"))
+            lines.append(
+                tag("div", tag("span", grade.capitalize()), own_cell, judge_cell, cls="jb-against")
+            )
     both = tag(
         "div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block"
     )
@@ -633,8 +639,8 @@ def how_to_grade(*blocks: Html | None) -> Html:
     )
 
 
-def scales_block(asked: Collection[str], aside: Html | str | None = None) -> Html | None:
-    """Return what the steps of these grades mean, with their keys; None if reviewers only decide."""
+def scales_block(grades: Collection[str], aside: Html | str | None = None) -> Html | None:
+    """Return the meaning and the key of each step of these grades; None if reviewers only decide."""
     scales: dict[str, tuple[str, Sequence[tuple[Any, str, str, str]]]] = {
         "groundedness": ("Groundedness: how much of the answer is in the passages?", ANCHORS[::-1]),
         "quality": ("Quality: does it answer the question?", QUALITIES[::-1]),
@@ -642,7 +648,7 @@ def scales_block(asked: Collection[str], aside: Html | str | None = None) -> Htm
     }
     parts: list[Html] = []
     for grade, (question, steps) in scales.items():
-        if grade in asked:
+        if grade in grades:
             cells = [
                 part
                 for _, name, key, meaning in steps

@@ -1,4 +1,4 @@
-"""The question, the answer and the passages of a review, with the claims marked in them."""
+"""The question, the answer and the passages of a review, with marked claims."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -74,7 +74,7 @@ VIEWS: dict[TextView, str] = {
     "formatted": "Render Markdown",
 }
 """What the button says that leads to each view of the texts."""
-PANE_HEIGHT = 500  # the stylesheet stretches it to the window
+PANE_HEIGHT = 500  # the stylesheet stretches the panes to the window
 STATUSES = (
     (
         ClaimStatus.SUPPORTED,
@@ -122,7 +122,7 @@ def passage_list(
     view: TextView,
     aligned: Mapping[int, list[AlignedSpan]] | None = None,
 ) -> Html:
-    """Return the numbered passages. The claims' quotes are marked; if ``aligned`` is given, its spans are marked."""
+    """Return the numbered passages. The quotes of claims are marked, or the spans of ``aligned``."""
     response, passages = item.response, item.response.passages
     if not passages:
         if passages is not None:
@@ -143,15 +143,15 @@ def passage_list(
     for number, passage in enumerate(passages, start=1):
         if left <= 0:
             break
-        sent = passage[:left]
-        left -= len(sent)
+        beginning = passage[:left]
+        left -= len(beginning)
         spans = None if aligned is None else aligned.get(number, [])
         near = None if places is None else [place[:2] for place in places.get(number, [])]
         parts.append(
             _passage(
                 response,
                 number,
-                sent,
+                beginning,
                 claims,
                 spans,
                 as_formatted=view == "formatted",
@@ -202,7 +202,7 @@ def item_texts(response: Response) -> tuple[str, ...]:
 
 
 def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
-    """Return the total number of characters if some of them are not sent at first, otherwise 0."""
+    """Return the total number of characters if the first page lacks some characters, otherwise 0."""
     lengths = [len(text or "") for text in texts]
     passages_length = sum(len(passage) for passage in passages or ())
     return sum(lengths) + passages_length if max([*lengths, passages_length]) > LONGEST else 0
@@ -219,36 +219,36 @@ def _evidence(
 ) -> Html:
     if item.forgotten_at:
         return tag("div", forgotten(item.forgotten_at), cls="jb-mut")
-    sent = text if whole else text[:LONGEST]
-    spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
+    part = text if whole else text[:LONGEST]
+    spans = [span for span in answer_spans(claims, text) if span.end <= len(part)]
     if as_formatted and not spans and (markup := formatted(text)) is not None:
         return tag("div", markup, cls=cls)
     if "jb-answer" not in cls:
-        return tag("div", escaped(sent), cls=cls)
-    # An answer has its claims marked, and each sentence has the words to search for in the passages.
+        return tag("div", escaped(part), cls=cls)
+    # An answer has marked claims, and each sentence has the words to search for in the passages.
     begun, parts, behind = set[str](), list[Html](), 0
-    for start, end in sentence_spans(sent) if len(sent) <= LONGEST_SEARCHED else ():
-        words = dict.fromkeys(word.written.lower() for word in content_words(sent[start:end]))
+    for start, end in sentence_spans(part) if len(part) <= LONGEST_SEARCHED else ():
+        words = dict.fromkeys(word.written.lower() for word in content_words(part[start:end]))
         parts += [
-            marked(sent, spans, here="a", there="q", part=(behind, start), begun=begun),
+            marked(part, spans, here="a", there="q", part=(behind, start), begun=begun),
             tag(
                 "span",
-                marked(sent, spans, here="a", there="q", part=(start, end), begun=begun),
+                marked(part, spans, here="a", there="q", part=(start, end), begun=begun),
                 data_w=" ".join(words) or None,
             ),
         ]
         behind = end
-    rest = marked(sent, spans, here="a", there="q", part=(behind, len(sent)), begun=begun)
+    rest = marked(part, spans, here="a", there="q", part=(behind, len(part)), begun=begun)
     return tag("div", *parts, rest, cls=cls)
 
 
-def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]]) -> Html:
-    """Return a folded passage. The sentences with evidence, and one sentence on each side of them, are open.
+def _folded(passage: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]]) -> Html:
+    """Return a folded passage. Sentences with evidence and the sentences beside evidence are open.
 
     Without evidence, the first sentence is open. The text content of the HTML equals the text.
     """
-    starts = [start for start, _ in sentence_spans(sent)]
-    edges = [0, *starts[1:], len(sent)]
+    starts = [start for start, _ in sentence_spans(passage)]
+    edges = [0, *starts[1:], len(passage)]
     pieces = list(pairwise(edges))
     near = {
         at + step
@@ -265,7 +265,7 @@ def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]
     ]
     for first, behind in pairwise(changes):
         start, end = edges[first], edges[behind]
-        text = marked(sent, spans, here="q", there="a", part=(start, end), begun=begun)
+        text = marked(passage, spans, here="q", there="a", part=(start, end), begun=begun)
         if first in near or end - start < SHORTEST_FOLD:
             parts.append(text)
         else:
@@ -285,7 +285,7 @@ def forgotten(at: datetime | None = None) -> str:
 def _passage(
     response: Response,
     number: int,
-    sent: str,
+    beginning: str,
     claims: Sequence[NumberedClaim],
     aligned: Sequence[AlignedSpan] | None,
     *,
@@ -294,7 +294,7 @@ def _passage(
 ) -> Html:
     """Return a passage. A long passage is folded around ``evidence``, unless ``evidence`` is None."""
     passage = (response.passages or ())[number - 1]
-    spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
+    spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(beginning)]
     citing = [str(claim.number) for claim in claims if claim.claim.passage == number]
     text = formatted(passage) if as_formatted and not aligned and not spans else None
     if text is None:
@@ -302,7 +302,7 @@ def _passage(
             parts: list[Html] = []
             behind = 0
             for start, end, numbers in aligned:
-                if end > len(sent):
+                if end > len(beginning):
                     break
                 ids = join(tag("i", id=f"l{number}", cls="jb-goal") for number in numbers)
                 back = join(
@@ -316,15 +316,17 @@ def _passage(
                     for number in numbers
                 )
                 parts += [
-                    escaped(sent[behind:start]),
-                    tag("mark", ids, sent[start:end], back, cls="jb-m jb-found"),
+                    escaped(beginning[behind:start]),
+                    tag("mark", ids, beginning[start:end], back, cls="jb-m jb-found"),
                 ]
                 behind = end
-            text = join((*parts, escaped(sent[behind:])))
-        elif evidence is not None and len(sent) >= SHORTEST_FOLDED:
-            text = _folded(sent, spans, [*evidence, *((span.start, span.end) for span in spans)])
+            text = join((*parts, escaped(beginning[behind:])))
+        elif evidence is not None and len(beginning) >= SHORTEST_FOLDED:
+            text = _folded(
+                beginning, spans, [*evidence, *((span.start, span.end) for span in spans)]
+            )
         else:
-            text = marked(sent, spans, here="q", there="a")
+            text = marked(beginning, spans, here="q", there="a")
     cited = (
         f"{'claim' if len(citing) == 1 else 'claims'} {', '.join(citing)}"
         if citing
@@ -356,14 +358,14 @@ def sentence_pane(
 ) -> Html:
     """Return the pane that shows an answer sentence by sentence, each beside the matching text of a passage.
 
-    ``whole``: show every sentence, and the passages beyond their first 100,000 characters.
+    ``whole``: show every sentence, and the passages beyond the first 100,000 characters.
     """
     response = item.response
     if item.forgotten_at:
         rows: list[Html] = [tag("div", forgotten(item.forgotten_at), cls="jb-mut")]
     else:
         spans, begun = answer_spans(claims, response.answer), set[str]()
-        shown = aligned if whole else aligned[:MOST_SENTENCES]
+        sentences = aligned if whole else aligned[:MOST_SENTENCES]
         rows = [
             tag(
                 "div",
@@ -383,7 +385,7 @@ def sentence_pane(
                 cls="jb-sentence",
                 id=f"e{number}",
             )
-            for number, sentence in enumerate(shown, start=1)
+            for number, sentence in enumerate(sentences, start=1)
         ]
     unsent = len(aligned) - MOST_SENTENCES if not whole else 0
     placed = sum(sentence.passage is not None for sentence in aligned)
@@ -428,7 +430,7 @@ def _aligned_passage(number: int, sentence: AlignedSentence, passages: Sequence[
 
 
 def _aligned_spans(aligned: Sequence[AlignedSentence]) -> dict[int, list[AlignedSpan]]:
-    """Return the spans by passage, each with its sentence numbers. Of overlapping spans, the first gets all numbers."""
+    """Return the spans by passage, each with sentence numbers. Of overlapping spans, the first gets all numbers."""
     spans: dict[int, dict[tuple[int, int], list[int]]] = {}
     for number, sentence in enumerate(aligned, start=1):
         if (
@@ -455,29 +457,28 @@ def answer_panes(
     item: Item,
     side: Callable[[Sequence[NumberedClaim]], tuple[Html, Html]],
     *,
-    saved: tuple[ClaimMark, ...] = (),
+    own_marks: tuple[ClaimMark, ...] = (),
     link: Html | None = None,
     rules: Queue | None = None,
     correctable: bool = True,
     comments: Sequence[ShownComment],
 ) -> None:
-    """Show the line of tools, the texts of an answer and the pane at their side.
+    """Show the line of tools, the texts of an answer and the side pane.
 
     Only the claims of one judgment are marked (`Item.with_claims`). ``side`` gets the marked claims
-    and returns two parts of the side pane. The fields of label schema and failure modes are between
-    these parts, and below them the button that judges the answer again; the fields for ``comments``
-    are below both parts. ``rules`` are those of the queue. ``correctable``: the answer can be
-    corrected.
-    ``saved`` are the reviewer's own stored marks. ``link`` is shown beside the label of the answer.
-    If a label schema asks for spans, texts are shown as they are stored and whole, because spans
-    are places in them.
+    and returns two parts of the side pane. Between the two parts stand the fields of label schema
+    and failure modes, then the button that judges the answer again. The fields for ``comments`` are
+    below both parts. ``rules`` are the rules of the queue. ``correctable``: the answer can be
+    corrected. ``own_marks`` are the reviewer's own stored marks. ``link`` is shown beside the label of
+    the answer. For a label schema with spans, texts are shown whole and as stored, because a span
+    is a place in the stored text.
     """
     session, response = actions.session, item.response
     judgment = item.with_claims
     claims = () if judgment is None else judgment.claims or ()
     statements = statements_of(response.answer, claims, None if judgment is None else judgment.id)
-    marks = MarkActions(session, item.response_id, statements, saved)
-    shown = shown_claims(claims, statements, marks.shown, marks.at)
+    marks = MarkActions(session, item.response_id, statements, own_marks)
+    marked_claims = shown_claims(claims, statements, marks.shown, marks.at)
     _tools_line(actions, marks)
     whole = item.response_id in session.whole
     schema = actions.draft.schema
@@ -496,13 +497,18 @@ def answer_panes(
         parts = [(drawer, panes[drawer](item))]
     elif session.by_sentence:
         aligned = align(response.answer, response.passages, claims)
-        parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
+        parts = [("evidence", sentence_pane(item, aligned, marked_claims, whole=whole, link=link))]
     else:
         cls = "jb-evidence jb-answer"
         answer = _evidence(
-            item, response.answer, shown, whole=whole, cls=cls, as_formatted=view == "formatted"
+            item,
+            response.answer,
+            marked_claims,
+            whole=whole,
+            cls=cls,
+            as_formatted=view == "formatted",
         )
-        passages = passage_list(item, shown, whole=whole, view=view)
+        passages = passage_list(item, marked_claims, whole=whole, view=view)
         parts = [
             (
                 "answer",
@@ -537,7 +543,7 @@ def answer_panes(
                 if name == "answer" and correctable:
                     correction(actions, item)
         with side_column, _pane("judge"):
-            first, rest = side(shown)
+            first, rest = side(marked_claims)
             show(first)
             side_fields(actions, rules, response)
             again_section(actions, item)
@@ -567,7 +573,7 @@ def _pane(name: str) -> st.delta_generator.DeltaGenerator:
 
 
 def _tools_line(actions: Actions, marks: MarkActions) -> None:
-    """Show the line over the panes. It always has the same height."""
+    """Show the line over the panes. The line always has the same height."""
     reason = actions.draft.why
     noun = (
         "claim"
@@ -576,7 +582,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
     )
     statement = None if marks.at is None else marks.statements[marks.at]
     mark = None if statement is None else marks.shown.get(subject_of(statement))
-    disabled, refused = not marks.statements, refusal(Action.REVIEW)
+    disabled, refusal_text = not marks.statements, refusal(Action.REVIEW)
     with st.container(
         key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False
     ):
@@ -588,7 +594,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
                 key="why",
                 shortcut="O",
                 quiet=reason is None,
-                chosen=reason is not None,
+                is_chosen=reason is not None,
                 tip="Why you and the judge differ. Press the key again for the next reason.",
             )
         key_button(
@@ -601,16 +607,16 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             tip="Go to the next sentence or claim of the answer, and to its words. B, X and P mark it.",
         )
         for status, name, shortcut, tip in STATUSES:
-            chosen = mark is not None and mark.status is status
+            is_chosen = mark is not None and mark.status is status
             key_button(
                 name,
                 partial(marks.mark, status),
                 key=f"mark_{status.value}",
                 shortcut=shortcut,
-                quiet=not chosen,
-                chosen=chosen,
-                disabled=disabled or refused is not None,
-                tip=refused or tip,
+                quiet=not is_chosen,
+                is_chosen=is_chosen,
+                disabled=disabled or refusal_text is not None,
+                tip=refusal_text or tip,
             )
         key_button(
             "Whole texts" if actions.session.by_sentence else "By sentence",
@@ -648,7 +654,7 @@ def pair_block(
     right: str | None,
     names: tuple[str, str] = ("Left", "Right"),
 ) -> Html:
-    """Return the question over two answers side by side, under their names. A text that is None was removed."""
+    """Return the question over two named answers side by side. A text that is None was removed."""
     lines = [tag("div", f"{chr(65 + at)}. {text}") for at, text in enumerate(options)]
     passage_blocks = [
         tag(
@@ -688,11 +694,11 @@ _PREFERS = {
 
 
 def comparison_words(comparison: LatestComparison) -> str:
-    """Return the order in which a judge saw a pair, and its preference. Several aspects are named."""
+    """Return the order in which a judge saw a pair, and the judge's preference. Several aspects are named."""
     first = "Answer A first" if comparison.shown is Shown.AB else "Answer B first"
-    named = len(comparison.preferences) > 1
+    has_aspects = len(comparison.preferences) > 1
     words = (
-        f"{f'{aspect} ' if named else ''}{_PREFERS[each]}"
+        f"{f'{aspect} ' if has_aspects else ''}{_PREFERS[each]}"
         for aspect, each in comparison.preferences.items()
     )
     return f"{first}: {'; '.join(words) or f'no usable verdict ({comparison.status})'}."

@@ -1,4 +1,4 @@
-"""What the key for undo does: it withdraws a review or a skip, and shows the item again with its draft."""
+"""The key for undo: withdraws a review or a skip, and shows the item again with the draft."""
 
 from functools import partial
 
@@ -24,14 +24,14 @@ def undo_review(
     *,
     queue: str | None = None,
 ) -> None:
-    """Undo a review outside queues, or an adjudication. Then go to its item and restore the draft.
+    """Undo a review outside queues, or an adjudication. Then go to the item and restore the draft.
 
     ``queue`` limits the conflicts that follow to one queue.
     """
     request_key = session.request_key(f"undo{review.review_id}")
 
-    def act(named: Reviewer) -> None:
-        if _withdraw(store, session, named, review.review_id, request_key):
+    def act(author: Reviewer) -> None:
+        if _withdraw(store, session, author, review.review_id, request_key):
             if review.item_id:
                 session.say("Undone: this item is in conflict again.")
             session.put_draft(review.subject, review.draft)
@@ -46,7 +46,7 @@ def undo_review(
 def undo_in_queue(
     store: Store, session: ReviewSession, work: QueueSession, undoable: UndoableReview | ShownItem
 ) -> None:
-    """Undo the last review or skip in a queue. Lease its item again and show it with its draft."""
+    """Undo the last review or skip in a queue. Lease the item again and show the item with the draft."""
 
     def undo_skipped(item: ShownItem, reviewer: Reviewer) -> None:
         lease = undo_skip(store, item.lease.item_id, reviewer)
@@ -56,7 +56,7 @@ def undo_in_queue(
             return
         session.say(f"Undone: {item.name} is yours again.")
         session.put_draft(item.subject, item.skipped or Draft())
-        work.put_first(read_item(store, lease, reviewer), done=False)
+        work.put_first(read_item(store, lease, reviewer), is_done=False)
 
     def undo_reviewed(review: UndoableReview, reviewer: Reviewer) -> None:
         withdrawn = _withdraw(store, session, reviewer, review.review_id, request_key)
@@ -64,7 +64,7 @@ def undo_in_queue(
         lease = take_item(store, review.item_id, reviewer) if withdrawn else None
         if lease is not None:
             session.put_draft(review.subject, review.draft)
-            work.put_first(read_item(store, lease, reviewer), done=True)
+            work.put_first(read_item(store, lease, reviewer), is_done=True)
 
     if isinstance(undoable, ShownItem):
         if undoable in work.undoable:
@@ -96,7 +96,7 @@ def review_skipped(store: Store, session: ReviewSession, work: QueueSession) -> 
 def _withdraw(
     store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str
 ) -> bool:
-    """Undo a review. Return whether it was; the head line shows the result, or why it was refused."""
+    """Undo a review. Return whether the review was undone. The head line shows the result, or why the undo failed."""
     try:
         session.say(
             undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key).text

@@ -1,1 +1,1 @@
-"""The pages, one file each; app.PAGES lists them."""
+"""The pages, one file each; app.PAGES lists all pages."""

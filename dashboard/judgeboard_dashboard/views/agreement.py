@@ -1,4 +1,4 @@
-"""The page Agreement: one sentence on whether the judge can be trusted, with its figures."""
+"""The page Agreement: one sentence on whether the judge can be trusted, with figures."""
 
 from dataclasses import replace
 from functools import partial
@@ -126,7 +126,7 @@ def agreement() -> None:
             for name, human in HUMANS.items()
             if len(graders) > 1
         }
-        chosen = st.selectbox(
+        people = st.selectbox(
             "People",
             [*HUMANS, *graders],
             key="people",
@@ -139,8 +139,8 @@ def agreement() -> None:
             help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
             "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
         )
-        reviewer_id = graders.get(chosen)
-        human = HUMANS.get(chosen, "gold")
+        reviewer_id = graders.get(people)
+        human = HUMANS.get(people, "gold")
         fields = {name: by for by, name in BY_NAMES.items()} | dict(
             zip(metadata, metadata, strict=True)
         )
@@ -148,37 +148,35 @@ def agreement() -> None:
         st.space("stretch")
         table_switch()
         where, implied_labels = part_of_log(implied_matter=grade == "label" and of != "repeats")
-        counted = CountedGrades(reviewer_id, human, implied_labels, where)
+        grades = CountedGrades(reviewer_id, human, implied_labels, where)
         report = st.container(width="content")
-        choice, shown = None, None
+        choice, page = None, None
         if of == "judge":
             with reading() as connection:
-                versions = PairSource(connection, counted).versions(grade)
+                versions = PairSource(connection, grades).versions(grade)
             version = version_field(judge_field, versions)
             id_ = version.id if version else None
-            shown = kept_until_new_rows(
+            page = kept_until_new_rows(
                 log_revision,
                 lambda connection: agreement_page(
-                    PairSource(connection, counted), version_id=id_, grade=grade, by=by
+                    PairSource(connection, grades), version_id=id_, grade=grade, by=by
                 ),
-                ("agreement_page", id_, grade, counted, by),
+                ("agreement_page", id_, grade, grades, by),
             )
         else:
-            choice = _choice_of_raters(judge_field, of, grade, counted, by)
+            choice = _choice_of_raters(judge_field, of, grade, grades, by)
         with report:
-            _report_buttons(grade, counted, None if shown is None else shown.version)
-    if shown is not None:
-        _show_judge(shown)
+            _report_buttons(grade, grades, None if page is None else page.version)
+    if page is not None:
+        _show_judge(page)
     elif choice is not None:
         _show_raters(choice)
     else:
         empty("No judge has repeats. Make some: `judgeboard judge --repeats 3`")
 
 
-def _report_buttons(
-    grade: GradeName, counted: CountedGrades, version: StoredVersion | None
-) -> None:
-    """Show both downloads; a report is made when its button is pressed."""
+def _report_buttons(grade: GradeName, grades: CountedGrades, version: StoredVersion | None) -> None:
+    """Show both downloads; a report is made when the button is pressed."""
     with st.popover("Report", icon=":material/download:"):
         for label, ending, mime in (
             ("As one HTML file", "html", "text/html"),
@@ -186,7 +184,7 @@ def _report_buttons(
         ):
             st.download_button(
                 label,
-                data=as_now(partial(_report, ending, grade, counted, version)),
+                data=as_now(partial(_report, ending, grade, grades, version)),
                 file_name=f"judgeboard-agreement.{ending}",
                 mime=mime,
                 on_click="ignore",
@@ -197,7 +195,7 @@ def _report_buttons(
             return
         st.download_button(
             "Ratings as CSV",
-            data=as_now(partial(_ratings, counted.where, version.id)),
+            data=as_now(partial(_ratings, grades.where, version.id)),
             file_name="judgeboard-ratings.csv",
             mime="text/csv",
             on_click="ignore",
@@ -210,7 +208,7 @@ def _report_buttons(
 
 def _ratings(where: RowFilter, version_id: int) -> bytes:
     with reading() as connection:
-        known = {RATINGS: ratings_table(scored_version(connection, version_id))}
+        tables = {RATINGS: ratings_table(scored_version(connection, version_id))}
     file = BytesIO()
     now = seen()
     export_tables(
@@ -219,18 +217,16 @@ def _ratings(where: RowFilter, version_id: int) -> bytes:
         format="csv",
         viewer=now.viewer,
         where=where,
-        known=known,
+        known=tables,
     )
     return file.getvalue()
 
 
 def _report(
-    ending: str, grade: GradeName, counted: CountedGrades, version: StoredVersion | None
+    ending: str, grade: GradeName, grades: CountedGrades, version: StoredVersion | None
 ) -> bytes:
     with reading() as connection:
-        results = report_results(
-            connection, grade, None if version is None else version.id, counted
-        )
+        results = report_results(connection, grade, None if version is None else version.id, grades)
         page = (
             report_page(results, log_summary(connection, results))
             if ending == "html"
@@ -240,12 +236,12 @@ def _report(
 
 
 def _choice_of_raters(
-    judge_field: DeltaGenerator, of: Of, grade: GradeName, counted: CountedGrades, by: By
+    judge_field: DeltaGenerator, of: Of, grade: GradeName, grades: CountedGrades, by: By
 ) -> AgreementChoice | None:
     if of != "repeats":
         with judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
-        return AgreementChoice(of, grade=grade, by=by, counted=counted.of_everybody())
+        return AgreementChoice(of, grade=grade, by=by, counted=grades.of_everybody())
     with reading() as connection:
         names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
     with judge_field:
@@ -257,7 +253,7 @@ def _choice_of_raters(
             placeholder="No repeats",
             disabled=not names,
         )
-    of_log = CountedGrades(where=counted.where)
+    of_log = CountedGrades(where=grades.where)
     return AgreementChoice("repeats", (name,), grade=grade, counted=of_log) if name else None
 
 
@@ -285,29 +281,27 @@ def _next_step(result: AgreementResult) -> None:
         )
 
 
-def _show_judge(shown: AgreementPage) -> None:
-    result, version, counted = shown.result, shown.version, shown.choice.counted
+def _show_judge(page: AgreementPage) -> None:
+    result, version, grades = page.result, page.version, page.choice.counted
     if version is None:
         empty_page(result.sentence)
         _more_notes(result)
-        judged = read(judging_version)
-        if judged is not None and shown.grade == "label":
+        version_of_judge = read(judging_version)
+        if version_of_judge is not None and page.grade == "label":
             plan_button(key="rate_plan")
         return
-    allowed = verdict(result)
-    sentence(result.sentence, lead="" if allowed is None else allowed.text)
+    reliance = verdict(result)
+    sentence(result.sentence, lead="" if reliance is None else reliance.text)
     _first_caveat(result)
-    if counted.where != RowFilter():
-        caption(filter_sentence(counted.where))
+    if grades.where != RowFilter():
+        caption(filter_sentence(grades.where))
     if result.to_label is not None and not result.to_label.hidden:
         plan_button(key="rate_plan")
-    place = cell_in_address(shown.grade)
+    place = cell_in_address(page.grade)
     with reading() as connection:
-        source = PairSource(connection, counted)
-        differ = disagreement_page(
-            source, version.id, shown.grade, cell=place, limit=MOST_DIFFERING
-        )
-    figures = AgreementFigures(shown, version, differ, place)
+        source = PairSource(connection, grades)
+        differ = disagreement_page(source, version.id, page.grade, cell=place, limit=MOST_DIFFERING)
+    figures = AgreementFigures(page, version, differ, place)
     if result.n < MIN_PAIRS:
         _more_notes(result)
         _next_step(result)
@@ -325,18 +319,18 @@ def _show_judge(shown: AgreementPage) -> None:
 
 def _details(figures: AgreementFigures) -> None:
     """Show the other caveats and figures, the slices, the judge versions, the flags and the people."""
-    shown, counted = figures.page, figures.page.choice.counted
+    page, grades = figures.page, figures.page.choice.counted
     details = kept_until_new_rows(
         log_revision,
-        lambda connection: agreement_details(PairSource(connection, counted), shown),
-        ("agreement_details", figures.version.id, shown.grade, counted),
+        lambda connection: agreement_details(PairSource(connection, grades), page),
+        ("agreement_details", figures.version.id, page.grade, grades),
     )
     _more_notes(figures.result)
     left, right = stacking_columns("parts", [1, 1])
     with left:
         figures.slices()
     with right:
-        if shown.grade == "label":
+        if page.grade == "label":
             figures.calibration()
         else:
             figures.over_time(details)
@@ -359,7 +353,7 @@ def _details(figures: AgreementFigures) -> None:
             key="figures",
             most=len(rows.rows),
             under=("The CSV file also contains the figures of every slice.",),
-            csv=lambda: figures_file([read(agreement_of, shown.choice)]),
+            csv=lambda: figures_file([read(agreement_of, page.choice)]),
         )
         if alone:
             caption(f"{answers_words(figures.result.n, None)}:")
@@ -377,17 +371,17 @@ def _details(figures: AgreementFigures) -> None:
                 key="classes",
             )
     with right:
-        if shown.grade == "label":
+        if page.grade == "label":
             figures.over_time(details)
         heading(TITLES["alt_test"])
         epsilon = epsilon_field()
         with reading() as connection:
-            test = stand_in_test(connection, figures.version, shown.grade, epsilon, counted)
+            test = stand_in_test(connection, figures.version, page.grade, epsilon, grades)
             people = {name: id_ for id_, name in reviewer_names(connection).items()}
-        allowed, version_id = reliance_of(figures.result), figures.version.id
-        stand_in(test, allowed, version_id, shown.grade, people, counted)
+        reliance, version_id = reliance_of(figures.result), figures.version.id
+        stand_in(test, reliance, version_id, page.grade, people, grades)
         anchoring = figures.result.part("anchoring")
-        after_they_saw(anchoring, details.differing, version_id, counted.where)
+        after_they_saw(anchoring, details.differing, version_id, grades.where)
         _notices_of_readers(figures)
 
 
@@ -430,10 +424,10 @@ def _worth_of_flags() -> None:
         caption("No rule has flagged an answer.")
         return
     bad = flags.not_flagged.value
-    graded = [responses(RowFilter(rules=(each.rule,), graded=True)) for each in flags.rules]
+    targets = [responses(RowFilter(rules=(each.rule,), graded=True)) for each in flags.rules]
     table(
         flags_table(flags),
-        [*graded, None, None],
+        [*targets, None, None],
         key="flags",
         under=(
             "Bad answers: from the labels that count, weighted as in `judgeboard labels rate`.",

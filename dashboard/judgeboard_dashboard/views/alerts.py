@@ -69,14 +69,14 @@ MESSAGE_COLUMNS: Columns[tuple[str, AlertDelivery]] = {
 
 
 def alerts() -> None:
-    """Show open events, rules with their buttons, messages and the form."""
+    """Show open events, rules with buttons, messages and the form."""
     demand(Action.SEE_MANAGED)
     with reading() as connection:
         rules, events = list_rules(connection, AlertRule), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
         criteria = criteria_by_judge(connection)
         has_worker = bool(live_workers(connection))
-        shown = Table.of(
+        rule_table = Table.of(
             rules,
             {
                 Column("Rule", width=160): lambda rule: rule.name,
@@ -100,15 +100,15 @@ def alerts() -> None:
             most=8,
         )
     if rules:
-        chosen = rules[choose_row(shown, key=f"alert_rules_{len(rules)}", most=10)]
+        selected_rule = rules[choose_row(rule_table, key=f"alert_rules_{len(rules)}", most=10)]
         for rule in rules:
             unset = unset_webhooks(rule.destinations)
             show_problem(rule.name, rule.problem or (unset.text if unset else None))
-        foot(shown, "alert_rules", CONDITIONS[chosen.condition].words)
+        foot(rule_table, "alert_rules", CONDITIONS[selected_rule.condition].words)
         with reading() as connection:
-            for now in levels_now(connection, chosen):
+            for now in levels_now(connection, selected_rule):
                 caption(f"Now: {now}")
-        state_buttons(chosen, test=send_test)
+        state_buttons(selected_rule, test=send_test)
     else:
         caption("There is no alert rule yet. In a terminal: `judgeboard rule add alert --help`")
     if messages:
@@ -169,9 +169,9 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             help="`slack:env:NAME` or `webhook:env:NAME`: the worker's environment variable NAME has the address. "
             " `email:ADDRESS` or `command`.",
         )
-        known = ", ".join(web_addresses()) or "none"
+        variables = ", ".join(web_addresses()) or "none"
         caption(
-            f"Environment variables of this server that have a web address: {known}. To set one, before you start "
+            f"Environment variables of this server that have a web address: {variables}. To set one, before you start "
             "the server and the workers: `export SLACK_URL=https://hooks.slack.com/services/…`"
         )
         remind = st.text_input(
@@ -183,7 +183,7 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     usable = bool(name.strip() and to.strip()) and has_threshold
     if button("Add rule", key="alert_add", type="primary", disabled=not usable):
         with saving():
-            written = {
+            fields = {
                 "name": name,
                 "when": when_,
                 "to": [line for line in to.splitlines() if line.strip()],
@@ -193,8 +193,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
                 "remind": remind or DAILY,
                 "quiet": quiet.strip() or None,
             }
-            added = add_alert_rule(store(), checked(WrittenRule, written | of_level), reviewer)
-            confirm("alert", f"Added: {added.name}.", _next_step())
+            rule = add_alert_rule(store(), checked(WrittenRule, fields | of_level), reviewer)
+            confirm("alert", f"Added: {rule.name}.", _next_step())
 
 
 def _next_step() -> str:

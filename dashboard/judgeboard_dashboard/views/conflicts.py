@@ -75,7 +75,7 @@ COLUMNS: Columns[ConflictLine] = {
 
 
 def conflicts() -> None:
-    """Show the conflict in the address. Without it, list the reviewer's own conflicts, and for leads all open ones."""
+    """Show the conflict in the address. Otherwise list the reviewer's own conflicts, and for leads all open ones."""
     follow("conflicts", own=("conflict", "of"))
     reviewer = None if before_import() else ask_reviewer()
     if reviewer is None:
@@ -113,14 +113,14 @@ def conflicts() -> None:
                 "adjudicates. An item that you must still review blind is not listed.",
             )
     own = read(own_conflicts, reviewer.id, limit=MOST)
-    listed = {line.item.item_id for line in to_adjudicate}
-    lines = tuple(line for line in own.lines if line.item.item_id not in listed)
+    item_ids = {line.item.item_id for line in to_adjudicate}
+    lines = tuple(line for line in own.lines if line.item.item_id not in item_ids)
     if lines:
         more = "more than " if own.next is not None else ""
         number = f"{more}{count(len(lines), 'item')}"
         sentence(
             "You and others also differ on these items."
-            if listed
+            if item_ids
             else f"You and others differ on {number}."
         )
         _table(
@@ -178,10 +178,10 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     is_open = may(reviewer, Action.ADJUDICATE) and conflict.item.state is ItemState.CONFLICT
     if is_open:
         keep_draft(session, reviewer, actions.subject)
-    done = session.adjudicated[-1] if session.adjudicated else None
+    undoable = session.adjudicated[-1] if session.adjudicated else None
     if adjudication is not None and adjudication.reviewer_id == reviewer.id:
         draft = Draft.of(adjudication.grade.only_notes())
-        done = UndoableReview(adjudication.id, actions.subject, draft, item_id=item_id)
+        undoable = UndoableReview(adjudication.id, actions.subject, draft, item_id=item_id)
     state = "Adjudicated" if conflict.item.state is ItemState.ADJUDICATED else "Conflict"
     head_line(
         actions,
@@ -197,7 +197,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         ],
         [
             undo_choice(
-                done, partial(undo_review, store(), session, reviewer, queue=queue), actions
+                undoable, partial(undo_review, store(), session, reviewer, queue=queue), actions
             ),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
@@ -245,29 +245,29 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         "Adjudicate: is there a problem?"
         if pair is None
         else "Adjudicate: which answer is better?",
-        decision_choices(actions.decide, flag=True, offered=(Decision.CONFIRM, Decision.DISMISS))
+        decision_choices(actions.decide, flag=True, decisions=(Decision.CONFIRM, Decision.DISMISS))
         if pair is None
         else side_choices(actions.decide, Shown.AB, sides=STORED_SIDES),
         grades=None
         if item is None
-        else partial(queue_grades, actions, conflict.queue, item.response, marked=False),
+        else partial(queue_grades, actions, conflict.queue, item.response, with_marks=False),
         note=("Reason (M)", "Required: the reason for your decision"),
     )
 
 
 def reviews_block(conflict: Conflict) -> Html:
-    """Return a card for each review with its grades, note, name and time, then when and why the item was skipped."""
+    """Return a card for each review with grades, note, name and time, then when and why the item was skipped."""
     label = tag("div", "Reviews", tag("span", differ_words(conflict.differ_on)), cls="jb-label")
-    kept = kept_reviews(conflict.reviews)
-    keepers = {review.reviewer_id for review in conflict.reviews if review.id in kept}
+    repeating_ids = kept_reviews(conflict.reviews)
+    keepers = {review.reviewer_id for review in conflict.reviews if review.id in repeating_ids}
     cards = [
         _card(
             review,
             "" if conflict.queue.label_schema_id else " / 5",
-            kept=review.reviewer_id in keepers,
+            is_kept=review.reviewer_id in keepers,
         )
         for review in conflict.reviews
-        if review.id not in kept
+        if review.id not in repeating_ids
     ]
     skips = [
         tag(
@@ -284,16 +284,16 @@ def reviews_block(conflict: Conflict) -> Html:
     )
 
 
-def _card(review: Review, of: str, *, kept: bool) -> Html:
+def _card(review: Review, of: str, *, is_kept: bool) -> Html:
     stage = "" if review.stage is None else STAGE_NOTES[review.stage]
-    if kept and review.stage is Stage.BLIND:
+    if is_kept and review.stage is Stage.BLIND:
         stage = f"{stage}, kept after seeing the judge"
     decision = DECIDED.get(review.decision or "")
     if isinstance(review.choice, Preference):
         decision = stored_words(review.choice)
     order = (
         "saw answer B on the left" if review.shown is Shown.BA else ""
-    )  # its note may name the sides
+    )  # the note may name the sides
     grade = review.grade
     words = {
         "Groundedness": None if grade.groundedness is None else short(grade.groundedness),

@@ -164,18 +164,18 @@ def review_item() -> None:
     _draw_item(session, reviewer, listing, item, flag, near, limits, place=place)
 
 
-def _shown_flag(session: ReviewSession, item: Item, named: int | None) -> ItemFlag | None:
-    """Return the flag in the address if it is or was open here, otherwise the worst open flag or a decided flag.
+def _shown_flag(session: ReviewSession, item: Item, flag_id: int | None) -> ItemFlag | None:
+    """Return the flag in the address if open now or before on this screen, else the worst open or a decided flag.
 
     After the answer was judged again, a flag that this superseded is shown only if no other flag is
     open.
     """
     flags = {
-        flag.id: flag
-        for flag in item.flags
-        if flag.state != FlagState.SUPERSEDED or flag.id == named
+        each.id: each
+        for each in item.flags
+        if each.state != FlagState.SUPERSEDED or each.id == flag_id
     }
-    flag = flags.get(named or 0)
+    flag = flags.get(flag_id or 0)
     if flag is not None and (flag.state == FlagState.OPEN or _was_open(session, flag)):
         return flag
     return item.flag or flag or next(iter(flags.values()), None)
@@ -216,29 +216,29 @@ def _draw_item(
 ) -> None:
     if flag is not None and flag.state == FlagState.OPEN:
         session.seen_open.add(flag.id)
-    changed = own_review_to_change(session, reviewer, item)
-    from_own = changed is not None and EDIT in st.query_params
+    old_review = own_review_to_change(session, reviewer, item)
+    from_own = old_review is not None and EDIT in st.query_params
     decides = (
         flag is not None and _was_open(session, flag)
-        if changed is None
-        else changed.decision is not None
+        if old_review is None
+        else old_review.decision is not None
     )
     flag_ids = [each.id for each in item.flags if each.state == FlagState.OPEN]
     decided_ids: Collection[int] = ()
-    if changed is not None:
+    if old_review is not None:
         decided_ids = next(
-            (review.flag_ids for review in item.reviews if review.id == changed.id), ()
+            (review.flag_ids for review in item.reviews if review.id == old_review.id), ()
         )
-    more_flags = changed is not None and not from_own and not set(flag_ids) <= set(decided_ids)
-    chooses = decides and len(flag_ids) > 1 and (changed is None or more_flags)
+    more_flags = old_review is not None and not from_own and not set(flag_ids) <= set(decided_ids)
+    chooses = decides and len(flag_ids) > 1 and (old_review is None or more_flags)
     alone = session.alone if chooses and session.alone in flag_ids else None
     open_flag = alone or (flag.id if flag is not None and decides else None)
-    if changed is None or more_flags:
+    if old_review is None or more_flags:
         decided_ids = [alone] if alone else flag_ids
     rules = {each.rule for each in item.flags if each.id in decided_ids}
     row = f"r{item.response_id}"
     row += "" if open_flag is None else f"f{open_flag}{'' if alone is None else 'a'}"
-    row += "" if changed is None else f"e{changed.id}"
+    row += "" if old_review is None else f"e{old_review.id}"
     actions = ItemActions(
         store=store(),
         session=session,
@@ -254,15 +254,15 @@ def _draw_item(
         flag_id=open_flag,
         alone=alone is not None,
         place=None if from_own else place,
-        changes=None if changed is None else changed.id,
+        changes=None if old_review is None else old_review.id,
         more_flags=more_flags,
         from_own=from_own,
-        seconds_before=0.0 if changed is None else changed.seconds or 0.0,
+        seconds_before=0.0 if old_review is None else old_review.seconds or 0.0,
         implies=_implies(reviewer, rules),
     )
     keep_draft(session, reviewer, item.response_id)
-    if changed is None:
-        actions.draft.schema = None  # it may be the schema of a queue
+    if old_review is None:
+        actions.draft.schema = None  # the draft may have the schema of a queue
     with reading() as connection:
         rubric = load_rubric_scores(connection, item.response_id)
         if item.hidden.people:
@@ -280,14 +280,14 @@ def _draw_item(
         for review in item.reviews
         if reviewer and review.stands and review.reviewer_id == reviewer.id
     ]
-    done = session.done[-1] if session.done else None
-    if changed is not None:
-        done = UndoableReview(
-            changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag
+    undoable = session.done[-1] if session.done else None
+    if old_review is not None:
+        undoable = UndoableReview(
+            old_review.id, item.response_id, Draft.of(old_review.grade), flag_id=open_flag
         )
-    elif done is None and own:
+    elif undoable is None and own:
         _, draft = stored_review(own[0].id)
-        done = UndoableReview(
+        undoable = UndoableReview(
             own[0].id, item.response_id, draft, flag_id=next(iter(own[0].flag_ids), None)
         )
     title, position = _position(
@@ -295,10 +295,7 @@ def _draw_item(
         near,
         place,
         "all open flags" if listing.where == RowFilter() else filter_sentence(listing.where),
-    ) or (
-        item.response.external_id,
-        None,
-    )
+    ) or (item.response.external_id, None)
     head_line(
         actions,
         title,
@@ -314,15 +311,10 @@ def _draw_item(
         ],
         [
             *([_flag_choice(actions, item, flag_ids)] if chooses else []),
-            undo_choice(done, partial(undo_review, store(), session, reviewer), actions),
+            undo_choice(undoable, partial(undo_review, store(), session, reviewer), actions),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
-            move(
-                "list",
-                "List",
-                "L",
-                partial(actions.go, Rows("open_flags", listing.query)),
-            ),
+            move("list", "List", "L", partial(actions.go, Rows("open_flags", listing.query))),
         ],
     )
     answer_panes(
@@ -338,7 +330,9 @@ def _draw_item(
             comments=comments_block(comments),
             scales=scales_block(SCALES),
         ),
-        saved=next((review.grade.claim_marks for review in own if review.grade.claim_marks), ()),
+        own_marks=next(
+            (review.grade.claim_marks for review in own if review.grade.claim_marks), ()
+        ),
         link=join(links)
         if (links := [link for each in sections if (link := each.link())])
         else None,
@@ -397,23 +391,23 @@ def _implies(reviewer: Reviewer | None, rules: Collection[str]) -> bool | None:
     """Return whether decisions on flags of these rules imply a label; None if the reviewer must be asked first."""
     if reviewer is None:
         return False
-    implying, asked = read(implying_rules, reviewer.id)
+    implying, must_ask = read(implying_rules, reviewer.id)
     implies = not set(implying).isdisjoint(rules)
-    return None if asked and implies else implies
+    return None if must_ask and implies else implies
 
 
 def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> Choice:
     rules = {flag.id: flag.rule for flag in item.flags}
-    chosen = rules.get(actions.flag_id or 0, "") if actions.alone else None
+    rule = rules.get(actions.flag_id or 0, "") if actions.alone else None
     return choice(
         name="flag",
-        label=f"All {len(flag_ids)} flags" if chosen is None else f"Only {rule_words(chosen)}",
+        label=f"All {len(flag_ids)} flags" if rule is None else f"Only {rule_words(rule)}",
         act=partial(actions.next_flag, flag_ids),
         key="E",
         turn=Turn.GIVE,
         icon=":material/filter_list:",
         tip="A decision applies to all open flags of the answer. Choose one flag to decide only that flag.",
-        chosen=chosen is not None,
+        is_chosen=rule is not None,
     )
 
 
@@ -487,32 +481,32 @@ def review_queue(name: str) -> None:
 
 
 def _draw_queue_item(
-    work: QueueSession, leased: ShownItem, session: ReviewSession, reviewer: Reviewer
+    work: QueueSession, shown_item: ShownItem, session: ReviewSession, reviewer: Reviewer
 ) -> None:
-    item, pair, reveal = leased.item, leased.pair, work.reveal
+    item, pair, reveal = shown_item.item, shown_item.pair, work.reveal
     if reveal is None:
-        keep_draft(session, reviewer, leased.subject)
-    elif reveal.differs(session.draft(leased.subject)):
+        keep_draft(session, reviewer, shown_item.subject)
+    elif reveal.differs(session.draft(shown_item.subject)):
         reveal.changing = True
     if item is not None:
-        session.draft(leased.subject).schema = work.schema or rubric_schema(
-            work.queue, leased.rubric.words
+        session.draft(shown_item.subject).schema = work.schema or rubric_schema(
+            work.queue, shown_item.rubric.words
         )
-    row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
+    row = f"q{shown_item.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
     texts: tuple[str | None, ...] = () if item is None else item_texts(item.response)
     texts = (
         texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ()))
     )
-    seconds = appear(session, leased.subject, row, texts)
-    leased.shown = True
-    leased.expiry_shown = reveal is None and leased.expired(utc_now())
+    seconds = appear(session, shown_item.subject, row, texts)
+    shown_item.shown = True
+    shown_item.expiry_shown = reveal is None and shown_item.expired(utc_now())
     blind = item is None or item.hidden.judge
     implies = work.queue.implied_labels
     if implies is None:
-        graded = "label" in work.queue.grades or work.schema is not None
+        grades_label = "label" in work.queue.grades or work.schema is not None
         implies = (
             False
-            if item is None or blind or graded
+            if item is None or blind or grades_label
             else _implies(reviewer, {each.rule for each in item.flags})
         )
     actions = QueueActions(
@@ -521,14 +515,14 @@ def _draw_queue_item(
         reviewer=reviewer,
         row=row,
         request_key=session.request_key(row),
-        subject=leased.subject,
-        name=leased.name,
+        subject=shown_item.subject,
+        name=shown_item.name,
         seconds=seconds,
         judgment=None if item is None or blind else primary_verdict(item),
-        threshold=leased.threshold,
+        threshold=shown_item.threshold,
         implies=implies,
         work=work,
-        leased=leased,
+        leased=shown_item,
     )
     _queue_head(actions, item)
     _show_feedback(work)
@@ -537,7 +531,7 @@ def _draw_queue_item(
             comments = () if item.hidden else comments_on(connection, item.response_id, reviewer.id)
 
         def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
-            first, rest = queue_pane(work.queue, leased, reveal, claims)
+            first, rest = queue_pane(work.queue, shown_item, reveal, claims)
             return first, join((rest, comments_block(comments)))
 
         answer_panes(
@@ -549,7 +543,7 @@ def _draw_queue_item(
             comments=comments,
         )
     elif pair is not None:
-        with st.container(key=f"pair_{leased.lease.item_id}"):
+        with st.container(key=f"pair_{shown_item.lease.item_id}"):
             if work.queue.guidelines:
                 guidelines = tag("div", work.queue.guidelines, cls="jb-reason")
                 show(
@@ -573,7 +567,7 @@ def _draw_queue_item(
 
 
 def _queue_head(actions: QueueActions, item: Item | None) -> None:
-    work, asked = actions.work, item.response if item else actions.leased.pair
+    work, subject = actions.work, item.response if item else actions.leased.pair
     first, _, rest = work.position.partition(" ")
     model = None if item is None else item.response.generator_model
     undoable = work.undoable[-1] if work.undoable else None
@@ -596,7 +590,7 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
         actions,
         work.position,
         tag("span", tag("b", first), f" {rest} in “{work.queue.name}”"),
-        [asked.query_type if asked else None, f"model {model}" if model else None],
+        [subject.query_type if subject else None, f"model {model}" if model else None],
         [
             undo_choice(undoable, partial(undo_in_queue, store(), actions.session, work), actions),
             *(each(disabled=work.reveal is not None) for each in (skip, decline)),
@@ -606,8 +600,8 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
 
 
 def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
-    work, leased = actions.work, actions.leased
-    if leased.expiry_shown:
+    work, shown_item = actions.work, actions.leased
+    if shown_item.expiry_shown:
         again = choice(
             name="again",
             label="Lease it again",
@@ -616,10 +610,10 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             icon=":material/front_hand:",
         )
         return "Your lease ended, because you were not active.", [again]
-    if leased.pair is not None:
-        enabled = leased.pair.left is not None and leased.pair.right is not None
+    if shown_item.pair is not None:
+        enabled = shown_item.pair.left is not None and shown_item.pair.right is not None
         return "Which answer is better?", side_choices(
-            actions.decide, leased.pair.shown, enabled=enabled
+            actions.decide, shown_item.pair.shown, enabled=enabled
         )
     changes = work.reveal is not None and work.reveal.changing
     if (work.reveal is None or changes) and not actions.asks_decision:
@@ -631,7 +625,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             icon=":material/save:",
             tip="Your label, or the field of the schema for it, makes the decision",
         )
-        unsure = decision_choices(actions.decide, flag=False, offered=(Decision.UNSURE,))
+        unsure = decision_choices(actions.decide, flag=False, decisions=(Decision.UNSURE,))
         return LABELLED[actions.decision()], [save, *unsure]
     if work.reveal is None:
         implied = implied_labels(actions)
@@ -719,7 +713,7 @@ def item_page() -> None:
         else:
             release_leases()
             review_item()
-    st.bottom.empty()  # a fragment can write only to containers that it used in the run of the whole page
+    st.bottom.empty()  # a fragment writes only to containers that the run of the whole page used
 
 
 item_page()

@@ -1,4 +1,4 @@
-"""The page Judges: the health checks of one judge version, and what methods know of it."""
+"""The page Judges: the health checks of one judge version, and the sections of methods."""
 
 import streamlit as st
 
@@ -49,7 +49,7 @@ COLUMNS: Columns[tuple[Check, AnswerStart]] = {
 
 
 def judges() -> None:
-    """Show the checks of a judge version, its scores, and example answers of its faults."""
+    """Show the checks of a judge version, the scores, and example answers of faults."""
     follow("judges", own=FIELDS)
     with reading() as connection:
         versions = judges_in_use(connection)
@@ -88,7 +88,7 @@ def judges() -> None:
 
 @st.cache_resource(show_spinner=False)
 def _kept_records(database: str) -> KeptRecords:  # noqa: ARG001 - the key
-    """Return the cache of a database (by its address without the password), for all sessions of the server."""
+    """Return the cache of a database (by the address without the password), for all sessions of the server."""
     return KeptRecords()
 
 
@@ -98,11 +98,11 @@ def _checks(health: HealthPage) -> None:
         if not checks:
             continue
         heading(f"{title}, {len(checks)}")
-        made = by_maker(checks) if state is State.NOT_MEASURED else {}
+        by_method = by_maker(checks) if state is State.NOT_MEASURED else {}
         with st.container(key=f"checks_{state.value if state else 'idle'}"):
             for check in checks:
                 maker = next(
-                    (place for place, of_method in made.items() if check in of_method), None
+                    (place for place, of_method in by_method.items() if check in of_method), None
                 )
                 command = maker is None
                 figure_ = figure_words(check)
@@ -119,8 +119,8 @@ def _checks(health: HealthPage) -> None:
                 )
                 if command and check.command and check.state is not State.OK:
                     command_block(check.command)
-                if maker is not None and check is made[maker][-1]:
-                    load_object(maker)(health, made[maker])
+                if maker is not None and check is by_method[maker][-1]:
+                    load_object(maker)(health, by_method[maker])
 
 
 def _scores(health: HealthPage) -> None:
@@ -160,7 +160,7 @@ def _scores(health: HealthPage) -> None:
         targets,
         key=f"levels_{health.record.version.id}_{names.index(name)}",
         says=f"Number of answers per level of {name} by {health.record.version.title}",
-        drawn=("Click a level to list its answers.",)
+        chart_only=("Click a level to list its answers.",)
         if name in {"groundedness", "quality"}
         else (),
     )

@@ -1,4 +1,4 @@
-"""The page Judging rules: the rules, the answers that wait for each, their judges, and a form for a new rule."""
+"""The page Judging rules: the rules, the number of waiting answers, the judges, and a form for a new rule."""
 
 import streamlit as st
 
@@ -64,37 +64,41 @@ COLUMNS: Columns[RuleProgress] = {
 
 
 def judging() -> None:
-    """Show the rules with their progress, the buttons of the selected rule, and the form."""
+    """Show the rules with progress, the buttons of the selected rule, and the form."""
     sentence("A judging rule judges answers as they come.")
     lines = rule_progress(seen())
     if lines:
         key = f"judging_rules_{len(lines)}"
-        chosen = lines[choose_row(Table.of(lines, COLUMNS), key=key, most=10)]
+        line_of_rule = lines[choose_row(Table.of(lines, COLUMNS), key=key, most=10)]
         foot(
             Table.of(lines, COLUMNS), "judging_rules", "The budget of a day begins at midnight UTC."
         )
         for line in lines:
             show_problem(line.rule.name, line.rule.problem)
-        name, judge = chosen.rule.name, chosen.version.title
-        if chosen.failed_today:
-            caption(f"{name}: {count(chosen.failed_today, 'call')} without a verdict today.")
-        caption(_NEXT_STEPS.get(chosen.state))
-        if chosen.earlier:
-            before = ", ".join(f"{each.title} until {when(each.until)}" for each in chosen.earlier)
+        name, judge = line_of_rule.rule.name, line_of_rule.version.title
+        if line_of_rule.failed_today:
+            caption(f"{name}: {count(line_of_rule.failed_today, 'call')} without a verdict today.")
+        caption(_NEXT_STEPS.get(line_of_rule.state))
+        if line_of_rule.earlier:
+            before = ", ".join(
+                f"{each.title} until {when(each.until)}" for each in line_of_rule.earlier
+            )
             caption(f"Judges of this rule before {judge}: {before}. Their judgments are kept.")
         confirmation("judge_of_rule")
-        state_buttons(chosen.rule)
+        state_buttons(line_of_rule.rule)
         reviewer = current_reviewer()
         if reviewer is not None and may(reviewer, Action.KEEP_JUDGING_RULES):
             with st.popover("Change judge", icon=":material/gavel:", key=f"judging_change_{name}"):
-                # Show the fields of another judge for a rule, what happens to its answers, and the
+                # Show the fields of another judge for a rule, what happens to the answers, and the
                 # button.
-                chosen_judge = _judge_fields(f"judging_of_{name}_{judge}", chosen)
-                waiting = (
-                    f"the {count(chosen.waiting, 'waiting answer')} and " if chosen.waiting else ""
+                chosen_judge = _judge_fields(f"judging_of_{name}_{judge}", line_of_rule)
+                waiting_words = (
+                    f"the {count(line_of_rule.waiting, 'waiting answer')} and "
+                    if line_of_rule.waiting
+                    else ""
                 )
                 caption(
-                    f"The new judge judges {waiting}all later answers. Answers that {judge} judged keep their "
+                    f"The new judge judges {waiting_words}all later answers. Answers that {judge} judged keep their "
                     "judgments. The rule does not judge them again. Its name, filter, sampling rate and limits stay."
                 )
                 set_key = f"judging_set_{name}"
@@ -109,11 +113,11 @@ def judging() -> None:
                             confirmed_host=chosen_judge.host,
                             actor=reviewer,
                         )
-                        [changed] = rule_progress(seen(), name=name)
+                        [new_line] = rule_progress(seen(), name=name)
                         confirm(
                             "judge_of_rule",
-                            f"Saved: {name} has the judge {changed.version.title} now.",
-                            _NEXT_STEPS.get(changed.state, _JUDGES),
+                            f"Saved: {name} has the judge {new_line.version.title} now.",
+                            _NEXT_STEPS.get(new_line.state, _JUDGES),
                         )
     else:
         caption("There is no judging rule yet.")
@@ -125,12 +129,12 @@ _NEXT_STEPS = {
     USED_UP: "The budget of today is used up: it judges from midnight UTC on.",
     NO_WORKER: "It judges as soon as a worker runs: `judgeboard worker`",
 }
-"""What happens next by a rule that was just stored, by its state."""
+"""The next step of a rule that was just stored, by the state of the rule."""
 _JUDGES = "It judges the waiting answers now, and new answers as they come."
 
 
 def _judge_fields(key: str, line: RuleProgress | None = None) -> ChosenJudge:
-    """Show the fields for a stored judge version, first that of a rule, or another model of it."""
+    """Show the fields for a stored judge version, first the version of a rule, or for another model."""
     specs = judge_specs()
     if line is not None:
         own = read(rule_spec, line.rule)
@@ -148,8 +152,8 @@ def _judge_fields(key: str, line: RuleProgress | None = None) -> ChosenJudge:
         ).strip()
     if model:
         spec = with_model(spec, model)
-    chosen = ChosenJudge(spec)
-    return chosen if spec.get("model") == "" else with_destination(chosen, "answers")
+    chosen_judge = ChosenJudge(spec)
+    return chosen_judge if spec.get("model") == "" else with_destination(chosen_judge, "answers")
 
 
 def _form() -> None:
@@ -166,7 +170,7 @@ def _form() -> None:
     left, right = stacking_columns("judging_form", 2, gap="large")
     with left:
         name = st.text_input("Name", key="judging_name", max_chars=LONGEST_NAME)
-        chosen = _judge_fields("judging")
+        judge = _judge_fields("judging")
         sources = st.multiselect(
             "Sources", facets.parts["source"], key="judging_sources", placeholder="All"
         )
@@ -189,13 +193,13 @@ def _form() -> None:
         existing = st.toggle(
             "Also judge the answers that are stored already", key="judging_existing"
         )
-    usable = bool(name.strip()) and chosen.agreed
+    usable = bool(name.strip()) and judge.agreed
     if button("Add rule", key="judging_add", type="primary", disabled=not usable):
         with saving():
-            added = add_rule(
+            rule = add_rule(
                 store(),
                 name,
-                judge=chosen.spec,
+                judge=judge.spec,
                 where=RowFilter(
                     sources=tuple(sources), query_types=tuple(query_types), rules=tuple(flags)
                 ),
@@ -203,12 +207,12 @@ def _form() -> None:
                 max_cost=cost,
                 max_calls=calls,
                 existing=existing,
-                confirmed_host=chosen.host,
+                confirmed_host=judge.host,
                 actor=reviewer,
             )
-            [line] = rule_progress(seen(), name=added.name)
-            what = f"{line.version.title}, {line.rate_words} of {describe(added.filter)}"
-            confirm("rule", f"Added: {added.name} ({what}).", _NEXT_STEPS.get(line.state, _JUDGES))
+            [line] = rule_progress(seen(), name=rule.name)
+            what = f"{line.version.title}, {line.rate_words} of {describe(rule.filter)}"
+            confirm("rule", f"Added: {rule.name} ({what}).", _NEXT_STEPS.get(line.state, _JUDGES))
     caption("To use another prompt or address, use a terminal: `judgeboard rule add judge --help`")
 
 

@@ -20,7 +20,7 @@ _PROBLEM = "machine_draft_problem"
 
 
 def drafts() -> None:
-    """Show the open drafts that the person may decide, and the selected one with its buttons."""
+    """Show the open drafts that the person may decide, and the selected draft with buttons."""
     confirmation("machine_drafts")
     if _PROBLEM in st.session_state:
         problem(st.session_state.pop(_PROBLEM))

@@ -27,12 +27,7 @@ from judgeboard_dashboard.widgets.filters import (
     write_address,
 )
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
-from judgeboard_dashboard.widgets.navigation import (
-    Rows,
-    filter_buttons,
-    follow,
-    start_button,
-)
+from judgeboard_dashboard.widgets.navigation import Rows, filter_buttons, follow, start_button
 from judgeboard_dashboard.widgets.tables import (
     LOG_COLUMNS,
     PAGE_SIZE,
@@ -54,10 +49,10 @@ from judgeboard_dashboard.widgets.texts import (
 
 
 def why_words(line: QueueLine) -> str:
-    """Return what raised the flags of an answer; a judge without a score raised one by its label."""
+    """Return what raised the flags of an answer; a judge without a score raised a flag by a label."""
     by_label = line.groundedness is None
-    named = ("bad_label" if by_label and rule == LOW_GROUNDEDNESS else rule for rule in line.rules)
-    return rules_words(named, 42)
+    names = ("bad_label" if by_label and rule == LOW_GROUNDEDNESS else rule for rule in line.rules)
+    return rules_words(names, 42)
 
 
 COLUMNS: Columns[QueueLine] = {
@@ -88,48 +83,51 @@ def open_flags() -> None:
     bulk_outcome()
     with reading() as connection:
         facets = queue_facets(connection)
-        known = metadata_fields(connection)
-        choices = Choices(facets.rules, facets.parts, facets.judges, sorts=SORTS, metadata=known)
-        chosen = filter_row("open_flags", choices)
-        turned = current_page("open_flags", chosen.query)
+        metadata = metadata_fields(connection)
+        choices = Choices(facets.rules, facets.parts, facets.judges, sorts=SORTS, metadata=metadata)
+        listing = filter_row("open_flags", choices)
+        list_page = current_page("open_flags", listing.query)
         flags = queue_page(
             connection,
-            chosen.where,
-            chosen.sort,
-            after=turned.after,
-            before=turned.before,
+            listing.where,
+            listing.sort,
+            after=list_page.after,
+            before=list_page.before,
             limit=PAGE_SIZE,
             reviewer_id=reviewer.id if reviewer else None,
         )
-    write_address("open_flags", chosen.query)
+    write_address("open_flags", listing.query)
     has_queues = your_queues(reviewer)
     if not flags.total:
-        if chosen.where == RowFilter():
+        if listing.where == RowFilter():
             if not has_queues:
                 no_open_flags()
         else:
             show_div("jb-empty", "No answer with an open flag matches.")
         return
-    which = "" if chosen.where == RowFilter() else f" in {filter_sentence(chosen.where)}"
+    which = "" if listing.where == RowFilter() else f" in {filter_sentence(listing.where)}"
     with in_row("queue_start"):
-        words = f" with open flags{which} · {SORTS[chosen.sort]}"
+        words = f" with open flags{which} · {SORTS[listing.sort]}"
         show_div("jb-say jb-line", tag("b", count(flags.total, "answer")), words)
         looks: ButtonLooks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button(
-            "Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks
+            "Start reviewing",
+            _item_rows(flags.lines[0], listing),
+            key="queue_start_button",
+            **looks,
         )
         selecting = select_button("open_flags")
     rows = Table.of(flags.lines, COLUMNS)
     if selecting:
-        all_of = (lambda: _all_ids(chosen), lambda: _export(chosen))
+        all_of = (lambda: _all_ids(listing), lambda: _export(listing))
         selecting_rows(
-            rows, Selectable("open_flags", flags, *all_of, query_of(chosen.where), "open")
+            rows, Selectable("open_flags", flags, *all_of, query_of(listing.where), "open")
         )
     else:
         show_rows(
             rows,
             key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
-            targets=[_item_rows(line, chosen) for line in flags.lines],
+            targets=[_item_rows(line, listing) for line in flags.lines],
             sort=sorts_by_header(
                 "open_flags",
                 {"Severity": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)},
@@ -139,27 +137,27 @@ def open_flags() -> None:
         "open_flags",
         flags,
         "answer",
-        lambda: _export(chosen),
-        query=chosen.query,
-        beside=lambda: filter_buttons("open_flags", "open", chosen.query, flags.total),
+        lambda: _export(listing),
+        query=listing.query,
+        beside=lambda: filter_buttons("open_flags", "open", listing.query, flags.total),
     )
 
 
-def _all_ids(chosen: Chosen) -> tuple[int, ...]:
+def _all_ids(listing: Chosen) -> tuple[int, ...]:
     reviewer = current_reviewer()
     with reading() as connection:
         of_reviewer = None if reviewer is None else reviewer.id
         return listed_answers(
-            connection, chosen.where, chosen.sort, most=MOST_ANSWERS, reviewer_id=of_reviewer
+            connection, listing.where, listing.sort, most=MOST_ANSWERS, reviewer_id=of_reviewer
         )
 
 
-def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
-    return Rows("item", {"flag": str(line.flag_id), **chosen.query})
+def _item_rows(line: QueueLine, listing: Chosen) -> Rows:
+    return Rows("item", {"flag": str(line.flag_id), **listing.query})
 
 
-def _export(chosen: Chosen) -> Table:
-    """Return all answers of the list for a file, with all their reasons and ids; texts have at most 300 characters."""
+def _export(listing: Chosen) -> Table:
+    """Return all answers of the list for a file, with all reasons and ids; texts have at most 300 characters."""
     names = [
         column.name for column in fields(QueueLine) if column.name not in {"flag_id", "response_id"}
     ]
@@ -171,7 +169,7 @@ def _export(chosen: Chosen) -> Table:
     with reading() as connection:
         lines = all_lines(
             lambda key, size: queue_page(
-                connection, chosen.where, chosen.sort, after=key, limit=size
+                connection, listing.where, listing.sort, after=key, limit=size
             )
         )
     columns = tuple(Column(name, formats.get(name, "text")) for name in names)

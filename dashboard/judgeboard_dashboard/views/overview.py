@@ -93,7 +93,7 @@ from judgeboard_dashboard.widgets.texts import (
 
 FAILED = ["unparsable", "refused", "error"]
 MOST_TYPES = 6
-LONGEST_TYPE = 20  # characters of a query type in the head of its column
+LONGEST_TYPE = 20  # characters of a query type in the head of a column
 TALL = 190  # px of a chart
 TWO_LINES = 124  # px of a chart with two intervals
 OPEN_FLAGS = "open_flags"
@@ -101,7 +101,7 @@ FIGURE = "bad_answers"
 NO_PAIRS = "This is known once people have labelled answers that the judge judged."
 TREND = Rows("trends", {"show": "Bad, corrected"})
 RECEIVED, RUNS, ALERTS = Rows("sources", {"part": "Receive"}), Rows("runs", {}), Rows("alerts", {})
-# Kind of a failure -> the label of its button, and the page that shows more.
+# Kind of a failure -> the label of the button, and the page that shows more.
 OF_FAILURES: Mapping[str, tuple[str, Rows]] = {
     "silent_source": ("Open sources", RECEIVED),
     "unused_traces": ("Open traces", RECEIVED),
@@ -120,29 +120,29 @@ def overview() -> None:
     reviewer = current_reviewer()
     now = utc_now()
     with reading() as connection:
-        failed = failures(connection, now)
+        failure_list = failures(connection, now)
         version, time = judging_version(connection), review_time(connection)
     state = None
     if not first_steps():
         state = read(overview_of, None if reviewer is None else reviewer.id, now.date())
     if state is None or state.judge is None:
-        _failures(failed)
+        _failures(failure_list)
         return
     with in_row("overview_head"):
         heading("What changed")
         table_switch()
-    changed = st.container(key="news", gap="small")
+    news_place = st.container(key="news", gap="small")
     first = st.container(key="question_good", gap="small")
     second, third = stacking_columns("questions_judge", 2)
     fourth, fifth = stacking_columns("questions_today", 2)
-    # What is read at once comes first, and the change last: it takes longest to compute after new
+    # Quick queries come first. The change comes last, because the change takes longest after new
     # rows.
     with fourth:
         _to_read(state, reviewer, time)
     with fifth:
         heading("5. What is getting worse, and what failed to arrive?")
         show_alarms()
-        _failures(failed)
+        _failures(failure_list)
         further = st.container()
     rate = bad_share(version)
     with first:
@@ -159,16 +159,16 @@ def overview() -> None:
     shares = corrected_shares()
     with good:
         sentence(now_note(rate, shares.changes).text)
-    with changed:
+    with news_place:
         _news(shares)
     with further:
-        _worse(state, shares, nothing_failed=not failed)
+        _worse(state, shares, nothing_failed=not failure_list)
     with fifth:
         _signals()
 
 
 def _news(shares: CorrectedTrend) -> None:
-    """Show the latest change with its coincidences, or that no change is clear."""
+    """Show the latest change with coincidences, or that no change is clear."""
     latest = latest_news(shares)
     if latest is None:
         is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
@@ -219,14 +219,14 @@ def _news(shares: CorrectedTrend) -> None:
 
 
 def _by_type(rate: Rate, time: ReviewTime | None) -> None:
-    """Show the judge's own share, the labels that are missing, and the query types."""
+    """Show the judge's own share, the number of missing labels, and the query types."""
     if (of_judge := judge_share_note(rate)) is not None:
         sentence(of_judge.text)
     _plan(rate, time, key="rate_plan")
     shares = {name: rate.figure(FIGURE, name).value for name in rate.slices}
-    # The query types with the largest shares; those without a share are left out.
-    known = {name: share for name, share in shares.items() if share is not None}
-    types = sorted(known, key=lambda name: (-known[name], name))[:MOST_TYPES]
+    # The query types with the largest shares. Query types without a share are left out.
+    known_shares = {name: share for name, share in shares.items() if share is not None}
+    types = sorted(known_shares, key=lambda name: (-known_shares[name], name))[:MOST_TYPES]
     if types and rate.share.value is not None and len(rate.slices) > 1:
         heading("By query type, over the whole time")
         lines = [("All", rate.share), *((name, rate.figure(FIGURE, name)) for name in types)]
@@ -255,7 +255,7 @@ def _trend_picture(change: CorrectedTrend | Trend) -> None:
 
 
 def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
-    """Show how many labels are missing and the button that plans them. Return False if none are missing."""
+    """Show how many labels are missing, and the button that plans labels. Return False if no label is missing."""
     need = rate.to_label
     if need is None or need.hidden:
         return False
@@ -272,12 +272,12 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
     if judge is None:
         sentence(f"{NO_PAIRS} {people.sentence}")
     else:
-        notes, allowed = (
+        notes, reliance = (
             (trust_note(judge), people.headline, beside_people(judge, people)),
             verdict(judge),
         )
         words = paragraph(notes)
-        sentence(words, lead="" if allowed is None else allowed.text)
+        sentence(words, lead="" if reliance is None else reliance.text)
     agreements = {"Judge and people": judge, "Two people": people}
     lines = [
         (name, each.statistics["agreement"])
@@ -296,7 +296,7 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
         if _plan(rate, time, key="trust_plan"):
             return
     elif (overlap := overlap_note(people, time)) is not None:
-        # Show how many answers need a second reviewer, and the button that starts a queue of them.
+        # Show how many answers need a second reviewer, and the button that starts such a queue.
         with in_row("overlap_missing"):
             show_div("jb-say", overlap.text, width="content")
             if permitted(Action.MAKE_QUEUES):
@@ -316,7 +316,7 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
 
 
 def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -> None:
-    """Show the share of bad answers that the judge misses, and its false alarms."""
+    """Show the share of bad answers that the judge misses, and the share of false alarms."""
     heading("3. What does the judge miss?")
     errors = {} if judge is None else shown_statistics(judge.statistics)
     if judge is None:
@@ -325,10 +325,10 @@ def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) 
         sentence(misses_note(judge).text)
         if (of_types := missed_types_note(rate)) is not None:
             sentence(of_types.text)
-    named = {"Bad, missed": "missed", "Good, false alarm": "false_alarms"}
+    name_by_title = {"Bad, missed": "missed", "Good, false alarm": "false_alarms"}
     lines = [
         (title, errors[name])
-        for title, name in named.items()
+        for title, name in name_by_title.items()
         if name in errors and errors[name].value is not None
     ]
     if not lines:
@@ -350,7 +350,7 @@ def _shares(
     tall: int,
     under: Sequence[str | None] = (),
 ) -> None:
-    """Show shares with their intervals, one line each."""
+    """Show shares with intervals, one line each."""
     from judgeboard_dashboard.widgets.charts import intervals  # slow to import
 
     slices = [intervals.Slice(name, estimate.n, estimate) for name, estimate in lines]
@@ -369,25 +369,29 @@ def _shares(
 
 
 def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None) -> None:
-    """Show the person's queues and the open flags, with the time that they take."""
+    """Show the person's queues and the open flags, with the time that the answers take."""
     heading("4. Which answers should people read today?")
     with reading() as connection:
         counts = open_counts(connection)
-        done = answers_done_by(connection, reviewer.id) if reviewer else 0
+        reviewed_answers = answers_done_by(connection, reviewer.id) if reviewer else 0
     has_queues = your_queues(reviewer)
-    left = state.today.open_answers - done
-    takes = reading_note(left, time).text if left > 0 else None
+    open_answers = state.today.open_answers - reviewed_answers
+    takes = reading_note(open_answers, time).text if open_answers > 0 else None
     left_out = (
-        f"The queue leaves out {count(done, 'answer')} that you have reviewed." if done else None
+        f"The queue leaves out {count(reviewed_answers, 'answer')} that you have reviewed."
+        if reviewed_answers
+        else None
     )
     today, pace = state.today, pace_note(state)
-    decided = "No decisions yet today."
+    decision_words = "No decisions yet today."
     if today.decided:
         yours = "" if reviewer is None else f", {today.decided_by_me:,} of them yours"
-        decided = f"{count(today.decided, 'decision')} today{yours}."
-    words = " ".join(filter(None, (takes, decided, None if pace is None else pace.text, left_out)))
+        decision_words = f"{count(today.decided, 'decision')} today{yours}."
+    words = " ".join(
+        filter(None, (takes, decision_words, None if pace is None else pace.text, left_out))
+    )
     sentence(words, lead=f"Open flags on {count(state.today.open_answers, 'answer')}.")
-    if has_queues and left > 0:
+    if has_queues and open_answers > 0:
         start_button(
             "Start reviewing", flagged(None), key="overview_start", type="secondary", shortcut=None
         )
@@ -421,9 +425,9 @@ def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> 
         )
 
 
-def _failures(failed: Sequence[Failure]) -> None:
-    """Show what failed to arrive or to run, each with a button to its page."""
-    for place, each in enumerate(failed):
+def _failures(failure_list: Sequence[Failure]) -> None:
+    """Show what failed to arrive or to run. Each failure has a button to a page with more."""
+    for place, each in enumerate(failure_list):
         label, rows = OF_FAILURES[each.kind]
         query = {"source": each.subject} if each.kind in {"silent_source", "unused_traces"} else {}
         if each.kind == "unused_traces":
@@ -458,8 +462,8 @@ def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
         on_select=cell_clicked(OPEN_FLAGS, targets),
         columns={
             "rule": st.column_config.TextColumn("Rule", width=140),
-            # Query types come from the log. As column names, they could collide with each other or
-            # with ours.
+            # Query types come from the log. As column names, query types could collide with each
+            # other or with the names of this page.
             **{
                 column: st.column_config.NumberColumn(
                     shortened(name, LONGEST_TYPE) or " ", format="localized"
@@ -487,13 +491,13 @@ def types_of(counts: Sequence[tuple[str, str, int]]) -> list[str]:
 
 def rows_of(counts: Sequence[tuple[str, str, int]]) -> Table:
     """Return one row per rule; a cell without open flags is empty."""
-    known = {(rule, query_type): flags for rule, query_type, flags in counts}
+    flags_of = {(rule, query_type): flags for rule, query_type, flags in counts}
     types = types_of(counts)
     numbers = (
         Column(name, "count") for name in (*(f"type_{place}" for place in range(len(types))), "all")
     )
     rows = (
-        (capital(rule_words(rule)), *(known.get((rule, name)) for name in types), total)
+        (capital(rule_words(rule)), *(flags_of.get((rule, name)) for name in types), total)
         for rule, total in _totals(counts, 0)
     )
     return Table((Column("rule"), *numbers), tuple(rows))
@@ -513,7 +517,7 @@ def _signals() -> None:
     heading("Two signals: judge and users")
     from judgeboard_dashboard.widgets.charts import (
         grid,
-    )  # slow to import: the figures above do not wait for it
+    )  # slow to import: the figures above do not wait
 
     sides = grid.quadrant_sides(counts)
     figure(
@@ -532,7 +536,7 @@ def _signals() -> None:
         under=(
             "A problem is corroborated if both judge and user report it. It is confirmed if a person confirms it.",
         ),
-        drawn=("Click a cell to open its answers.",),
+        chart_only=("Click a cell to open its answers.",),
     )
 
 

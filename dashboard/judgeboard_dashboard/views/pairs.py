@@ -66,11 +66,11 @@ SHOWN = (
     *("pairs", "self_consistency", "first_position", "accuracy", "people"),
     *("accuracy_orders_mean", "accuracy_consistent", "flips"),
 )
-"""The figures of the table; its file has all."""
+"""The figures of the table; the CSV file has all figures."""
 
 
 def pairs() -> None:
-    """Show the pair in the address. Without it, show the list."""
+    """Show the pair in the address. Without a pair, show the list."""
     follow(PAGE, own=(*LIST_FIELDS, "pair"))
     pair_id = number_in_address("pair", "pair")
     if pair_id is None:
@@ -97,8 +97,8 @@ def _list() -> None:
             aspect = st.selectbox(
                 "Aspect", compared.aspects, key="aspect", bind="query-params", width=200
             )
-        listed = choose(
-            "Pairs", {name: listed for listed, name in LISTED.items()}, key="list", width=200
+        list_name = choose(
+            "Pairs", {name: list_name for list_name, name in LISTED.items()}, key="list", width=200
         )
         types = st.multiselect(
             "Query type",
@@ -108,13 +108,13 @@ def _list() -> None:
             bind="query-params",
             width=240,
         )
-    total, lines = len(compared.lines(aspect)), compared.lines(aspect, listed, types)
+    total, lines = len(compared.lines(aspect)), compared.lines(aspect, list_name, types)
     heads = read(pair_heads, [line.pair_id for line in lines[:MOST_LINES]])
     has_queues = your_queues(current_reviewer(), PAIRS)
     if not total:
         if (
             not has_queues
-        ):  # the pairs of a person's queues are hidden until they have reviewed them
+        ):  # the pairs of a person's queues are hidden until the person has reviewed the pairs
             empty_page(PURPOSE, "No pairs yet.", IMPORT, command=COMPARE)
         return
     if version is None:
@@ -123,7 +123,7 @@ def _list() -> None:
         if result.about.grade == aspect:
             _figures(result)
     with in_row("pair_list_head", wrap=False):
-        heading(f"{LISTED[listed]}: {len(lines):,} of {count(total, 'pair')}")
+        heading(f"{LISTED[list_name]}: {len(lines):,} of {count(total, 'pair')}")
         if lines and permitted(Action.MAKE_QUEUES):
             ids = [heads[line.pair_id].external_id for line in lines[:MOST_QUEUED]]
             open_button(

@@ -1,4 +1,4 @@
-"""The view People: everybody's work, and for who may manage people, their accounts."""
+"""The view People: everybody's work, and the accounts for admins."""
 
 from judgeboard.domain import Action
 from judgeboard_dashboard.gate import demand, permitted

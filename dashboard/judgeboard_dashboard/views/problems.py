@@ -1,4 +1,4 @@
-"""The page Problems: issues, failure modes and their list; one issue with its weeks and its form."""
+"""The page Problems: issues, failure modes and the list of modes; one issue with weeks and a form."""
 
 from dataclasses import replace
 from typing import Any
@@ -119,9 +119,9 @@ def problems() -> None:
                 failure_modes=tuple(list_modes(connection)),
             )
         more = ("failure_mode", "judge", *MORE_PARTS, "score", "days")
-        chosen = filter_row(PAGE, choices, more=more, own={"new": "1"})
-        write_address(PAGE, chosen.query)
-        if chosen.where == RowFilter():
+        listing = filter_row(PAGE, choices, more=more, own={"new": "1"})
+        write_address(PAGE, listing.query)
+        if listing.where == RowFilter():
             heading("New issue")
             sentence(
                 "Choose the answers with this problem first: a text, a rule, a query type, or one of More filters."
@@ -130,7 +130,7 @@ def problems() -> None:
                 "All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear
             )
         else:
-            _issue(Issue(title="", filter=issue_filter(chosen.where)))
+            _issue(Issue(title="", filter=issue_filter(listing.where)))
     elif number is not None:
         issue = read(get_issue, number)
         _issue(issue)
@@ -213,26 +213,28 @@ def _mode_list() -> None:
     )
     texts = {name: "boolean" if name == "retired" else "str" for name in MODE_COLUMNS}
     # The time of the last change is in the key: a new table has no edits.
-    stored = max((mode.at for mode in modes.values()), default=None)
+    last_change = max((mode.at for mode in modes.values()), default=None)
     edited = st.data_editor(
         rows.astype(texts),
         column_config=MODE_COLUMNS,
         hide_index=True,
         num_rows="add",
-        key=f"failure_modes_{stored}",
+        key=f"failure_modes_{last_change}",
     )
     reviewer = ask_reviewer("Your name is stored with the change.", to=Action.CHANGE_SETTINGS)
-    pressed = st.button(
+    is_pressed = st.button(
         "Save failure modes", type="primary", key="failure_modes_save", disabled=reviewer is None
     )
-    if pressed and reviewer is not None:
-        known = [tuple(getattr(mode, name) for name in MODE_COLUMNS) for mode in modes.values()]
+    if is_pressed and reviewer is not None:
+        stored_rows = [
+            tuple(getattr(mode, name) for name in MODE_COLUMNS) for mode in modes.values()
+        ]
         rows_after: list[list[Any]] = (
             edited.astype(object).where(edited.notna(), None).to_numpy().tolist()
         )
         with saving():
             for name, key, description, retired in rows_after:
-                if (name, key, description, retired) not in known:
+                if (name, key, description, retired) not in stored_rows:
                     save_mode(
                         store(),
                         name or "",
@@ -247,7 +249,7 @@ def _mode_list() -> None:
 
 
 def _issue(issue: Issue) -> None:
-    """Show a stored or new issue, and its form."""
+    """Show a stored or new issue, and the form for the issue."""
     figures = read(measure_issue, issue)
     with in_row("issue_top"):
         name = f"{issue.number}: {issue.title}" if issue.number else "New issue"
@@ -256,8 +258,8 @@ def _issue(issue: Issue) -> None:
         open_button(label, responses(issue.filter), key="issue_answers", icon=":material/article:")
         st.button("All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear)
     flags = ", ".join(f"{n:,} {state}" for state, n in figures.flags.items())
-    changed = f" Last change: {issue.by}, {when(issue.at)}." if issue.at else ""
-    caption(f"Answers: {filter_sentence(issue.filter)}. Flags: {flags}.{changed}")
+    last_change = f" Last change: {issue.by}, {when(issue.at)}." if issue.at else ""
+    caption(f"Answers: {filter_sentence(issue.filter)}. Flags: {flags}.{last_change}")
     left, right = stacking_columns("issue", [1.6, 1], gap="large")
     with left:
         sentence(paragraph(issue_notes(issue, figures)))
@@ -305,19 +307,19 @@ def _form(issue: Issue) -> None:
         required=True,
         key=f"{key}_state",
     )
-    changed = issue.changed(
+    new_issue = issue.changed(
         title=title, description=description, owner=owner, state=state or issue.state
     )
-    if changed.state is IssueState.FIXED:
+    if new_issue.state is IssueState.FIXED:
         fixed_on = as_date(issue.fixed_day) or "today"
         day = st.date_input(
             "First day with the fix (UTC)", fixed_on, key=f"{key}_day", format="YYYY-MM-DD"
         )
-        changed = changed.changed(fixed_day=as_day(day))
+        new_issue = new_issue.changed(fixed_day=as_day(day))
     if button("Save changes" if issue.number else "Open issue", key="issue_save", type="primary"):
         with saving():
-            saved = save_issue(store(), changed, by=reviewer)
-            st.query_params.from_dict({"issue": str(saved.number)})
+            stored_issue = save_issue(store(), new_issue, by=reviewer)
+            st.query_params.from_dict({"issue": str(stored_issue.number)})
 
 
 with page():

@@ -1,4 +1,4 @@
-"""The view Queues: the review queues with their progress, and the forms of a new queue."""
+"""The view Queues: the review queues with progress, and the forms of a new queue."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The page Judge answers: start a job that judges answers, watch it, and see what changed if it judged them again."""
+"""The page Judge answers: start a job that judges answers, watch the job, and see changed verdicts."""
 
 import time
 
@@ -39,13 +39,7 @@ from judgeboard_dashboard.widgets.rejudge_form import (
     read_address,
     state_words,
 )
-from judgeboard_dashboard.widgets.texts import (
-    clock,
-    commands,
-    count,
-    empty,
-    when,
-)
+from judgeboard_dashboard.widgets.texts import clock, commands, count, empty, when
 
 PAGE = "rejudge"
 REPAINT_SECONDS = 0.5
@@ -63,15 +57,15 @@ def rejudge() -> None:
     if address.response is None:
         with reading() as connection:
             choices = Choices.of_answers(response_facets(connection), metadata_fields(connection))
-        chosen = filter_row(PAGE, choices)
-        where, query = chosen.where, chosen.query
+        listing = filter_row(PAGE, choices)
+        where, query = listing.where, listing.query
     left, right = stacking_columns("rejudge", [1, 2.4])
     with left, st.container(border=True, key="rejudge_form"):
-        needed = Action.REJUDGE_MANY if address.response is None else Action.REJUDGE_ONE
-        if permitted(needed):
+        action = Action.REJUDGE_MANY if address.response is None else Action.REJUDGE_ONE
+        if permitted(action):
             address = form(address, where)
         else:
-            ask_reviewer(to=needed)
+            ask_reviewer(to=action)
     write_address(PAGE, {**query, **address.query()})
     with right:
         try:
@@ -135,7 +129,7 @@ def sum_words(job: JobProgress) -> str:
 
 
 def _job_panel(job: JobProgress) -> None:
-    """Show a job. The panel repaints itself until the job ends. Then the whole page runs again."""
+    """Show a job. The panel is repainted until the job ends. Then the whole page runs again."""
     often = REPAINT_SECONDS if job.selected <= LARGE else LARGE_REPAINT_SECONDS
     repaint = None if job.finished else often
 
@@ -157,8 +151,8 @@ def _panel(job: JobProgress) -> None:
     name = "New job" if job.run_id is None else f"Run {job.run_id}"
     with st.container(border=True, key="job_panel"):
         with in_row("job_head"):
-            requested = f" · {about} · requested by {job.actor}, {requested_at}"
-            show_div("jb-say jb-line", tag("b", name), requested)
+            requested_words = f" · {about} · requested by {job.actor}, {requested_at}"
+            show_div("jb-say jb-line", tag("b", name), requested_words)
             person = current_reviewer()
             own = person is not None and person.name == job.actor
             may_cancel = person is None or may(
@@ -176,8 +170,8 @@ def _panel(job: JobProgress) -> None:
             share(job),
             text=bar_text(job, first.rate(job.asked, now) if job.state == "running" else None),
         )
-        waiting = "not reached" if job.finished else "waiting"
-        counts = {**{status.value: getattr(job, status) for status in Status}, waiting: job.waiting}
+        rest = "not reached" if job.finished else "waiting"
+        counts = {**{status.value: getattr(job, status) for status in Status}, rest: job.waiting}
         parts = [
             tag("span", tag("b", f"{number:,}"), f" {name}") for name, number in counts.items()
         ]

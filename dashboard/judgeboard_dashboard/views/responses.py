@@ -1,4 +1,4 @@
-"""The page Responses: all answers under any filter. Charts and tables of other pages link to it."""
+"""The page Responses: all answers under any filter. Charts and tables of other pages link to this page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -117,44 +117,47 @@ def responses() -> None:
     with reading() as connection:
         choices = Choices.of_answers(response_facets(connection), metadata_fields(connection))
         titles = version_titles(connection)
-        known = choices.metadata
-        # The chosen metadata columns. If the browser has changed the address, its columns are
-        # chosen.
-        fields = {each.field for each in known}
-        asked = [field for field in st.query_params.get_all(SHOWN) if field in fields]
-        if _COLUMNS not in st.session_state or st.session_state.get(_COLUMNS_WRITTEN) != asked:
-            st.session_state[_COLUMNS] = asked
+        metadata = choices.metadata
+        # The chosen metadata columns. If the browser has changed the address, the columns of the
+        # address are chosen.
+        fields = {each.field for each in metadata}
+        column_fields = [field for field in st.query_params.get_all(SHOWN) if field in fields]
+        if (
+            _COLUMNS not in st.session_state
+            or st.session_state.get(_COLUMNS_WRITTEN) != column_fields
+        ):
+            st.session_state[_COLUMNS] = column_fields
         st.session_state[_COLUMNS_WRITTEN] = st.session_state[_COLUMNS]
         columns = tuple(st.session_state[_COLUMNS])
         sorts = {name: order.words for name, order in ORDERS.items()} | _metadata_orders(
-            known, columns
+            metadata, columns
         )
         choices = replace(choices, sorts=sorts, own_labels=own_label_choices(connection))
-        chosen = filter_row("responses", choices, more=MORE, all_chips=True, titles=titles)
+        listing = filter_row("responses", choices, more=MORE, all_chips=True, titles=titles)
         words = [
-            *([] if chosen.where == RowFilter() else [describe(chosen.where, titles)]),
+            *([] if listing.where == RowFilter() else [describe(listing.where, titles)]),
             *([] if cell is None else [cell.words]),
         ]
-        chosen = _with_cell(chosen, cell, columns)
-        turned = current_page("responses", chosen.query)
+        listing = _with_cell(listing, cell, columns)
+        list_page = current_page("responses", listing.query)
         answers = response_page(
             connection,
-            chosen.where,
-            chosen.sort,
-            after=turned.after,
-            before=turned.before,
+            listing.where,
+            listing.sort,
+            after=list_page.after,
+            before=list_page.before,
             limit=PAGE_SIZE,
         )
-        order = order_of(connection, chosen.where, chosen.sort)
+        order = order_of(connection, listing.where, listing.sort)
         values = metadata_of(connection, [line.response_id for line in answers.lines], columns)
     if cell is not None:
-        rest = {name: values for name, values in chosen.query.items() if name not in cell.query}
+        rest = {name: values for name, values in listing.query.items() if name not in cell.query}
         with in_row("chips_cell", gap="xsmall"):
             label = f"{as_label(cell.words)}: {count(len(cell.response_ids), 'answer')}"
             chip(label, st.query_params.from_dict, rest, key="responses_cell")
-    write_address("responses", chosen.query)
+    write_address("responses", listing.query)
     if not answers.total:
-        if chosen.where == RowFilter():
+        if listing.where == RowFilter():
             empty_page()
         else:
             empty("No answer matches.")
@@ -163,37 +166,37 @@ def responses() -> None:
     which = "".join(f" · {part}" for part in (", ".join(words), f"{order.words}{only}") if part)
     with in_row("responses_start"):
         show_div("jb-say jb-line", tag("b", count(answers.total, "answer")), which)
-        if known:
+        if metadata:
             with st.popover("Columns", icon=":material/view_column:"):
-                shown = [each.field for each in known]
+                names = [each.field for each in metadata]
                 st.multiselect(
-                    "Metadata columns", shown, key=_COLUMNS, placeholder="None", width=300
+                    "Metadata columns", names, key=_COLUMNS, placeholder="None", width=300
                 )
         selecting = select_button("responses")
-    _table(answers, chosen, columns, values, selecting=selecting)
+    _table(answers, listing, columns, values, selecting=selecting)
     limit = f" · the CSV file has the first {MAX_EXPORTED:,}; judgeboard export writes all"
     turning_foot(
         "responses",
         answers,
         "answer",
-        lambda: _export(chosen, columns),
-        query=chosen.query,
+        lambda: _export(listing, columns),
+        query=listing.query,
         more=limit if answers.total > MAX_EXPORTED else "",
         # A cell of agreement is a list of answers, and the filter of a job cannot contain such a
         # list.
         beside=None
-        if chosen.where.response_ids is not None
-        else lambda: filter_buttons("responses", "match", chosen.query, answers.total),
+        if listing.where.response_ids is not None
+        else lambda: filter_buttons("responses", "match", listing.query, answers.total),
     )
-    used = {metadata_condition(each).field for each in chosen.where.metadata}
-    if chosen.sort.removeprefix(DESCENDING).startswith(METADATA):
-        used.add(chosen.sort.removeprefix(DESCENDING).removeprefix(METADATA))
-    without_index(used, known)
+    filtered_fields = {metadata_condition(each).field for each in listing.where.metadata}
+    if listing.sort.removeprefix(DESCENDING).startswith(METADATA):
+        filtered_fields.add(listing.sort.removeprefix(DESCENDING).removeprefix(METADATA))
+    without_index(filtered_fields, metadata)
 
 
-def _metadata_orders(known: Sequence[MetadataField], columns: Sequence[str]) -> dict[str, str]:
+def _metadata_orders(metadata: Sequence[MetadataField], columns: Sequence[str]) -> dict[str, str]:
     """Return the sort orders by metadata fields that have a column or an index."""
-    fields = sorted({*columns, *(each.field for each in known if each.indexed)})
+    fields = sorted({*columns, *(each.field for each in metadata if each.indexed)})
     words = {"": "ascending", DESCENDING: "descending"}
     return {
         f"{sign}{METADATA}{field}": f"{field}, {way}"
@@ -210,25 +213,25 @@ def _cell() -> Drilled | None:
         return None
 
 
-def _with_cell(chosen: Chosen, cell: Drilled | None, columns: Sequence[str]) -> Chosen:
-    """Return the filter with a cell of agreement; its address also names the metadata columns."""
-    query = {**chosen.query, **({SHOWN: list(columns)} if columns else {})}
+def _with_cell(listing: Chosen, cell: Drilled | None, columns: Sequence[str]) -> Chosen:
+    """Return the listing with a cell of agreement. The address also names the metadata columns."""
+    query = {**listing.query, **({SHOWN: list(columns)} if columns else {})}
     if cell is None:
-        return replace(chosen, query=query)
-    where = replace(chosen.where, response_ids=cell.response_ids)
-    return replace(chosen, where=where, query={**query, **cell.query})
+        return replace(listing, query=query)
+    where = replace(listing.where, response_ids=cell.response_ids)
+    return replace(listing, where=where, query={**query, **cell.query})
 
 
 def _table(
     answers: LinePage[ResponseLine],
-    chosen: Chosen,
+    listing: Chosen,
     columns: Sequence[str],
     values: Mapping[int, tuple[Any, ...]],
     *,
     selecting: bool,
 ) -> None:
     titles = [column.title for column in COLUMNS]
-    # If a column of the page has the same title, the metadata field is shown with its full name.
+    # If a column of the page has the same title, the metadata field is shown with the full name.
     names = [METADATA + field if field in titles else field for field in columns]
     orders = [(METADATA + field, f"{DESCENDING}{METADATA}{field}") for field in columns]
 
@@ -238,28 +241,28 @@ def _table(
     metadata = {Column(name, width=120): value_of(place) for place, name in enumerate(names)}
     rows = Table.of(answers.lines, {**COLUMNS, **metadata})
     if selecting:
-        rejudged = None if chosen.where.response_ids is not None else "match"
-        all_of = (lambda: _all_ids(chosen), lambda: _export(chosen, columns))
-        selecting_rows(rows, Selectable("responses", answers, *all_of, chosen.query, rejudged))
+        rejudged = None if listing.where.response_ids is not None else "match"
+        all_of = (lambda: _all_ids(listing), lambda: _export(listing, columns))
+        selecting_rows(rows, Selectable("responses", answers, *all_of, listing.query, rejudged))
         return
     show_rows(
         rows,
-        key=f"responses_table_{answers.lines[0].response_id}_{answers.first}_{chosen.sort}",
+        key=f"responses_table_{answers.lines[0].response_id}_{answers.first}_{listing.sort}",
         targets=[item(line.response_id) for line in answers.lines],
         sort=sorts_by_header("responses", {**HEADERS, **dict(zip(names, orders, strict=True))}),
     )
 
 
-def _all_ids(chosen: Chosen) -> tuple[int, ...]:
+def _all_ids(listing: Chosen) -> tuple[int, ...]:
     with reading() as connection:
         return (
-            response_list(connection, chosen.where, chosen.sort)
+            response_list(connection, listing.where, listing.sort)
             .page(None, None, MOST_ANSWERS, tuple)
             .lines
         )
 
 
-def _export(chosen: Chosen, columns: Sequence[str]) -> Table:
+def _export(listing: Chosen, columns: Sequence[str]) -> Table:
     """Return the answers of the filter with ids and plain numbers; texts are cut after 300 characters."""
     names = [
         column.name
@@ -270,7 +273,7 @@ def _export(chosen: Chosen, columns: Sequence[str]) -> Table:
     formats: dict[str, Format] = {"groundedness": "number", "asked_at": "time"}
     formats |= dict.fromkeys(("quality", "judges", "reviews"), "count")
     with reading() as connection:
-        read = partial(response_page, connection, chosen.where, chosen.sort)
+        read = partial(response_page, connection, listing.where, listing.sort)
         lines = all_lines(lambda key, size: read(after=key, limit=size), MAX_EXPORTED)
         values = metadata_of(connection, [line.response_id for line in lines], columns)
     rows = (

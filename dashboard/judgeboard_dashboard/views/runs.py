@@ -1,4 +1,4 @@
-"""The page Runs: the latest runs with their counts and failures, and what their calls cost."""
+"""The page Runs: the latest runs with counts and failures, and the cost of calls."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +36,7 @@ NOT_OK = ("error", "refused", "unparsable")
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run with its counts at the time ``now``; ``heard_at`` is the time of its latest verdict."""
+    """A run with counts at the time ``now``; ``heard_at`` is the time of the latest verdict."""
 
     run: Run
     judge: str | None
@@ -56,7 +56,7 @@ class RunLine:
 
     @property
     def can_continue(self) -> bool:
-        """Whether a job would go on with it: not with the run of a rule, which has no last answer, nor with a limit."""
+        """Whether a job can continue the run. A run of a rule has no last answer, and a run with a limit has an end."""
         selection = selection_of(self.run)
         if self.run.state is not RunState.STOPPED or selection is None:
             return False
@@ -64,13 +64,13 @@ class RunLine:
 
     @property
     def took(self) -> str:
-        """The duration of the run. If it has no end, the duration until its last verdict."""
+        """The duration of the run; without an end, the duration until the last verdict."""
         end = self.run.finished_at or self.heard_at or self.now
         return duration(max(0.0, (end - self.run.started_at).total_seconds()))
 
     @property
     def why(self) -> str | None:
-        """Why the run stopped, or how long it has stored no verdict if it is running."""
+        """Why the run stopped, or for how long a running run has stored no verdict."""
         if self.run.state is RunState.RUNNING:
             silent = self.now - (self.heard_at or self.run.started_at)
             return f"no verdict for {duration(silent.total_seconds())}" if silent > SILENT else None
@@ -114,18 +114,18 @@ PROBLEM_COLUMNS: Columns[RunProblem] = {
 
 
 def runs() -> None:
-    """Show the jobs without a result, the latest runs, the failures of the selected one, and what calls cost."""
+    """Show the jobs without a result, the latest runs, the failures of one run, and the cost of calls."""
     follow("runs", own=())
     lines = _lines(MOST)
-    # The jobs that have not ended, and those that could not start since the newest run began.
+    # The jobs that have not ended, and jobs that could not start since the newest run began.
     newest_start = max((line.run.started_at for line in lines), default=None)
     for job in recent_jobs(seen()):
-        failed = (
+        has_failed = (
             job.state == "failed"
             and job.run_id is None
             and (newest_start is None or job.created_at > newest_start)
         )
-        if failed or not job.finished:
+        if has_failed or not job.finished:
             with in_row(f"job_{job.id}"):
                 note(state_words(job), lead=f"Job of {job.actor}: {count(job.selected, 'answer')}.")
                 open_button(
@@ -140,21 +140,21 @@ def runs() -> None:
         )
         return
     key = f"runs_{lines[0].run.id}_{len(lines)}"
-    chosen = lines[choose_row(Table.of(lines, RUN_COLUMNS), key=key, most=10)]
+    selected_line = lines[choose_row(Table.of(lines, RUN_COLUMNS), key=key, most=10)]
     newest = f"The latest {MOST}; the CSV file has all." if len(lines) == MOST else None
     foot(lambda: Table.of(_lines(100_000), RUN_COLUMNS), "runs", COUNTS, newest)
-    _problems(chosen)
+    _problems(selected_line)
     # Show what the calls of the last quarter cost, by purpose and judge version.
     heading("Cost")
-    shown = read(costs, utc_now())
-    sentence(notes.paragraph(costs_notes(shown)))
-    if shown.lines:
+    cost_figures = read(costs, utc_now())
+    sentence(notes.paragraph(costs_notes(cost_figures)))
+    if cost_figures.lines:
         under = (
             "A week begins on Monday, UTC. All calls of a run count in the week in which the run started.",
         )
         table(
-            costs_table([shown.total, *shown.lines]),
-            key=f"costs_{len(shown.lines)}",
+            costs_table([cost_figures.total, *cost_figures.lines]),
+            key=f"costs_{len(cost_figures.lines)}",
             name="costs",
             under=under,
             most=8,
@@ -205,13 +205,13 @@ def _example_rows(run_problem: RunProblem) -> Rows:
 
 
 def _buttons(line: RunLine, version_id: int) -> None:
-    """Show the button that asks this version again about answers of the run, and those that open the answers."""
+    """Show the button that judges answers of the run again with this version, and buttons that open the answers."""
     run, selection = line.run, selection_of(line.run)
     if run.kind == "rejudge" and line.counts.ok:
         open_button("Show changes", Rows("verdicts", {"run": str(run.id)}), key="run_changes")
     if line.failed:
-        failed = RowFilter(judge_version=version_id, statuses=NOT_OK)
-        open_button("Open answers without a verdict", responses(failed), key="run_open")
+        failures = RowFilter(judge_version=version_id, statuses=NOT_OK)
+        open_button("Open answers without a verdict", responses(failures), key="run_open")
     if selection is None or run.kind == "anchors" or not permitted(Action.REJUDGE_MANY):
         return
     if line.failed or line.can_continue:

@@ -21,7 +21,7 @@ _SAVED = "schema_saved"
 
 
 def schemas() -> None:
-    """Show one version: its YAML on the left, its preview on the right, the agreement of its fields below."""
+    """Show one version: the YAML on the left, the preview on the right, the agreement of the fields below."""
     demand(Action.SEE_MANAGED)
     with reading() as connection:
         versions = {each.title: each for each in list_schemas(connection)}
@@ -30,25 +30,25 @@ def schemas() -> None:
     if _SAVED in st.session_state:
         st.session_state["version"] = st.session_state.pop(_SAVED)
     title = st.selectbox("Version", [*versions, NEW], key="version", bind="query-params", width=320)
-    stored = versions.get(title or "")
-    st.fragment(schema_editor)(stored, saved=_saved)
+    version = versions.get(title or "")
+    st.fragment(schema_editor)(version, on_save=_saved)
     caption(
         "A changed schema becomes the next version of its name. Queues and reviews keep their version."
     )
-    if stored is not None:
+    if version is not None:
         heading("Agreement")
-        results = read(field_agreement, stored.name)
+        results = read(field_agreement, version.name)
         show_rows(fields_table(results), key="schema_agreement", most=12)
-        caption(f"Reviews of all versions of {stored.name}. A judge can fill in the same fields:")
+        caption(f"Reviews of all versions of {version.name}. A judge can fill in the same fields:")
         command = (
-            f"judgeboard judge --judge rubric --schema {shlex.quote(stored.name)} --model MODEL"
+            f"judgeboard judge --judge rubric --schema {shlex.quote(version.name)} --model MODEL"
         )
         st.code(command, language=None, wrap_lines=True)
 
 
-def _saved(stored: SchemaVersion) -> None:
-    confirm("schemas", f"Saved: {stored.title}. New queues can use it.")
-    st.session_state[_SAVED] = stored.title
+def _saved(version: SchemaVersion) -> None:
+    confirm("schemas", f"Saved: {version.title}. New queues can use it.")
+    st.session_state[_SAVED] = version.title
 
 
 with page(answers=False):

@@ -1,4 +1,4 @@
-"""The page Self-reference: the figures of a judge version at one gate, and its pairs."""
+"""The page Self-reference: the figures of a judge version at one gate, and the pairs."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -69,14 +69,14 @@ class Choices(NamedTuple):
 
     def rows(self, **changes: Any) -> Rows:
         """Return the address of the page with these choices and ``changes``."""
-        chosen = self._replace(**changes)
+        choices = self._replace(**changes)
         query = {
-            "version": chosen.version.title,
-            "samples": str(chosen.k),
-            "gate": gate_words(chosen.needed, chosen.k),
+            "version": choices.version.title,
+            "samples": str(choices.k),
+            "gate": gate_words(choices.needed, choices.k),
         }
-        query |= {} if chosen.listed == EVERY else {"listed": chosen.listed}
-        query |= {} if chosen.category is None else {"category": chosen.category}
+        query |= {} if choices.listed == EVERY else {"listed": choices.listed}
+        query |= {} if choices.category is None else {"category": choices.category}
         return Rows(PAGE, query)
 
 
@@ -88,7 +88,7 @@ LONGEST_SAMPLE = 240
 def item_panel(
     pair: PairItem, samples: Sequence[Sample], orders: Sequence[LatestComparison], k: int
 ) -> None:
-    """Show one item and the button that opens its pair; the first ``k`` samples count."""
+    """Show one item and the button that opens the pair; the first ``k`` samples count."""
     more = samples[k:]
     with st.container(border=True, key="one_item"):
         show_div(
@@ -182,27 +182,27 @@ OTHERS = (
 
 
 def self_reference() -> None:
-    """Show the figures of a judge version at one gate, and its pairs."""
+    """Show the figures of a judge version at one gate, and the pairs."""
     follow(PAGE, own=FIELDS)
     versions = read(sampling_versions)
     if not versions:
         empty_page(PURPOSE, "No data yet.", *OTHERS, command=JUDGE)
         return
     with in_row("filters_self_reference", align="bottom"):
-        chosen = _gate_fields(versions)
+        choices = _gate_fields(versions)
         result, items = kept_until_new_rows(
             last_rows,
             lambda connection: result_of(
-                chosen.version,
-                load_items(connection, chosen.version.id, chosen.k),
-                chosen.k,
-                chosen.needed,
+                choices.version,
+                load_items(connection, choices.version.id, choices.k),
+                choices.k,
+                choices.needed,
             ),
-            ("self_reference", chosen.version.id, chosen.k, chosen.needed),
+            ("self_reference", choices.version.id, choices.k, choices.needed),
         )
-        listed = choose(
+        list_name = choose(
             "List",
-            {name: name for name in (EVERY, *items.parts(chosen.needed))},
+            {name: name for name in (EVERY, *items.parts(choices.needed))},
             key="listed",
             width=230,
         )
@@ -217,16 +217,16 @@ def self_reference() -> None:
             width=180,
         )
         st.space("stretch")
-        chosen = chosen._replace(listed=listed, category=category)
+        choices = choices._replace(listed=list_name, category=category)
     if not items.n:
-        empty(f"No question has {chosen.k} samples of {chosen.version.title}.")
+        empty(f"No question has {choices.k} samples of {choices.version.title}.")
         return
     sentence(result.sentence)
     caption(MEANINGS, *result.caveats, *result.next)
     heading("With and without its own answer")
     table(
         _fixed(result.table("n", "share", *CONDITIONS)),
-        [*(chosen.rows(listed=part) for part in result.slices), chosen.rows(listed=EVERY)],
+        [*(choices.rows(listed=part) for part in result.slices), choices.rows(listed=EVERY)],
         key="slices_self_reference",
         under=(f"Click a row to list its {result.about.unit}.",),
     )
@@ -244,7 +244,7 @@ def self_reference() -> None:
             under = ("Click a row to use this gate on the page.",)
             table(
                 _fixed(part.table()),
-                [chosen.rows(needed=int(name.split(" ")[0])) for name in part.slices],
+                [choices.rows(needed=int(name.split(" ")[0])) for name in part.slices],
                 key=f"{part.headline.code}_self_reference",
                 under=under,
             )
@@ -252,16 +252,16 @@ def self_reference() -> None:
         heading(part.sentence)
         table(
             _fixed(part.table()),
-            [chosen.rows(category=name) for name in part.slices] + [None] * part.has("selective"),
+            [choices.rows(category=name) for name in part.slices] + [None] * part.has("selective"),
             key=f"{part.headline.code}_self_reference",
             under=[each.text for each in part.caveats],
             most=6,
         )
-    _items(result, items, chosen)
+    _items(result, items, choices)
 
 
 def _fixed(rows: Table) -> Table:
-    """Return the table with fixed widths: in a narrow window, its last columns are hidden."""
+    """Return the table with fixed widths: in a narrow window, the last columns are hidden."""
     if not rows.columns:
         return rows
     first, *others = rows.columns
@@ -279,12 +279,12 @@ def _gate_fields(versions: list[StoredVersion]) -> Choices:
     return Choices(version, k, choose("Gate threshold", gates, key="gate", width=120))
 
 
-def _items(result: SelfReferenceResult, items: Items, chosen: Choices) -> None:
-    """Show the items of a list and a category, and one of them."""
-    rows = items.parts(chosen.needed).get(chosen.listed, np.ones(items.n, dtype=np.bool_))
-    if chosen.category is not None:
-        rows = rows & (np.array(items.categories, dtype=object) == chosen.category)
-    scores = items.selective(chosen.needed).score
+def _items(result: SelfReferenceResult, items: Items, choices: Choices) -> None:
+    """Show the items of a list and a category, and one item with details."""
+    rows = items.parts(choices.needed).get(choices.listed, np.ones(items.n, dtype=np.bool_))
+    if choices.category is not None:
+        rows = rows & (np.array(items.categories, dtype=object) == choices.category)
+    scores = items.selective(choices.needed).score
     order = np.lexsort((items.pair_ids, -items.agree, scores))  # what C gets wrong comes first
     places = order[rows[order]].tolist()
     heading(f"{capital(result.about.unit)}, {len(places):,} of {items.n:,}")
@@ -293,21 +293,21 @@ def _items(result: SelfReferenceResult, items: Items, chosen: Choices) -> None:
         return
     left, right = stacking_columns("items", [1.45, 1])
     with left:
-        pair_id = _chosen(items, places[:MOST_LINES], chosen)
+        pair_id = _chosen(items, places[:MOST_LINES], choices)
         caption(
             "Pairs that are wrong in condition C come first, then the highest agreement.",
             f"The first {MOST_LINES:,} are shown." if len(places) > MOST_LINES else None,
             "Click a row to see its samples.",
         )
     with right, reading() as connection:
-        version_id = chosen.version.id
+        version_id = choices.version.id
         [pair] = load_pairs(connection, [pair_id])
         samples = tries_at(connection, version_id, pair_id)
         orders = latest_comparisons(connection, version_id, pair_id, (PLAIN, REFERENCE))
-        item_panel(pair, samples, orders, chosen.k)
+        item_panel(pair, samples, orders, choices.k)
 
 
-def _chosen(items: Items, places: list[int], chosen: Choices) -> int:
+def _chosen(items: Items, places: list[int], choices: Choices) -> int:
     """Show the items at these places with the conditions that were asked, and return the selected pair."""
     ids: list[int] = items.pair_ids.tolist()
     heads = read(pair_heads, [ids[place] for place in places])
@@ -316,13 +316,13 @@ def _chosen(items: Items, places: list[int], chosen: Choices) -> int:
             one_line(heads[ids[at]].question) if ids[at] in heads else None
         ),
         Column("Category", width=80): lambda at: items.categories[at],
-        Column("Agree", width=55): lambda at: gate_words(items.agree[at], chosen.k),
+        Column("Agree", width=55): lambda at: gate_words(items.agree[at], choices.k),
         Column("Own answer", width=90): lambda at: items.answers[at] or "no answer",
         Column("Own right", width=70, help="Whether the judge's own answer is correct"): (
             lambda at: CORRECT.get(items.right[at])
         ),
     }
-    for name, verdicts in items.conditions(chosen.needed).items():
+    for name, verdicts in items.conditions(choices.needed).items():
         words = [SCORES.get(score) for score in verdicts.score.tolist()]
         columns[
             Column(CONDITIONS[name], width=95, help="Whether the judge prefers the better answer")
@@ -330,7 +330,7 @@ def _chosen(items: Items, places: list[int], chosen: Choices) -> int:
     rows = Table.of(places, columns)
     return ids[
         places[
-            choose_row(rows, key=f"items_{chosen.version.id}_{places[0]}_{len(places)}", most=10)
+            choose_row(rows, key=f"items_{choices.version.id}_{places[0]}_{len(places)}", most=10)
         ]
     ]
 

@@ -37,15 +37,15 @@ def _question(case: CaseResult) -> str:
 
 
 def _weakest(case: CaseResult) -> tuple[str, str]:
-    failed = next((check for check in case.checks if not check.passed), None)
-    if failed is not None:
-        return f"check {failed.kind}", shortened(failed.message or "failed")
-    scored = [
+    failed_check = next((check for check in case.checks if not check.passed), None)
+    if failed_check is not None:
+        return f"check {failed_check.kind}", shortened(failed_check.message or "failed")
+    values = [
         (each.value, name) for name, each in case.dimensions.items() if each.value is not None
     ]
-    if not scored:
+    if not values:
         return "", ""
-    score, name = min(scored, key=lambda pair: pair[0])
+    score, name = min(values, key=lambda pair: pair[0])
     return f"{name} {score:g}", shortened(case.dimensions[name].reasoning or "")
 
 
@@ -87,7 +87,7 @@ FORMAT = "The format of a suite file: `judgeboard suite run --help`"
 
 
 def suites() -> None:
-    """Show the runs of a suite, and one of them."""
+    """Show the runs of a suite, and one run in full."""
     follow("suites", own=FIELDS)
     everything = list_results(seen())
     if not everything:
@@ -98,17 +98,17 @@ def suites() -> None:
             "Suite", {run.suite: run.suite for run in everything}, key="suite", width=240
         )
         runs = [run for run in everything if run.suite == suite]
-        chosen = choose("Run", {_title(run.run): run.run for run in runs}, key="run", width=130)
-        done = [run.run for run in runs if run.state is RunState.DONE]
+        run_id = choose("Run", {_title(run.run): run.run for run in runs}, key="run", width=130)
+        finished_ids = [run.run for run in runs if run.state is RunState.DONE]
         earlier, later = (
-            [run for run in done if run < chosen],
-            [run for run in done if run > chosen],
+            [run for run in finished_ids if run < run_id],
+            [run for run in finished_ids if run > run_id],
         )
         baselines: dict[str, int | None] = {_title(run): run for run in (*earlier, *later)}
         baseline = choose(
             "Compare with", {**baselines, NO_BASELINE: None}, key="baseline", width=160
         )
-    result = suite_result(seen(), chosen, baseline=baseline)
+    result = suite_result(seen(), run_id, baseline=baseline)
     sentence(paragraph(findings(result)))
     caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
     left, right = stacking_columns("suites", [1.6, 1])

@@ -1,4 +1,4 @@
-"""The view Thresholds: the threshold that reaches a goal; it can be set and applied."""
+"""The view Thresholds: find, set and apply the threshold that reaches a goal."""
 
 from judgeboard.domain import Action
 from judgeboard.measure.sample import count_logged

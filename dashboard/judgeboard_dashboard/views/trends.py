@@ -60,17 +60,17 @@ def trends() -> None:
     """Show all answers, then one panel per group of the split."""
     follow("trends", own=FIELDS)
     with reading() as connection:
-        rules, known = rules_in_force(connection), metadata_fields(connection)
-        fields = [f"{METADATA}{each.field}" for each in known if each.is_group]
+        rules, metadata = rules_in_force(connection), metadata_fields(connection)
+        fields = [f"{METADATA}{each.field}" for each in metadata if each.is_group]
         splits = {capital(column.replace("_", " ")): name for name, column in SPLITS.items()}
         splits |= dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
         criteria, own_labels = criteria_by_judge(connection), own_label_figures(connection)
-        asked = _filters(rules, versions, splits, criteria, own_labels)
-        is_corrected = asked.get("measure") == CORRECTED
+        choices = _filters(rules, versions, splits, criteria, own_labels)
+        is_corrected = choices.get("measure") == CORRECTED
     show_alarms()
     if is_corrected:
-        corrected = corrected_shares(asked["period"], asked["judge"])
+        corrected = corrected_shares(choices["period"], choices["judge"])
         panels = [panel for panel in corrected.panels if panel.points][: 1 + MOST_PANELS]
         if not panels:
             empty_page(corrected.missing.text)
@@ -88,17 +88,17 @@ def trends() -> None:
                 f"Verdicts of {corrected.judge}." if corrected.judge else None,
             )
         return
-    figures = kept_trend(**asked)
-    drawn = [panel for panel in figures.panels if panel.points]
-    if not drawn:
+    figures = kept_trend(**choices)
+    panels_with_points = [panel for panel in figures.panels if panel.points]
+    if not panels_with_points:
         empty_page(figures.changes.sentence)
         _left_out(figures.left_out)
         return
     _changes(figures.changes)
     _left_out(figures.left_out)
-    shown = _chosen(drawn, figures.by)
-    show_trend(figures, shown, drawn)
-    most_points = max(len(panel.points) for panel in drawn)
+    panels_shown = _chosen(panels_with_points, figures.by)
+    show_trend(figures, panels_shown, panels_with_points)
+    most_points = max(len(panel.points) for panel in panels_with_points)
     measure = figures.of_measure
     parts = [
         f"Line: {'share' if measure.is_share else 'mean'} per {figures.period} (UTC)",
@@ -112,7 +112,7 @@ def trends() -> None:
     legend = f"{'. '.join(part for part in parts if part)}. Click a point to open its answers."
     caption(None if as_tables() else legend)
     if figures.by not in SPLITS:
-        without_index({figures.by.removeprefix(METADATA)}, known)
+        without_index({figures.by.removeprefix(METADATA)}, metadata)
 
 
 def _filters(
@@ -164,12 +164,12 @@ def _filters(
         by = choose("Split by", splits, key="split", width=150, disabled=by_type)
         st.space("stretch")
         table_switch()
-    shown = (
+    figure_choice = (
         {"criterion": criterion, "own_label": own_label}
         if criterion or own_label
         else {"measure": measure}
     )
-    return {**shown, "period": period, "judge": judge, "last": last, "by": by}
+    return {**figure_choice, "period": period, "judge": judge, "last": last, "by": by}
 
 
 def judge_choices(
@@ -200,9 +200,9 @@ def _changes(result: Result) -> None:
     caption(*result.caveats)
 
 
-def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
-    """Return the panel of all answers, and the selected ones. By default, these are the six with most answers."""
-    whole, groups = [], list(drawn)
+def _chosen(panels: Sequence[Panel], by: str) -> list[Panel]:
+    """Return the panel of all answers, and the selected panels (default: the six panels with most answers)."""
+    whole, groups = [], list(panels)
     if groups[0].group == ALL_ANSWERS:
         whole, groups = groups[:1], groups[1:]
     if len(groups) <= MOST_PANELS:

@@ -1,4 +1,4 @@
-"""The view Compare: old and new verdicts on the same answers, of two judge versions or of a run and before it."""
+"""The view Compare: old and new verdicts on the same answers, of two judge versions or of a run and before."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -58,7 +58,7 @@ def verdicts() -> None:
     if run_id is None:
         _versions()
     else:
-        # Compare the verdicts of a run with the earlier verdicts of its judge.
+        # Compare the verdicts of a run with the earlier verdicts of the same judge.
         with reading() as connection:
             run = get_run(connection, run_id)
             usable = run_counts(connection, [run.id])[run.id].ok
@@ -71,16 +71,18 @@ def verdicts() -> None:
 
 def _versions() -> None:
     with reading() as connection:
-        judged = {version.title: version for version in versions_with_verdicts(connection)}
+        version_by_title = {
+            version.title: version for version in versions_with_verdicts(connection)
+        }
         newest = judging_version(connection)
-    if len(judged) < 2:
+    if len(version_by_title) < 2:
         empty_page(PURPOSE, command="judgeboard judge --judge NAME")
         return
-    first = newest or list(judged.values())[-1]
+    first = newest or list(version_by_title.values())[-1]
     with in_row("filters_verdicts", align="bottom"):
         old_place = st.container(width=230)
-        new = choose("New verdicts", {first.title: first, **judged}, key="new", width=230)
-    others = [version for version in judged.values() if version.id != new.id]
+        new = choose("New verdicts", {first.title: first, **version_by_title}, key="new", width=230)
+    others = [version for version in version_by_title.values() if version.id != new.id]
     of_same_name = [version for version in others if version.name == new.name]
     first = (of_same_name or others)[-1]
     with old_place:
@@ -116,7 +118,7 @@ def _requested(usable: int) -> bool:
 
 
 def _changes(pairs_of: Pairs, query: Query) -> None:
-    """Show the changed verdicts first, with the texts of the selected one; ``query`` names the comparison."""
+    """Show the changed verdicts first, with the texts of the selected change; ``query`` names the comparison."""
     name = "_".join(value for values in query.values() for value in values)
     switch = f"changes_direction_{name}"
     chosen_direction: str = st.session_state.get(switch) or ALL
@@ -149,7 +151,7 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
     if not page.total:
         caption(f"No verdict moved {DIRECTIONS[chosen_direction].lower()}.")
         return
-    chosen = choose_row(
+    place = choose_row(
         change_table(page),
         key=f"changes_{name}_{chosen_direction}_{offset}",
         most=8,
@@ -170,7 +172,7 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
         query=query,
         more=" · changes between good and bad first",
     )
-    change = page.shown[chosen]
+    change = page.shown[place]
     if (texts := page.texts.get(change.pair.response_id)) is not None:
         _two_verdicts(change, texts)
 

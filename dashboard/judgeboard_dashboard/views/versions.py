@@ -1,4 +1,4 @@
-"""The view Versions: the judge versions, what differs between two of them, and retiring one."""
+"""The view Versions: the judge versions, the differences between two versions, and retiring a version."""
 
 import json
 from typing import Any
@@ -26,14 +26,14 @@ from judgeboard_dashboard.widgets.texts import (
 
 
 def versions() -> None:
-    """Show the versions, and the selected version's prompt or its difference from another. Admins can retire it."""
+    """Show the versions, and the prompt of one version or the difference from another. Admins can retire a version."""
     demand(Action.SEE_MANAGED)
     with reading() as connection:
-        listed, retired = list_versions(connection), retired_versions(connection)
-    if not listed:
+        all_versions, retired = list_versions(connection), retired_versions(connection)
+    if not all_versions:
         empty("No judge yet.", "`judgeboard judge --judge lexical`")
         return
-    newest_first = sorted(listed, key=lambda version: -version.id)
+    newest_first = sorted(all_versions, key=lambda version: -version.id)
     columns: Columns[StoredVersion] = {
         Column("Judge version", width=190): lambda each: (
             f"{each.title}{' (retired)' if each.id in retired else ''}"
@@ -43,15 +43,15 @@ def versions() -> None:
         Column("Since", width=115): lambda each: when(each.created_at),
         Column("Fingerprint", width=125): lambda each: each.fingerprint[:12],
     }
-    key = f"versions_{newest_first[0].id}_{len(listed)}"
-    chosen = newest_first[choose_row(Table.of(newest_first, columns), key=key, most=6)]
-    fact = retired.get(chosen.id)
+    key = f"versions_{newest_first[0].id}_{len(all_versions)}"
+    selected_version = newest_first[choose_row(Table.of(newest_first, columns), key=key, most=6)]
+    fact = retired.get(selected_version.id)
     with in_row("versions_retiring"):
         if fact is not None:
-            state = f"{chosen.title} was retired by {fact.actor}, {when(fact.at)}: it makes no new judgments."
+            state = f"{selected_version.title} was retired by {fact.actor}, {when(fact.at)}: it makes no new judgments."
             show_div("jb-cap", state)
         admin = ask_reviewer("Your name is stored with the change.", to=Action.RETIRE_VERSIONS)
-        pressed = button(
+        is_pressed = button(
             "Restore version" if fact is not None else "Retire version",
             key="version_retire",
             type="tertiary",
@@ -59,11 +59,11 @@ def versions() -> None:
             disabled=admin is None,
             help="A retired version makes no new judgments. Existing ones are kept.",
         )
-    if pressed and admin is not None:
+    if is_pressed and admin is not None:
         with saving("Not changed"):
             change = retire_version if fact is None else restore_version
-            change(store(), chosen.id, admin)
-    others = {version.id: version for version in newest_first if version.id != chosen.id}
+            change(store(), selected_version.id, admin)
+    others = {version.id: version for version in newest_first if version.id != selected_version.id}
     other = None
     if others:
         other = st.selectbox(
@@ -72,13 +72,13 @@ def versions() -> None:
             index=None,
             format_func=lambda version_id: others[version_id].title,
             placeholder="Another version",
-            key=f"versions_other_{chosen.id}",
+            key=f"versions_other_{selected_version.id}",
             width=260,
         )
     if other is not None:
-        both = Rows("verdicts", {"old": others[other].title, "new": chosen.title})
+        both = Rows("verdicts", {"old": others[other].title, "new": selected_version.title})
         open_button("Compare verdicts", both, key="versions_compare", icon=":material/difference:")
-    _prompts(chosen if other is None else others[other], chosen)
+    _prompts(selected_version if other is None else others[other], selected_version)
 
 
 def param_lines(old: StoredVersion, new: StoredVersion) -> list[tuple[str, str | None, str | None]]:
@@ -98,7 +98,7 @@ def _params(version: StoredVersion) -> dict[str, str]:
 
 
 def _prompts(old: StoredVersion, new: StoredVersion) -> None:
-    """Show prompt and parameters of ``new``, or how they differ from those of ``old`` if it is another version."""
+    """Show prompt and parameters of ``new``, or the differences if ``old`` is another version."""
     lines = param_lines(old, new)
     if old is new:
         heading(f"{new.title}: prompt and parameters")

@@ -78,7 +78,7 @@ def all_keys(reviewer: Reviewer | None) -> None:
 
 
 def new_key(reviewer: Reviewer) -> None:
-    """Make a key, and show its token once."""
+    """Make a key, and show the token once."""
     heading("New key")
     with st.container(border=True, key="key_form"):
         name = st.text_input(

@@ -1,4 +1,4 @@
-"""The accounts of all people: their roles, their sources, and how somebody is added or removed."""
+"""The accounts of all people: roles, sources, and the fields that add or remove a person."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ ROLE_WORDS = {role: str(role) for role in ROLES} | {Role.NONE: "removed"}
 
 
 def accounts() -> None:
-    """Show all people who have used this database; admins add, promote and remove them."""
+    """Show all people who have used this database; admins add, promote and remove people."""
     lines = read(list_people)
     if not sign_in().asked:
         show_div("jb-say jb-wide", NOBODY_SIGNS_IN)
@@ -116,7 +116,7 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
             help="Removed people may no longer sign in. Their reviews are kept, under their name.",
         )
 
-        pressed = button(
+        is_pressed = button(
             "Save role",
             key="people_save",
             type="primary",
@@ -124,7 +124,7 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
             disabled=not (admin and names),
         )
     confirmation("people")
-    if pressed and admin is not None:
+    if is_pressed and admin is not None:
         with saving("Not changed"):
             for name in names:
                 person = people.get(name)
@@ -163,14 +163,14 @@ def _source_changes(people: Mapping[str, Reviewer], admin: Reviewer | None) -> N
             placeholder="All sources",
             help="Answers of other sources do not exist for this person. Empty: the person sees all.",
         )
-        pressed = button(
+        is_pressed = button(
             "Save sources",
             key="sources_save",
             icon=":material/visibility:",
             disabled=not (admin and person),
         )
     confirmation("sources_of_people")
-    if pressed and admin is not None and person is not None:
+    if is_pressed and admin is not None and person is not None:
         with saving("Not changed"):
             set_sources(store(), person.name, sources or None, admin, origin=person.origin)
             confirm(

@@ -65,7 +65,7 @@ from judgeboard_dashboard.widgets.texts import (
 BY_NAMES: dict[By, str] = {
     by: {"time": "Month", "length": "Length"}.get(by, by.replace("_", " ").capitalize())
     for by in SLICES
-    if by != "judge_version"  # judge versions have their own table
+    if by != "judge_version"  # judge versions have a separate table
 }
 VERSION_STATISTICS: dict[GradeName, tuple[str, ...]] = {
     "label": ("agreement", "kappa", "missed", "false_alarms"),
@@ -88,7 +88,7 @@ CHANCE = "0 means agreement by chance, 1 means full agreement."
 
 @dataclass(frozen=True, slots=True)
 class AgreementFigures:
-    """The charts of one judge version compared with people, and the answers on which they ``differ``.
+    """The charts of one judge version compared with people, and the answers on which judge and people ``differ``.
 
     ``place`` is the chosen cell of the matrix.
     """
@@ -107,19 +107,19 @@ class AgreementFigures:
         self, people: str | None = None, judge: str | None = None, score: str | None = None
     ) -> Cell:
         """Return the answers behind a figure."""
-        counted = self.page.choice.counted
+        grades = self.page.choice.counted
         return Cell(
             self.page.grade,
             self.version.id,
             people=people,
             judge=judge,
             score=score,
-            counted=counted,
+            counted=grades,
         )
 
     @property
     def _alone(self) -> str | None:
-        """What a chart describes, if it is not all answers."""
+        """The answers that a chart describes; None for all answers."""
         return (
             f"{capital(answers_words(self.result.n, None))}." if self.result.is_of_graded else None
         )
@@ -136,7 +136,7 @@ class AgreementFigures:
         table(rows, [cell_rows(self.cell())] * len(rows.rows), key="leading")
 
     def confusion(self) -> None:
-        """Show the confusion table, or for groundedness the heat map by tenths. A click on a cell lists its answers."""
+        """Show the confusion table, or for groundedness the heat map by tenths. A click on a cell lists the answers."""
         heading(TITLES["confusion"])
         confusion, picture, grade = self.result.confusion, self.differ.picture, self.page.grade
         names = picture.axis
@@ -152,21 +152,21 @@ class AgreementFigures:
             height, rows, legend = grid.CONFUSION_HEIGHT, confusion_table(confusion), None
         figure(
             lambda: (
-                grid.heat_chart(picture, self.differ.gap, chosen=self.place)
+                grid.heat_chart(picture, self.differ.gap, place=self.place)
                 if confusion is None
-                else grid.confusion_chart(confusion, chosen=self.place)
+                else grid.confusion_chart(confusion, place=self.place)
             ),
             height,
             rows,
             [this_page_with(grade, names[people], names[judge]) for people, judge in places],
-            key=f"matrix_{grade}_{self.place}",  # so that the chart forgets its selection without the cell
+            key=f"matrix_{grade}_{self.place}",  # so that the chart forgets the selection without the cell
             says=f"{self.result.n} answers by the grades of people and the judge",
             under=(self._alone, None if compared_with is None else f"People: {compared_with}."),
-            drawn=("Number of answers. Click a cell to list them.", legend),
+            chart_only=("Number of answers. Click a cell to list them.", legend),
         )
 
     def differing(self) -> None:
-        """List the answers on which they differ."""
+        """List the answers on which judge and people differ."""
         list_differing(self.differ, self.cell(), self.version, self.place)
 
     def missed(self) -> None:
@@ -181,14 +181,14 @@ class AgreementFigures:
         if self.result.statistics[lead].value is None:
             instead(f"{STATISTICS[lead].name}: {self.result.statistics[lead].reason}.")
             return
-        shown = _largest_slices(self.result)
-        others = len(self.result.slices) - len(shown.slices)
+        slices = _largest_slices(self.result)
+        more_slices = len(self.result.slices) - len(slices.slices)
         slices_figure(
-            shown,
+            slices,
             lead,
             BY_NAMES.get(by, by),
             [
-                *(cell_rows(replace(self.cell(), by=by, slice=each)) for each in shown.slices),
+                *(cell_rows(replace(self.cell(), by=by, slice=each)) for each in slices.slices),
                 cell_rows(self.cell()),
             ],
             key=f"slices_{self.page.grade}_{by}",
@@ -198,10 +198,10 @@ class AgreementFigures:
                 "0 means no common order, 1 means the same order."
                 if lead == "spearman"
                 else CHANCE,
-                _no_line(shown, lead),
+                _no_line(slices, lead),
                 next((each.text for each in self.result.caveats if each.code == "slices"), None),
-                f"The CSV file below has {others} more slices with fewer answers."
-                if others
+                f"The CSV file below has {more_slices} more slices with fewer answers."
+                if more_slices
                 else None,
             ),
         )
@@ -225,14 +225,14 @@ class AgreementFigures:
             key="calibration",
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
             under=(self._alone,),
-            drawn=(
+            chart_only=(
                 "Dashed line: perfect calibration. On it, people call 70 % of the answers with score 0.7 grounded.",
                 scores.POINT_NUMBERS,
             ),
         )
 
     def over_time(self, details: AgreementDetails) -> None:
-        """Show agreement by week of the answers; for labels and qualities also kappa, where a week has enough."""
+        """Show agreement by week of the answers. Labels and qualities also have kappa, in weeks with enough answers."""
         heading("Over time")
         points = details.over_time
         if not points:
@@ -242,7 +242,7 @@ class AgreementFigures:
             return
         share = self.page.grade != "groundedness"
         kappa = STATISTICS[headline_name(SCALES[self.page.grade])].name
-        missing = details.without_time
+        without_time = details.without_time
         title = "Same grade" if share else "Mean difference"
         columns: Columns[TimePoint] = {
             Column("Week of"): lambda point: day_words(point.start),
@@ -261,8 +261,8 @@ class AgreementFigures:
             [cell_rows(self.cell(), **{"from": first, "to": last}) for first, last in days],
             key=f"over_time_{self.page.grade}",
             says=f"{title} per week with 95 % interval",
-            under=(self._alone, f"Weeks (UTC) of the questions. Without a time: {missing:,}."),
-            drawn=(
+            under=(self._alone, f"Weeks (UTC) of the questions. Without a time: {without_time:,}."),
+            chart_only=(
                 "Click a point to open its answers.",
                 f"*Tables* shows {kappa} of each week." if share else None,
             ),
@@ -296,7 +296,7 @@ def slices_figure(
     chart: bool = True,
     under: Sequence[str | None],
 ) -> None:
-    """Show the statistic ``lead`` of each slice with its interval; the reason of a missing one is below the chart."""
+    """Show the statistic ``lead`` of each slice with an interval. Below the chart: why a statistic is not available."""
     name = STATISTICS[lead].name
     lines = [
         Slice(row.slice or "All", row.n, row.estimate)
@@ -313,7 +313,7 @@ def slices_figure(
         says=f"{name} with 95 % interval by {by.lower()}",
         chart=chart,
         under=under,
-        drawn=tuple(
+        chart_only=tuple(
             f"{each.name}: {each.estimate.reason}." for each in lines if each.estimate.value is None
         ),
     )
@@ -367,10 +367,10 @@ _PEOPLE = {"experts": "experts", "skilled": "trained annotators", "crowd": "a cr
 _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS.items()}
 
 
-def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: CountedGrades) -> None:
+def show_raters(result: AgreementResult, ids: Mapping[str, int], grades: CountedGrades) -> None:
     """Show the agreement of several raters. ``ids`` maps names of people to ids."""
     raters: Raters | None = "people" if result.of == "people" else None
-    target = partial(_target, grade=result.about.grade, counted=counted)
+    target = partial(_target, grade=result.about.grade, grades=grades)
     of_two = {pair_name(*names): [ids[each] for each in names] for names in permutations(ids, 2)}
     of_parts: dict[str, Callable[[str], Rows | None]] = {
         "rater_pairs": lambda name: target(raters, *of_two.get(name, (None,))),
@@ -406,10 +406,10 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: Counte
             if alpha.value is None:
                 instead(f"{STATISTICS['alpha'].name}: {alpha.reason}.")
             else:
-                shown = _largest_slices(result)
-                parts = [target(raters, by=result.about.by, part=each) for each in shown.slices]
+                slices = _largest_slices(result)
+                parts = [target(raters, by=result.about.by, part=each) for each in slices.slices]
                 slices_figure(
-                    shown,
+                    slices,
                     "alpha",
                     by.capitalize(),
                     [*parts, target(raters)],
@@ -422,42 +422,42 @@ def _target(
     raters: Raters | None,
     *rater_ids: int | None,
     grade: str,
-    counted: CountedGrades,
+    grades: CountedGrades,
     by: By | None = None,
     part: str | None = None,
 ) -> Rows | None:
-    """Return the answers of these raters, or of all raters if no ids are given; None if no page can show them."""
-    known: GradeName | None = next((each for each in GRADES if each == grade), None)
+    """Return the answers of these raters, without ids of all raters; None if no page can show the answers."""
+    grade_name: GradeName | None = next((each for each in GRADES if each == grade), None)
     ids = [each for each in rater_ids if each is not None]
-    if raters is None or known is None or len(ids) < len(rater_ids):
+    if raters is None or grade_name is None or len(ids) < len(rater_ids):
         return None
     first, second = (*ids, ALL, ALL)[:2]
     # Charts of raters compare everybody's own grades.
     return cell_rows(
-        Cell(known, first, second, raters, counted=counted.of_everybody(), by=by, slice=part)
+        Cell(grade_name, first, second, raters, counted=grades.of_everybody(), by=by, slice=part)
     )
 
 
 def epsilon_field() -> float:
-    """Show the field for ε and return its value."""
+    """Show the field for ε and return the value."""
     return choose("ε, by type of reviewer", _CHOICES, key="epsilon", width=190)
 
 
 def stand_in(
     test: AlternativeAnnotatorTest,
-    allowed: Reliance,
+    may_rely: Reliance,
     version_id: int,
     grade: GradeName,
     people: Mapping[str, int],
-    counted: CountedGrades,
+    grades: CountedGrades,
 ) -> None:
     """Show the alternative annotator test, and how far people may rely on the judge; ``people`` maps names to ids."""
-    result, epsilon, *rest = stand_in_words(test, allowed)
+    result, epsilon, *rest = stand_in_words(test, may_rely)
     caption(result, epsilon)
     if test.omega.value is None:
         caption("The test needs two people per answer, and 30 answers per person.", *rest)
         return
-    target = partial(_target, "standin", version_id, grade=grade, counted=counted)
+    target = partial(_target, "standin", version_id, grade=grade, grades=grades)
     targets = [target(people.get(each.name)) for each in test.people]
     table(stand_in_table(test), targets, key="stand_in", under=rest)
 
@@ -465,13 +465,13 @@ def stand_in(
 def after_they_saw(
     part: Result | None, differing: WhyCounts | None, version_id: int, where: RowFilter
 ) -> None:
-    """Show how far people moved to the judge after they saw it, and why they differ from it."""
+    """Show how far people moved to the judge after seeing the judge, and why people differ from the judge."""
     heading(note("anchoring").text)
     if part is not None:
         table(
             part_table(part),
             [
-                _target("shown", version_id, grade=grade, counted=CountedGrades(where=where))
+                _target("shown", version_id, grade=grade, grades=CountedGrades(where=where))
                 for grade in part.slices
             ],
             key="anchoring",

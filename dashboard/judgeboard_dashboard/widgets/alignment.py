@@ -79,11 +79,13 @@ def alignment_section(version: StoredVersion) -> None:
 
 def _changed_answers(title: str, ids: tuple[int, ...], page: AlignmentPage) -> None:
     heading(f"{title}, {len(ids):,}")
-    shown = [page.answers[id_] for id_ in ids if id_ in page.answers]
+    visible_answers = [page.answers[id_] for id_ in ids if id_ in page.answers]
     if not ids:
         caption("No held-out answer.")
-    elif not shown:
+    elif not visible_answers:
         caption("You cannot see these answers before you have reviewed them.")
     else:
-        links = [item(each.response_id) for each in shown]
-        table(Table.of(shown, CHANGED_COLUMNS), links, key=f"align_{title.lower()}", most=6)
+        links = [item(each.response_id) for each in visible_answers]
+        table(
+            Table.of(visible_answers, CHANGED_COLUMNS), links, key=f"align_{title.lower()}", most=6
+        )

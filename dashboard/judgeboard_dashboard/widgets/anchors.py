@@ -28,7 +28,7 @@ ANCHOR_COLUMNS: Columns[ChangedAnchor] = {
 
 
 def anchors_section(version: StoredVersion) -> None:
-    """Show the drift of a judge version on the anchors, and the button to judge them again."""
+    """Show the drift of a judge version on the anchors, and the button to judge the anchors again."""
     if not asks_model(version.kind):
         return
     heading("Anchors")
@@ -60,7 +60,7 @@ def anchors_section(version: StoredVersion) -> None:
         if report.changed:
             table(
                 Table.of(report.changed, ANCHOR_COLUMNS),
-                [item(changed.response_id) for changed in report.changed],
+                [item(anchor.response_id) for anchor in report.changed],
                 key=f"anchors_{report.run}",
                 name="anchors",
                 under=("Verdicts that changed since the first judging.",),

@@ -36,8 +36,8 @@ def audits_section(version: StoredVersion) -> None:
     with reading() as connection:
         audits = {
             supreme.title: supreme
-            for audited, supreme in done_audits(connection)
-            if audited.id == version.id
+            for judged_version, supreme in done_audits(connection)
+            if judged_version.id == version.id
         }
         if not audits:
             caption(*NO_AUDIT)
@@ -59,20 +59,22 @@ def audits_section(version: StoredVersion) -> None:
                 under=("Intervals: 95 % CI.", f"{flags} on marked verdicts for people to review."),
             )
         # No counts in the names: the names are part of the address.
-        chosen = switch("Answers", {name: name for name in MEANINGS}, key="list")
+        list_name = switch("Answers", {name: name for name in MEANINGS}, key="list")
         answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[
-            chosen
+            list_name
         ]
         texts = judged_texts(
             connection, version.id, [answer.response_id for answer in answers[:MOST]]
         )
-    _list(answers, texts, chosen)
+    _list(answers, texts, list_name)
 
 
-def _list(answers: Sequence[AuditedAnswer], texts: Mapping[int, JudgedText], chosen: str) -> None:
-    """List the answers; one that a newer judgment replaced has no texts."""
+def _list(
+    answers: Sequence[AuditedAnswer], texts: Mapping[int, JudgedText], list_name: str
+) -> None:
+    """List the answers. An answer without texts has a newer judgment."""
     if not answers:
-        caption(f"No answers in this list. {MEANINGS[chosen]}")
+        caption(f"No answers in this list. {MEANINGS[list_name]}")
         return
 
     def _text(answer: AuditedAnswer, name: str) -> str | None:
@@ -87,14 +89,14 @@ def _list(answers: Sequence[AuditedAnswer], texts: Mapping[int, JudgedText], cho
         Column("Question", width=330): lambda answer: _text(answer, "question"),
         Column("Answer", width=380): lambda answer: _text(answer, "answer"),
     }
-    shown = answers[:MOST]
-    first = f"The first {len(shown):,} of " if len(shown) < len(answers) else ""
+    first_answers = answers[:MOST]
+    first = f"The first {len(first_answers):,} of " if len(first_answers) < len(answers) else ""
     table(
-        Table.of(shown, columns),
-        [item(answer.response_id) for answer in shown],
-        key=f"audit_{chosen.lower()}",
+        Table.of(first_answers, columns),
+        [item(answer.response_id) for answer in first_answers],
+        key=f"audit_{list_name.lower()}",
         under=(
-            MEANINGS[chosen],
+            MEANINGS[list_name],
             f"{first}{count(len(answers), 'answer')}.",
             "Click a row to open the answer.",
         ),

@@ -49,7 +49,7 @@ _KEPT = "bulk_kept"  # the list from which somebody selects
 
 @dataclass(frozen=True, slots=True)
 class BulkWork:
-    """A bulk action to do. If a reload interrupts it, doing it again with the same id completes it."""
+    """A bulk action to do. After an interruption by a reload, a repetition with the same id completes the action."""
 
     bulk_id: str
     response_ids: tuple[int, ...]
@@ -60,10 +60,10 @@ class BulkWork:
 class Selectable:
     """A list whose rows can be selected.
 
-    ``shown`` is the page of it that is on the screen: its lines have a ``response_id`` and an
-    ``external_id``. ``all_ids`` returns the ids of all its answers, ``export`` their table.
-    ``query`` is the filter in the address. ``rejudged`` is the choice on the page Judge answers
-    that selects this list, None without one.
+    ``shown`` is the page of the list on the screen: each line has a ``response_id`` and an
+    ``external_id``. ``all_ids`` returns the ids of all answers of the list, ``export`` the table of
+    all answers. ``query`` is the filter in the address. ``rejudged`` is the choice on the page Judge
+    answers that selects this list, None without such a choice.
     """
 
     page: str
@@ -75,7 +75,7 @@ class Selectable:
 
 
 def select_button(page: str) -> bool:
-    """Show the button that switches a table between opening and selecting rows (key X); return whether it selects."""
+    """Show the button that switches a table between opening and selecting rows (key X); True: the table selects."""
     selecting = bool(st.session_state.get(f"{page}_{_SELECTING}"))
     button(
         "Stop selecting" if selecting else "Select",
@@ -92,56 +92,56 @@ def select_button(page: str) -> bool:
     return selecting
 
 
-def selecting_rows(rows: Table, listed: Selectable) -> None:
+def selecting_rows(rows: Table, selectable: Selectable) -> None:
     """Show a table whose rows can be selected, and the actions on the selected answers.
 
     The rows stay the same until an action, another filter or another page, even if other people
-    decide some of them.
+    decide some of the answers.
     """
     reviewer = current_reviewer()
     place = (
         reviewer,
-        listed.page,
+        selectable.page,
         current_query(),
-        st.session_state.get(f"{listed.page}_page"),
+        st.session_state.get(f"{selectable.page}_page"),
     )
-    kept = st.session_state.get(_KEPT)
-    if kept is None or kept[0] != place:
-        kept = (place, rows, listed)
-        _put(_KEPT, kept)
-    _, rows, listed = kept
-    ids = tuple(line.response_id for line in listed.shown.lines)
-    shown = hash(ids)  # a selection is a list of positions, so other rows need a new selection
-    bar = in_row(f"{listed.page}_bulk")
-    # Show which labels a decision on many answers implies, if the person was asked about them before.
+    frozen = st.session_state.get(_KEPT)
+    if frozen is None or frozen[0] != place:
+        frozen = (place, rows, selectable)
+        _put(_KEPT, frozen)
+    _, rows, selectable = frozen
+    ids = tuple(line.response_id for line in selectable.shown.lines)
+    ids_hash = hash(ids)  # a selection is a list of positions, so other rows need a new selection
+    bar = in_row(f"{selectable.page}_bulk")
+    # Show which labels a decision on many answers implies, if the person has answered this question.
     if reviewer is not None:
         rules, unasked = read(implying_rules, reviewer.id)
         if rules and not unasked:
             caption(f"Implied label ({', '.join(map(rule_words, rules))}):{implied_words(IMPLIED)}")
     event = data_frame(
-        rows, key=f"{listed.page}_select_{shown}", modes=["multi-row"], on_select="rerun"
+        rows, key=f"{selectable.page}_select_{ids_hash}", modes=["multi-row"], on_select="rerun"
     )
-    chosen = [place for place in event.selection.rows if place < len(ids)]
+    places = [place for place in event.selection.rows if place < len(ids)]
     with bar:
-        _actions(rows, listed, chosen, shown)
+        _actions(rows, selectable, places, ids_hash)
 
 
-def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int) -> None:
-    page, everything, total = listed.page, False, listed.shown.total
-    lines = [listed.shown.lines[place] for place in chosen]
-    if total > len(listed.shown.lines):
+def _actions(rows: Table, selectable: Selectable, places: Sequence[int], ids_hash: int) -> None:
+    page, everything, total = selectable.page, False, selectable.shown.total
+    lines = [selectable.shown.lines[place] for place in places]
+    if total > len(selectable.shown.lines):
         most = "" if total <= MOST_ANSWERS else f", the first {MOST_ANSWERS:,}"
         everything = st.checkbox(
-            f"All {total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}"
+            f"All {total:,} in this filter{most}", key=f"{page}_bulk_all_{ids_hash}"
         )
     number = min(total, MOST_ANSWERS) if everything else len(lines)
     words = tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line")
     show(
         words, width="content"
     )  # the actions are on the left, because the table's toolbar covers the right end
-    asked = st.session_state.get(f"{page}_{_ASKED}")
+    asked_name = st.session_state.get(f"{page}_{_ASKED}")
     for offer in _offers(page):
-        sure = asked == offer.name
+        sure = asked_name == offer.name
         if button(
             f"{offer.label} {count(number, 'answer')}?" if sure else offer.label,
             key=f"{page}_bulk_{offer.name}",
@@ -153,11 +153,11 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
             again = number > ASKED_FROM and not sure
             _put(f"{page}_{_ASKED}", offer.name if again else None)
             if offer.act is not None and not again:
-                ids = listed.all_ids() if everything else [line.response_id for line in lines]
+                ids = selectable.all_ids() if everything else [line.response_id for line in lines]
                 _put(_KEPT, None)
                 _put(_WORK, BulkWork(secrets.token_urlsafe(9), tuple(ids), offer.act))
             st.rerun()
-    if asked is not None:
+    if asked_name is not None:
         st.button(
             "Cancel",
             key=f"{page}_bulk_cancel",
@@ -168,19 +168,23 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
     if not number:
         return
     ids_of: Query = {"id": [line.external_id for line in lines]}
-    rejudged = listed.rejudged if everything else "match"
+    rejudged = selectable.rejudged if everything else "match"
     if permitted(Action.REJUDGE_MANY) and rejudged is not None:
-        answers = Rows("rejudge", {**(listed.query if everything else ids_of), "rows": rejudged})
+        answers = Rows(
+            "rejudge", {**(selectable.query if everything else ids_of), "rows": rejudged}
+        )
         label = f"Rejudge {count(total if everything else number, 'answer')}"
         open_button(label, answers, key=f"{page}_bulk_rejudge", type="tertiary")
-    selected = Table(rows.columns, tuple(rows.rows[place] for place in chosen))
+    selected_rows = Table(rows.columns, tuple(rows.rows[place] for place in places))
     csv_button(
-        listed.export if everything else selected, f"{page}-selected", key=f"{page}_bulk_csv"
+        selectable.export if everything else selected_rows,
+        f"{page}-selected",
+        key=f"{page}_bulk_csv",
     )
 
 
 class Offer(NamedTuple):
-    """An action that is offered for the selected answers; ``act`` is None while it cannot be done."""
+    """An action that is offered for the selected answers; ``act`` is None while the action is not possible."""
 
     name: str
     label: str
@@ -192,25 +196,25 @@ class Offer(NamedTuple):
 def _offers(page: str) -> list[Offer]:
     reviewer = current_reviewer() if permitted(Action.REVIEW) else None
     with reading() as connection:
-        offered = [mode.name for mode in list_modes(connection).values() if not mode.retired]
+        mode_names = [mode.name for mode in list_modes(connection).values() if not mode.retired]
         queues = (
             list_queues(connection, only_open=True, subject=ANSWERS)
             if permitted(Action.ASSIGN)
             else []
         )
-    chosen = (
+    chosen_modes = (
         st.multiselect(
             "Failure modes",
-            offered,
+            mode_names,
             key=f"{page}_bulk_modes",
             placeholder="Failure modes",
             label_visibility="collapsed",
             width=190,
         )
-        if offered
+        if mode_names
         else ()
     )
-    modes = tuple(chosen)
+    modes = tuple(chosen_modes)
     decide = None if reviewer is None else partial(decide_many, reviewer=reviewer, modes=modes)
     offers = [
         Offer(
@@ -225,7 +229,7 @@ def _offers(page: str) -> list[Offer]:
             (Decision.DISMISS, "Dismiss", "N"),
         )
     ]
-    if offered:
+    if mode_names:
         tagging = decide and partial(decide, decision=None) if modes else None
         offers.append(
             Offer(
@@ -256,19 +260,19 @@ def _offers(page: str) -> list[Offer]:
 
 
 def bulk_outcome() -> None:
-    """Do the chosen bulk action and show its progress. Then show its result and the button that undoes it (key Z)."""
+    """Do the chosen bulk action with a progress bar. Then show the result and the button to undo (key Z)."""
     reviewer, work = current_reviewer(), st.session_state.get(_WORK)
     if reviewer is not None and isinstance(work, BulkWork):
         bar = st.progress(0.0, text=f"0 of {count(len(work.response_ids), 'answer')}")
 
-        def progress(done: int) -> None:
+        def progress(number: int) -> None:
             bar.progress(
-                done / len(work.response_ids),
-                text=f"{done:,} of {count(len(work.response_ids), 'answer')}",
+                number / len(work.response_ids),
+                text=f"{number:,} of {count(len(work.response_ids), 'answer')}",
             )
 
         try:
-            done = work.act(store(), work.response_ids, bulk_id=work.bulk_id, progress=progress)
+            outcome = work.act(store(), work.response_ids, bulk_id=work.bulk_id, progress=progress)
         except JudgeboardError:
             _put(_WORK, None)
             raise
@@ -278,8 +282,8 @@ def bulk_outcome() -> None:
             _DONE,
             (
                 work.bulk_id,
-                done.sentences,
-                done.added if isinstance(done, BulkAdded) else done.decided,
+                outcome.sentences,
+                outcome.added if isinstance(outcome, BulkAdded) else outcome.decided,
             ),
         )
     if reviewer is not None and _DONE not in st.session_state:
@@ -295,8 +299,8 @@ def bulk_outcome() -> None:
         ):
             if reviewer is not None:
                 _put(_KEPT, None)
-                undone = undo_many(store(), bulk_id, reviewer=reviewer)
-                _put(_DONE, (bulk_id, f"Undone: {count(undone, 'answer')}.", 0))
+                undone_answers = undo_many(store(), bulk_id, reviewer=reviewer)
+                _put(_DONE, (bulk_id, f"Undone: {count(undone_answers, 'answer')}.", 0))
             st.rerun()
 
 

@@ -7,16 +7,16 @@ from judgeboard_dashboard.widgets.texts import commands
 
 
 def confirm(place: str, words: str, next_step: str = "") -> None:
-    """Keep what was just stored, in ``words``; `confirmation` of this place shows it in the next run.
+    """Keep ``words`` about a change that was just stored; `confirmation` of this place shows the words in the next run.
 
-    The words are shown as they are, since they may have names. Commands in the ``next_step`` become
-    code.
+    The words are shown unchanged, since the words may have names. Commands in the ``next_step``
+    become code.
     """
     st.session_state[f"confirmed_{place}"] = (words, next_step)
 
 
 def is_confirmed(place: str) -> bool:
-    """Return whether something was just stored, and `confirmation` has not shown it yet."""
+    """Return whether something was just stored, and `confirmation` has not shown the words yet."""
     return f"confirmed_{place}" in st.session_state
 
 

@@ -27,7 +27,7 @@ MOST_CONTROLS = 1_000  # of a kind; the command makes more
 
 
 def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
-    """Show how the control answers of these checks are made and judged: here, or in a terminal."""
+    """Show how to make and judge the control answers of these checks: here, or in a terminal."""
     version, command = health.record.version, control_answers_command(health.record, checks)
     with reading() as connection:
         usable = judge_spec(connection, version) is not None
@@ -50,13 +50,13 @@ def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
         )
         if button("Make control answers", key="controls_add"):
             with saving("Not made"):
-                made = make_control_answers(store(), kinds=kinds, n=int(number), actor=reviewer)
-                new, known = (
+                counts = make_control_answers(store(), kinds=kinds, n=int(number), actor=reviewer)
+                new, earlier = (
                     sum(numbers)
-                    for numbers in zip(*((each.made, each.known) for each in made), strict=True)
+                    for numbers in zip(*((each.made, each.known) for each in counts), strict=True)
                 )
-                notes = [note("controls_made", new=new, known=known)]
-                if none := [rule_words(each.kind) for each in made if not each.made + each.known]:
+                notes = [note("controls_made", new=new, known=earlier)]
+                if none := [rule_words(each.kind) for each in counts if not each.made + each.known]:
                     notes.append(note("controls_unsuitable", kinds=none))
                 confirm("controls", paragraph(notes))
     confirmation("controls")

@@ -48,12 +48,12 @@ from judgeboard_dashboard.widgets.texts import (
 CELL = "cell"
 EXPORT_MOST = 20_000
 SEEN = 8
-LONGEST = 4_000  # characters of one text; the item page shows all of it
+LONGEST = 4_000  # characters of one text; the item page shows the whole text
 Place = tuple[int, int]  # the indices (people, judge) of a cell of the matrix
 
 
 def _notes(name: str, line: Disagreement) -> str | None:
-    """Return what people wrote of this sort (`NOTES`), each text after its author."""
+    """Return the notes of this sort (`NOTES`), each text after the author's name."""
     texts = ((each.reviewer, each.grade.notes.get(name)) for each in line.person_reviews)
     return " | ".join(f"{reviewer}: {text}" for reviewer, text in texts if text) or None
 
@@ -82,10 +82,10 @@ _REFUSED = "why_refused"
 def cell_in_address(grade: GradeName) -> Place | None:
     """Return the cell in the address, which has the form "grade:people:judge"."""
     cell_grade, *names = st.query_params.get(CELL, "").split(":")
-    known = cell_names(grade)
-    if cell_grade != grade or len(names) != 2 or not set(names) <= set(known):
+    all_names = cell_names(grade)
+    if cell_grade != grade or len(names) != 2 or not set(names) <= set(all_names):
         return None
-    return known.index(names[0]), known.index(names[1])
+    return all_names.index(names[0]), all_names.index(names[1])
 
 
 def this_page_with(grade: GradeName, people: str, judge: str) -> Rows:
@@ -96,7 +96,7 @@ def this_page_with(grade: GradeName, people: str, judge: str) -> Rows:
 def list_differing(
     page: DisagreementPage, of_all: Cell, version: StoredVersion, place: Place | None
 ) -> None:
-    """List the answers on which they differ, or those of the chosen cell, and show both texts of the selected one.
+    """List the answers on which judge and people differ, or the answers of a cell, and show both texts of one answer.
 
     ``of_all`` is the cell of all compared answers.
     """
@@ -115,32 +115,29 @@ def list_differing(
         return
     left, right = stacking_columns("differing", [1.35, 1])
     with left:
-        chosen = _table(page, of_all, place)
+        line = _table(page, of_all, place)
     with right:
-        _two_texts(chosen, version.title, of_all.grade)
+        _two_texts(line, version.title, of_all.grade)
 
 
 def missed_table(of_all: Cell, version: StoredVersion) -> None:
     """Show which sorts of mistakes the judge does not notice. A click on a row opens the answers."""
     with reading() as connection:
-        missed = missed_modes(PairSource(connection, of_all.counted), version.id)
-    if not missed.rows:
+        modes = missed_modes(PairSource(connection, of_all.counted), version.id)
+    if not modes.rows:
         return
     heading("What the judge misses")
     cell = replace(
         of_all, grade="label", people=Label.HALLUCINATED.value, judge=Label.GROUNDED.value
     )
     table(
-        Table.of(missed.rows, MISSED_COLUMNS),
-        [
-            cell_rows(cell, failure_mode=str(row.slice)) if row.value else None
-            for row in missed.rows
-        ],
+        Table.of(modes.rows, MISSED_COLUMNS),
+        [cell_rows(cell, failure_mode=str(row.slice)) if row.value else None for row in modes.rows],
         key="missed_modes",
         under=(
             "Of the labelled answers alone.",
             f"Bad: people label the answer hallucinated. Missed: {version.title} labels it grounded.",
-            missed.sentence,
+            modes.sentence,
             "Click a row to open the missed answers.",
             "Intervals: 95 % CI.",
         ),
@@ -149,7 +146,7 @@ def missed_table(of_all: Cell, version: StoredVersion) -> None:
 
 
 def _why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
-    """Show the possible reasons if ``reviewer`` graded the answer; a click stores one."""
+    """Show the possible reasons if ``reviewer`` graded the answer; a click stores a reason."""
     own = next(
         (
             review
@@ -175,8 +172,8 @@ def _why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
         on_change=_store_reason,
         args=(key, line.judged.response_id, line.judged.judgment_id),
     )
-    if refused := st.session_state.pop(_REFUSED, None):
-        caption(refused)
+    if refusal := st.session_state.pop(_REFUSED, None):
+        caption(refusal)
 
 
 def _store_reason(key: str, response_id: int, judgment_id: int) -> None:
@@ -226,13 +223,13 @@ def _two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
 
 
 def side_head(name: str, value: str | float | None) -> Html:
-    """Return the head of one of two texts: whose it is, with the grade."""
+    """Return the head of one of two texts: whose text, with the grade."""
     words = score(value) if isinstance(value, float) else value
     return tag("div", name if words is None else f"{name}, {words}", cls="jb-label")
 
 
 def shortened_text(text: str | None, none: str) -> Html:
-    """Return the start of a text, or ``none`` if it is missing."""
+    """Return the start of a text, or ``none`` without a text."""
     return (
         tag("div", shortened(text, LONGEST), cls="jb-reason")
         if text
@@ -243,7 +240,7 @@ def shortened_text(text: str | None, none: str) -> Html:
 def _table(page: DisagreementPage, of_all: Cell, place: Place | None) -> Disagreement:
     """Show the answers and return the selected one."""
     key = f"differing_{of_all.grade}_{page.rows[0].judged.response_id}_{len(page.rows)}"
-    signed = st.column_config.NumberColumn(
+    difference_column = st.column_config.NumberColumn(
         format="%+.2f" if of_all.grade == "groundedness" else "%+d",
         width=85,
         help="Judge minus people",
@@ -265,13 +262,13 @@ def _table(page: DisagreementPage, of_all: Cell, place: Place | None) -> Disagre
         Column("People", **grade): lambda line: line.people,
         Column("Difference", "number", width=85): lambda line: line.difference,
     }
-    chosen = choose_row(
-        Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": signed}
+    place_in_list = choose_row(
+        Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": difference_column}
     )
-    shown = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
-    words = f"Worst first, {shown}{count(page.total, 'answer')}."
+    part = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
+    words = f"Worst first, {part}{count(page.total, 'answer')}."
     foot(partial(_export, of_all, place), "differing", words, page.headline.text)
-    return page.rows[chosen]
+    return page.rows[place_in_list]
 
 
 def _export(of_all: Cell, place: Place | None) -> Table:

@@ -60,7 +60,7 @@ def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]
 
 
 def filter_in_address() -> RowFilter:
-    """Return the filter in the address. Name its invalid parts, which are ignored, and what each may be."""
+    """Return the filter in the address. Show the invalid parts, which are ignored, and the allowed values."""
     where, ignored = filter_in(current_query())
     if ignored:
         parts = (f"{part} ({_allowed(part.partition('=')[0])})" for part in ignored)
@@ -83,7 +83,7 @@ def query_of(where: RowFilter) -> Query:
 
 
 def _name_of(field: str, operator: str) -> str:
-    """Return a parameter's name in the address. Followed by "=" and the value, it is a condition as in ``--where``."""
+    """Return a parameter's name in the address. The name, "=" and the value are a condition as in ``--where``."""
     return f"{METADATA}{field}{operator.removesuffix('=')}"
 
 
@@ -91,12 +91,12 @@ def only(where: RowFilter, *fields: str) -> RowFilter:
     """Return only these fields of the filter, named as in an address."""
     names = {_name(field) for field in fields}
     part = from_dict({name: value for name, value in where.as_dict().items() if name in names})
-    named = tuple(
+    conditions = tuple(
         f"{field.removeprefix(METADATA)}={text}"
         for field in fields
         for text in query_of(where).get(field, ())
     )
-    return replace(part, metadata=tuple(each for each in where.metadata if each in named))
+    return replace(part, metadata=tuple(each for each in where.metadata if each in conditions))
 
 
 def as_date(day: int | None) -> date | None:
@@ -161,12 +161,7 @@ class Choices:
     @classmethod
     def of_answers(cls, facets: Facets, metadata: Sequence[MetadataField]) -> "Choices":
         """Return the choices of a page about all logged answers."""
-        return cls(
-            rules=tuple(RULES),
-            parts=facets.parts,
-            judges=facets.judges,
-            metadata=metadata,
-        )
+        return cls(rules=tuple(RULES), parts=facets.parts, judges=facets.judges, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +184,11 @@ def filter_row(
 ) -> Chosen:
     """Show the fields of a page and return the filter.
 
-    A filter in the address that has no field (for example from a chart) is shown as a chip; a press
-    removes it. ``more`` are the fields behind "More filters". With ``all_chips`` these fields have
-    chips too, for a page that charts open. ``titles`` maps ids of judge versions to their titles,
-    for the chips. ``own`` are parameters of the page that stay in the address when the filter is
-    cleared.
+    A filter in the address that has no field (for example from a chart) is shown as a chip. A press
+    on the chip removes the filter. ``more`` are the fields behind "More filters". With ``all_chips``
+    these fields have chips too, for a page that charts open. ``titles`` maps ids of judge versions
+    to titles, for the chips. ``own`` are parameters of the page that stay in the address when the
+    filter is cleared.
     """
     where, sort = _from_address(page, choices)
     with in_row(f"filters_{page}", align="bottom"):
@@ -218,9 +213,9 @@ def filter_row(
                 key=f"{page}_sort",
                 width=200,
             )
-        used = len({*_fields_of(more), OWN_LABEL} & set(query_of(where))) + len(where.metadata)
+        number = len({*_fields_of(more), OWN_LABEL} & set(query_of(where))) + len(where.metadata)
         with st.popover(
-            f"More filters · {used}" if used else "More filters", icon=":material/tune:"
+            f"More filters · {number}" if number else "More filters", icon=":material/tune:"
         ):
             where = _in_popover(where, page, choices, more)
         st.button(
@@ -239,7 +234,7 @@ def filter_row(
 
 
 def write_address(page: str, query: Query) -> None:
-    """Write the filter to the address, and remember it to notice a change by the browser (Back, a link)."""
+    """Write the filter to the address. Remember the filter, to notice a change by the browser (Back, a link)."""
     if current_query() != query:
         st.query_params.from_dict(query)
     st.session_state[_seen(page)] = query
@@ -249,14 +244,13 @@ def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
     """Return the filter and order of the address; set the fields if the browser has changed the address."""
     query, where = current_query(), filter_in_address()
     sorts = list(choices.sorts or ())
-    asked = query.get("sort", [""])[-1]
-    sort = asked if asked in sorts else next(iter(sorts), "")
+    requested_sort = query.get("sort", [""])[-1]
+    sort = requested_sort if requested_sort in sorts else next(iter(sorts), "")
     if st.session_state.get(_seen(page)) != query or f"{page}_text" not in st.session_state:
         _set_fields(page, where, sort)
     else:
-        # Send the chosen values with every run, since a field that the browser has not loaded yet
-        # would miss them. Do not send typed text, since it would overwrite what a person is still
-        # typing.
+        # Send the chosen values with every run. A field that the browser has not loaded yet would
+        # miss the values. Do not send typed text, which would overwrite what a person is typing.
         for key in (f"{page}_{field}" for field in (*_SHOWN, "sort")):
             if key in st.session_state:
                 st.session_state[key] = st.session_state[key]
@@ -294,11 +288,11 @@ def _several(
     width: int | Literal["stretch"] = 220,
 ) -> RowFilter:
     options = sorted({*choices, *getattr(where, MANY_FIELDS[field])})
-    chosen = st.multiselect(
+    values = st.multiselect(
         label, options, key=f"{page}_{field}", placeholder=none, format_func=words, width=width
     )
-    changed: dict[str, Any] = {MANY_FIELDS[field]: tuple(chosen)}
-    return replace(where, **changed)
+    changes: dict[str, Any] = {MANY_FIELDS[field]: tuple(values)}
+    return replace(where, **changes)
 
 
 def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[str]) -> RowFilter:
@@ -334,15 +328,15 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
             high = None
         where = replace(where, min_score=low, max_score=high)
     if "graded" in more:
-        graded = st.selectbox(
+        is_graded = st.selectbox(
             "Graded by a person",
             [True, False],
             index=None,
             key=f"{page}_graded",
             placeholder="Yes or no",
-            format_func=lambda graded: "Yes" if graded else "No",
+            format_func=lambda is_graded: "Yes" if is_graded else "No",
         )
-        where = replace(where, graded=graded)
+        where = replace(where, graded=is_graded)
     where = _own_labels(where, page, choices.own_labels or {})
     if "days" in more:
         with in_row():
@@ -375,9 +369,9 @@ def _own_labels(where: RowFilter, page: str, words: Mapping[str, str]) -> RowFil
     )
 
 
-def _metadata_fields(page: str, known: Sequence[MetadataField]) -> None:
+def _metadata_fields(page: str, fields: Sequence[MetadataField]) -> None:
     """Show the fields that add a condition on metadata to the address; chips show and remove the conditions."""
-    values = {each.field: each.values for each in known}
+    values = {each.field: each.values for each in fields}
     with in_row():
         field = st.selectbox(
             "Metadata field",
@@ -401,7 +395,7 @@ def _metadata_fields(page: str, known: Sequence[MetadataField]) -> None:
 
 
 def _add_metadata(page: str) -> None:
-    """Add the chosen condition on metadata to the address, and empty the field of its value."""
+    """Add the chosen condition on metadata to the address, and empty the field of the value."""
     field, value = (st.session_state.get(f"{page}_metadata_{part}") for part in ("field", "value"))
     st.session_state[f"{page}_metadata_value"] = None
     if not field or not value:
@@ -416,9 +410,9 @@ def _add_metadata(page: str) -> None:
 LARGE = 50_000  # answers; in a larger log, a metadata field without an index is noticeably slow
 
 
-def without_index(used: Collection[str], known: Sequence[MetadataField]) -> None:
-    """Show how to create an index if the log is large and a ``used`` metadata field has none."""
-    slow = sorted({*used} - {each.field for each in known if each.indexed})
+def without_index(fields_in_use: Collection[str], fields: Sequence[MetadataField]) -> None:
+    """Show how to create an index if the log is large and one of ``fields_in_use`` has no index."""
+    slow = sorted({*fields_in_use} - {each.field for each in fields if each.indexed})
     if not slow:
         return
     with reading() as connection:
@@ -430,20 +424,25 @@ def without_index(used: Collection[str], known: Sequence[MetadataField]) -> None
         )
 
 
-def as_day(shown: date | None) -> int | None:
+def as_day(day: date | None) -> int | None:
     """Return the day number of a date (1970-01-01 is 0)."""
-    return None if shown is None else (shown - date(1970, 1, 1)).days
+    return None if day is None else (day - date(1970, 1, 1)).days
 
 
-def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, str] | None) -> None:
-    """Show the filters that have no visible field; a press removes one."""
-    others = [field for field in query_of(where) if field not in shown]
+def _chips(
+    page: str, where: RowFilter, visible_fields: set[str], titles: Mapping[int, str] | None
+) -> None:
+    """Show a chip for each filter without a visible field. A press on the chip removes the filter."""
+    others = [field for field in query_of(where) if field not in visible_fields]
     # Filters for missing judgments share a chip with the filter for the judge.
-    missing = [
+    missing_filters = [
         *(["judge_side"] if where.judge_side == "none" else []),
         *(["unscored"] if where.unscored else []),
     ]
-    together = (*RANGES, *([(*missing, "judge", "judge_version")] if missing else []))
+    together = (
+        *RANGES,
+        *([(*missing_filters, "judge", "judge_version")] if missing_filters else []),
+    )
     group_of = {field: group for group in together for field in group}
     groups = dict.fromkeys(group_of.get(field, (field,)) for field in others)
     if not groups:
@@ -455,7 +454,7 @@ def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, st
 
 
 def chip(label: str, remove: Callable[..., None], *args: object, key: str) -> None:
-    """Show a filter; a press removes it: it calls ``remove`` with ``args``."""
+    """Show a filter. A press calls ``remove`` with ``args``, which removes the filter."""
     st.button(f"{label} ✕", key=key, help="Remove this filter", on_click=remove, args=args)
 
 
@@ -501,16 +500,16 @@ def choose(
     disabled: bool = False,
 ) -> Value:
     """Show a field with these names, bound to the address; return the value of the chosen name (default: the first)."""
-    chosen = st.selectbox(
+    name = st.selectbox(
         label, list(values), key=key, help=tip, disabled=disabled, width=width, bind="query-params"
     )
-    return values.get(chosen or "", next(iter(values.values())))
+    return values.get(name or "", next(iter(values.values())))
 
 
 def switch(label: str, names: Mapping[Name, str], *, key: str) -> Name:
-    """Show a few choices side by side, bound to the address; return the chosen one (default: the first)."""
+    """Show a few choices side by side, bound to the address; return the choice (default: the first)."""
     default = next(iter(names))
-    chosen = st.segmented_control(
+    name = st.segmented_control(
         label,
         list(names),
         format_func=names.__getitem__,
@@ -519,7 +518,7 @@ def switch(label: str, names: Mapping[Name, str], *, key: str) -> Name:
         key=key,
         bind="query-params",
     )
-    return chosen or default
+    return name or default
 
 
 def table_switch() -> None:
@@ -540,13 +539,13 @@ def grade_field() -> GradeName:
 def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
     """Show the fields that limit a page to a part of the log, bound to the address.
 
-    Return the filter, and whether implied labels count; the switch for these is disabled unless
-    they matter.
+    Return the filter, and whether implied labels count. The switch for implied labels is disabled
+    unless ``implied_matter``.
     """
     facets = read(response_facets)
-    used = sum(bool(st.query_params.get_all(name)) for name in (*PART_FIELDS, "implied"))
-    with st.popover(f"Filter · {used}" if used else "Filter", icon=":material/tune:"):
-        chosen: dict[str, Any] = {
+    number = sum(bool(st.query_params.get_all(name)) for name in (*PART_FIELDS, "implied"))
+    with st.popover(f"Filter · {number}" if number else "Filter", icon=":material/tune:"):
+        values: dict[str, Any] = {
             each.plural: tuple(
                 st.multiselect(
                     capital(each.words),
@@ -566,7 +565,7 @@ def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
             disabled=not implied_matter,
             help="Count labels that a decision on a flag implies. Switch off to count given labels only.",
         )
-    return RowFilter(**chosen), implied_labels
+    return RowFilter(**values), implied_labels
 
 
 def version_field(
@@ -578,7 +577,7 @@ def version_field(
     """
     titles = {version.title: version for version in versions}
     with place:
-        chosen = st.selectbox(
+        title = st.selectbox(
             "Judge version",
             list(titles),
             key="version",
@@ -586,4 +585,4 @@ def version_field(
             placeholder=empty,
             disabled=not titles,
         )
-    return titles.get(chosen or "")
+    return titles.get(title or "")

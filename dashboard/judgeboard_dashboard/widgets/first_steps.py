@@ -1,4 +1,4 @@
-"""The first steps of an empty database; for an empty page its purpose and the next step."""
+"""The first steps of an empty database; for an empty page the purpose and the next step."""
 
 from datetime import UTC
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from judgeboard_dashboard.widgets.texts import (
 
 
 class Step(NamedTuple):
-    """A step of a new database: its button, where it is done, and who may do it."""
+    """A step of a new database: the button, the page of the step, and the permission for the step."""
 
     button: str
     icon: str
@@ -48,7 +48,7 @@ NO_ANSWERS = "No answers yet."
 
 
 def first_steps() -> bool:
-    """Show the three ways to fill an empty database, or that no answer is judged; return whether it is one of them."""
+    """Show the three ways to fill an empty database, or that no answer is judged; return whether one was shown."""
     step = next_step()
     if step is not IMPORT:
         if step is not None:
@@ -69,7 +69,7 @@ def first_steps() -> bool:
 
 
 def next_step() -> Step | None:
-    """Return the step that gives pages their data, None if answers are judged."""
+    """Return the step that gives data to pages, None if answers are judged."""
     with reading() as connection:
         if not last_response_id(connection):
             return IMPORT
@@ -77,7 +77,7 @@ def next_step() -> Step | None:
 
 
 def step_button(step: Step) -> None:
-    """Show the button of a step, or who may take it."""
+    """Show the button of a step, or who may take the step."""
     if (reason := refusal(step.action)) is not None:
         caption(reason)
     elif button(step.button, key=f"step_{step.button}", type="primary", icon=step.icon):
@@ -85,13 +85,13 @@ def step_button(step: Step) -> None:
 
 
 def empty_page(*texts: str, command: str | None = None) -> None:
-    """Show what an empty page is for, and the next step: import, judge, or else the ``command``."""
+    """Show the purpose of an empty page, and the next step: import, judge, or else the ``command``."""
     step = next_step()
     if step is IMPORT:
         texts = (
             *(text for text in texts if "`" not in text),
             NO_ANSWERS,
-        )  # their commands need answers first
+        )  # the commands of such texts need answers first
     empty(*dict.fromkeys(texts))
     if step is not None:
         step_button(step)

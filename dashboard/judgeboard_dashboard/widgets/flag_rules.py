@@ -22,7 +22,7 @@ _TO_SUPERSEDE = "settings_to_supersede"  # number of open flags that the rules w
 
 
 def store_settings(changes: dict[str, Any], reviewer: Reviewer) -> None:
-    """Store changed settings, and show their fields with the stored values."""
+    """Store changed settings, and show the fields with the stored values."""
     with saving():
         change_settings(store(), changes, reviewer)
         for key in changes:
@@ -36,7 +36,7 @@ def field_key(name: str) -> str:
 
 
 def apply_rules(responses: int) -> None:
-    """Show the button to apply the rules, with the reason to press it after a change, and the result of a press."""
+    """Show the button to apply the rules, with the reason for a press after a change, and the result of a press."""
     applied = st.session_state.get(_APPLIED)
     if st.session_state.get(_SAVED):
         show_div("jb-note", commands(_SAVED_WORDS))
@@ -46,7 +46,7 @@ def apply_rules(responses: int) -> None:
             f"{applied.superseded:,} superseded."
         )
         show_div("jb-say", words)
-    pressed = button(
+    is_pressed = button(
         f"Apply the rules to {count(responses, 'answer')}",
         key="settings_apply",
         icon=":material/flag:",
@@ -54,7 +54,7 @@ def apply_rules(responses: int) -> None:
         help="Raises new flags, and supersedes open flags whose reason no longer holds. Decided flags do not change. "
         "Keep this page open until it is done.",
     )
-    if pressed:
+    if is_pressed:
         st.session_state[_TO_SUPERSEDE] = flags_to_supersede(store())
         if not st.session_state[_TO_SUPERSEDE]:
             _apply()
@@ -74,8 +74,8 @@ def apply_rules(responses: int) -> None:
 def _apply() -> None:
     bar = st.progress(0.0, text="0 answers")
 
-    def report(done: int, total: int) -> None:
-        bar.progress(done / total if total else 1.0, text=f"{done:,} of {total:,} answers")
+    def report(number: int, total: int) -> None:
+        bar.progress(number / total if total else 1.0, text=f"{number:,} of {total:,} answers")
 
     st.session_state[_APPLIED] = raise_flags(
         store(), actor=current_reviewer() or "somebody", progress=report

@@ -1,4 +1,4 @@
-"""The import of a file: upload it, see what would be stored, store it; undo an import."""
+"""The import of a file: upload the file, see what would be stored, store the rows; undo an import."""
 
 from collections.abc import Sequence
 from typing import BinaryIO, cast
@@ -106,7 +106,7 @@ NEXT: dict[str, tuple[str, Rows, str]] = {
 
 
 def import_form() -> None:
-    """Show the upload at the left. At the right, show how its columns were read."""
+    """Show the upload at the left. At the right, show how the columns of the file were read."""
     if not permitted(Action.IMPORT):
         ask_reviewer(to=Action.IMPORT)
         _latest()
@@ -137,7 +137,7 @@ def import_form() -> None:
             heading("Columns")
             columns = columns_table(summary.kind, summary.columns)
             table(columns, key=f"import_columns_{choice.file_id}", name="columns", most=9)
-            # Without a mapping, the columns of an export have their meaning.
+            # Without a mapping, the columns of an export have a fixed meaning.
             if summary.mapping is not None and summary.names:
                 _ask_columns(choice, summary.kind, list(dict.fromkeys(summary.names)))
             ask_labels(choice.file_id, choice.kind, summary.labels)
@@ -150,7 +150,7 @@ def import_form() -> None:
 
 
 def _latest() -> None:
-    """Show the latest imports, also those that were undone."""
+    """Show the latest imports, also undone imports."""
     batches = read(list_batches)
     if batches:
         heading("Latest imports")
@@ -180,7 +180,7 @@ def _undo() -> None:
 
 
 def _ask_undo(number: int) -> None:
-    """Show what undoing an import withdraws, and the button that does it."""
+    """Show what undoing an import withdraws, and the button that undoes the import."""
     try:
         with store().reading() as connection:
             plan = plan_undo(connection, number)
@@ -195,12 +195,14 @@ def _ask_undo(number: int) -> None:
             f"People decided on {len(plan.kept):,} others, which stay. `judgeboard import undo --help`"
         )
     reviewer = ask_reviewer("Your name is stored with the undo.", to=Action.IMPORT)
-    pressed = button("Undo import", key="import_undo", type="primary", disabled=not plan.rows)
-    actor = (reviewer or named_reviewer()) if pressed else None
+    is_pressed = button("Undo import", key="import_undo", type="primary", disabled=not plan.rows)
+    actor = (reviewer or named_reviewer()) if is_pressed else None
     if actor is not None:
         with saving("Not undone"):
-            undone = undo_import(store(), number, actor=actor)
-            confirm("imports", f"{undone.batch.file}: withdrawn: {undone.words or 'nothing'}.")
+            withdrawn = undo_import(store(), number, actor=actor)
+            confirm(
+                "imports", f"{withdrawn.batch.file}: withdrawn: {withdrawn.words or 'nothing'}."
+            )
             for key in (_TRIAL, _DONE, "import_undo_number"):
                 st.session_state.pop(key, None)
 
@@ -244,13 +246,13 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
 
 
 def _tried(choice: Choice, stream: BinaryIO) -> Imported | FileMapping | None:
-    """Return the trial import of this choice, or what is open. The file is read once; both are kept for the session."""
-    kept: Imported | None = st.session_state.get(_TRIAL)
-    if kept is not None and kept.choice == choice:
-        return kept
-    asked: tuple[Choice, FileMapping] | None = st.session_state.get(_QUESTION)
-    if asked is not None and asked[0] == choice:
-        return asked[1]
+    """Return the trial import of this choice, or the open questions. The session keeps both: a file is read once."""
+    stored_trial: Imported | None = st.session_state.get(_TRIAL)
+    if stored_trial is not None and stored_trial.choice == choice:
+        return stored_trial
+    question: tuple[Choice, FileMapping] | None = st.session_state.get(_QUESTION)
+    if question is not None and question[0] == choice:
+        return question[1]
     progress = st.empty()
     try:
         trial = try_file(stream, choice, _progress(progress, "read"))
@@ -267,7 +269,7 @@ def _tried(choice: Choice, stream: BinaryIO) -> Imported | FileMapping | None:
 
 
 def _ask_file(choice: Choice, mapping: FileMapping) -> None:
-    """Show a mapping that must be looked at: each field with its column and values, and one button that takes it."""
+    """Show a mapping to check: each field with column and values, and one button that accepts the mapping."""
     heading("Columns")
     table(
         mapping_table(mapping),
@@ -332,20 +334,24 @@ def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
 
 
 def _card(trial: Imported, stream: BinaryIO) -> None:
-    done: Imported | None = st.session_state.get(_DONE)
-    if done is not None and done.choice == trial.choice:
-        summary = done.summary
-        latest = next((each.summary.kind for each in done.others if each.summary.new), summary.kind)
+    stored_import: Imported | None = st.session_state.get(_DONE)
+    if stored_import is not None and stored_import.choice == trial.choice:
+        summary = stored_import.summary
+        latest = next(
+            (each.summary.kind for each in stored_import.others if each.summary.new), summary.kind
+        )
         label, rows, hint = NEXT.get(latest, (None, None, ""))
         with st.container(border=True, key="import_card"):
-            leads = " ".join(done_lead(each.summary) for each in (done, *done.others))
+            leads = " ".join(
+                done_lead(each.summary) for each in (stored_import, *stored_import.others)
+            )
             show_div("jb-say", tag("b", leads), f" {hint}")
             _unreadable(summary)
             with in_row():
                 if label is not None:
                     open_button(label, rows, key="import_next", type="primary")
-                _rejected_rows(summary, done.rejected)
-                for each in done.others:
+                _rejected_rows(summary, stored_import.rejected)
+                for each in stored_import.others:
                     _rejected_rows(each.summary, each.rejected, each.summary.kind)
             next_step = KINDS[summary.kind].next_step
             if next_step is not None:
@@ -359,17 +365,17 @@ def _card(trial: Imported, stream: BinaryIO) -> None:
     st.rerun()
 
 
-def _progress(place: DeltaGenerator, done: str) -> OnProgress:
-    """Return what shows the progress. If the page was closed, Streamlit ends the script there, and so the reading."""
+def _progress(place: DeltaGenerator, verb: str) -> OnProgress:
+    """Return what shows the progress. After the page was closed, Streamlit ends the script and the reading there."""
 
     def report(rows: int, share: float | None) -> None:
-        place.text(f"{rows:,} rows {done}{'' if share is None else f', {share:.0%} of the file'}")
+        place.text(f"{rows:,} rows {verb}{'' if share is None else f', {share:.0%} of the file'}")
 
     return report
 
 
 def _trial_card(trial: Imported) -> Reviewer | None:
-    """Show the trial. If Import was pressed, return the person who pressed it."""
+    """Show the trial. After a press on Import, return the person."""
     summary = trial.summary
     with st.container(border=True, key="import_card"):
         show_div("jb-say", tag("b", dry_lead(trial)))
@@ -387,7 +393,7 @@ def _trial_card(trial: Imported) -> Reviewer | None:
         buttons = in_row()  # above the name field
         reviewer = ask_reviewer("Your name is stored with the import.") if trial.has_news else None
         with buttons:
-            pressed = button(
+            is_pressed = button(
                 "Import",
                 key="import_start",
                 type="primary",
@@ -395,7 +401,7 @@ def _trial_card(trial: Imported) -> Reviewer | None:
                 disabled=not trial.has_news,
             )
             _rejected_rows(summary, trial.rejected)
-    return (reviewer or named_reviewer()) if pressed else None
+    return (reviewer or named_reviewer()) if is_pressed else None
 
 
 def _unreadable(summary: ImportSummary) -> None:
@@ -404,7 +410,7 @@ def _unreadable(summary: ImportSummary) -> None:
 
 
 def _rejected_rows(summary: ImportSummary, rejected: RejectedRows, part: str | None = None) -> None:
-    """Show the button that downloads rejected rows; ``part`` is their kind if they were beside the answers."""
+    """Show the button that downloads rejected rows; ``part`` is the kind of rows that came beside the answers."""
     if not rejected.lines:
         return
     left_out = (

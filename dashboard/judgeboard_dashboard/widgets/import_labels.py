@@ -14,7 +14,7 @@ _MOST_WORDS = 12  # words for labels that can be mapped on the page
 
 
 def ask_labels(file_id: str, kind: str | None, words: Sequence[LabelWord]) -> None:
-    """Show the label of each word that is not the name of a label, so that a person can change it."""
+    """Show the label of each word that is not the name of a label, so that a person can change the label."""
     others = list({each.word: each for each in words if each.word not in set(Label)}.values())
     if not others:
         return
@@ -45,6 +45,6 @@ def _ask_label(file_id: str, kind: str | None, each: LabelWord) -> None:
 
 
 def chosen_for(part: str, file_id: str, kind: str | None = None) -> dict[str, str]:
-    """Return what a person chose for a part of the import of a file: its labels, mapping, constants or dates."""
-    chosen: dict[str, str] = st.session_state.setdefault(f"import_{part}_of_{file_id}_{kind}", {})
-    return chosen
+    """Return a person's choices for a part of the import of a file: labels, mapping, constants or dates."""
+    choices: dict[str, str] = st.session_state.setdefault(f"import_{part}_of_{file_id}_{kind}", {})
+    return choices

@@ -49,14 +49,14 @@ _LONGEST = 160  # characters of a cell
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An uploaded file and how to import it; equal choices give equal trials."""
+    """An uploaded file and how to import the file; equal choices give equal trials."""
 
     file_id: str
     request: ImportRequest
 
     @property
     def kind(self) -> str | None:
-        """The chosen kind of the file, None if the columns show it."""
+        """The chosen kind of the file, None if the columns show the kind."""
         return self.request["kind"]
 
     def changed(self, **changes: Unpack[ImportRequest]) -> "Choice":
@@ -65,7 +65,7 @@ class Choice:
 
     @property
     def plain(self) -> "Choice":
-        """The same file, read without what a person chose for its columns and labels."""
+        """The same file, without a person's choices for columns and labels."""
         return self.changed(mapping={}, constants={}, values={})
 
 
@@ -96,8 +96,8 @@ class Imported:
     """A finished import or dry run.
 
     ``others`` are the imports of the verdicts and grades that an export of another tool has beside
-    its answers. In a dry run, they are tried only if the answers have nothing new: they need their
-    answers.
+    the answers. A dry run tries these imports only if the answers have nothing new, because verdicts
+    and grades need stored answers.
     """
 
     choice: Choice
@@ -124,7 +124,7 @@ class Imported:
 def try_file(stream: BinaryIO, choice: Choice, on_progress: OnProgress) -> Imported:
     """Import a file in a dry run.
 
-    Raises UnclearFile if the mapping must be looked at, and BadInput if it cannot be used.
+    Raises UnclearFile if a person must check the mapping, and BadInput if the file cannot be used.
     """
     trial = import_upload(stream, choice, on_progress, dry_run=True)
     others = () if has_news(trial.summary) else _others(stream, trial, on_progress, dry_run=True)
@@ -134,9 +134,9 @@ def try_file(stream: BinaryIO, choice: Choice, on_progress: OnProgress) -> Impor
 def import_all(
     stream: BinaryIO, choice: Choice, on_progress: OnProgress, *, actor: Reviewer
 ) -> Imported:
-    """Import a file: its answers, and then the verdicts and grades that it has beside them."""
-    done = import_upload(stream, choice, on_progress, actor=actor)
-    return replace(done, others=_others(stream, done, on_progress, actor=actor))
+    """Import a file: the answers, and then the verdicts and grades beside the answers."""
+    answers = import_upload(stream, choice, on_progress, actor=actor)
+    return replace(answers, others=_others(stream, answers, on_progress, actor=actor))
 
 
 def _others(
@@ -210,8 +210,8 @@ def done_lead(summary: ImportSummary) -> str:
 
 def required(kind: str, columns: Sequence[ColumnUse]) -> tuple[str, ...]:
     """Return the fields that every row of this file needs."""
-    taken = {use.ours for use in columns if use.ours is not None and use.theirs is not None}
-    return kind_class(kind).required(taken)
+    fields = {use.ours for use in columns if use.ours is not None and use.theirs is not None}
+    return kind_class(kind).required(fields)
 
 
 def field_words(field: str | None) -> str | None:
@@ -220,36 +220,36 @@ def field_words(field: str | None) -> str | None:
 
 
 def columns_table(kind: str, columns: Sequence[ColumnUse]) -> Table:
-    """Return the recognised columns, the unknown ones, and the fields that the file lacks."""
-    needed = required(kind, columns)
+    """Return the recognised columns, the unknown columns, and the fields that the file lacks."""
+    fields = required(kind, columns)
     shown_columns: Columns[ColumnUse] = {
         Column("Judgeboard", width=130): lambda use: field_words(use.ours) or UNKNOWN,
         Column("In your file", width=150): lambda use: use.theirs or UNKNOWN,
-        Column("How", width=370): lambda use: _how_words(use, needed),
+        Column("How", width=370): lambda use: _how_words(use, fields),
         Column("First row", width=260): lambda use: shown(use.example),
     }
 
     def rank(use: ColumnUse) -> int:
         if use.theirs is None:
-            return 0 if use.ours in needed else 3
+            return 0 if use.ours in fields else 3
         return 1 if use.ours is not None else 2
 
-    # The most important columns come first; a missing field is listed only if it matters.
-    listed = [
-        use for use in columns if use.theirs is not None or use.ours in MISSED or use.ours in needed
+    # The most important columns come first; a missing field is listed only if the field matters.
+    uses = [
+        use for use in columns if use.theirs is not None or use.ours in MISSED or use.ours in fields
     ]
-    return Table.of(sorted(listed, key=rank), shown_columns)
+    return Table.of(sorted(uses, key=rank), shown_columns)
 
 
-def _how_words(use: ColumnUse, needed: Sequence[str]) -> str:
+def _how_words(use: ColumnUse, fields: Sequence[str]) -> str:
     """Return how a column was recognised, or the effect of a missing field."""
-    missed = MISSED.get(use.ours or "") if use.theirs is None and use.ours not in needed else None
+    effect = MISSED.get(use.ours or "") if use.theirs is None and use.ours not in fields else None
     passages = (
         f", a list of {len(use.example)}"
         if use.ours == "context" and isinstance(use.example, list)
         else ""
     )
-    return f"{use.how}{passages}{f': {missed}' if missed else ''}"
+    return f"{use.how}{passages}{f': {effect}' if effect else ''}"
 
 
 def shown(value: Any) -> str | None:
@@ -260,7 +260,7 @@ def shown(value: Any) -> str | None:
 
 
 def mapping_table(mapping: FileMapping) -> Table:
-    """Return the fields of a mapping, each with its column and two values as they would be stored."""
+    """Return the fields of a mapping, each with the column and two values in the stored form."""
     fields = (*mapping.fields, *(MappedField(ours, None, ()) for ours in mapping.missing))
     left_over = (MappedField("", theirs, ()) for theirs in mapping.left_over)
     shown_columns: Columns[MappedField] = {

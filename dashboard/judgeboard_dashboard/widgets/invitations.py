@@ -1,4 +1,4 @@
-"""The links with which people set a password, on the page of their accounts."""
+"""The links with which people set a password, on the page of accounts."""
 
 from urllib.parse import urlsplit
 

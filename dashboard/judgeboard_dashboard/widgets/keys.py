@@ -1,11 +1,13 @@
 """Buttons with keys that count every press once, even on a busy server.
 
-The browser numbers the presses of keys and the clicks on their buttons, and sends all
-unacknowledged presses (keys.js). `Keyboard.work_off` executes each number once, and the head line
-that is drawn next acknowledges them. A click on a button without a key has no number. Its callback
-does not use Streamlit, because Streamlit may end a callback at any use of ``st.session_state`` if
-the next press has arrived. The callback only stores the press in the session's `Keyboard`, and
-`work_off` executes it too.
+The browser numbers the presses of keys and the clicks on buttons with keys, and sends all
+unacknowledged presses (keys.js). `Keyboard.work_off` executes each number once, and the next head
+line acknowledges the executed numbers.
+
+A click on a button without a key has no number. The callback of such a click does not use
+Streamlit, because Streamlit may end a callback at any use of ``st.session_state`` if the next press
+has arrived. The callback only stores the press in the session's `Keyboard`, and `work_off` executes
+the press too.
 """
 
 import re
@@ -30,7 +32,7 @@ READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful
 
 
 class Turn(IntEnum):
-    """The order in which clicks that arrive together are executed: grades before their decision.
+    """The order in which clicks that arrive together are executed: grades before the decision.
 
     Every turn except GIVE may change the screen.
     """
@@ -43,7 +45,7 @@ class Turn(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What a button does: its action, and its turn among the clicks that arrive with it.
+    """What a button does: the action, and the turn among clicks that arrive together.
 
     ``each``: two clicks in quick succession count as two, as for a key that moves to the next item.
     """
@@ -59,10 +61,10 @@ class Keyboard:
 
     ``buttons`` maps keys, and the classes of buttons, to the row's buttons. ``sent`` are the
     presses that the browser sent with this run. ``done`` is the number of the last handled press.
-    ``returned`` are numbers that were not executed because the screen may have changed before them.
-    ``early`` is whether a decision was refused because its row had just appeared. ``waiting`` are
-    accepted clicks. Times are seconds of a monotonic clock. ``counted`` is the time spent on the
-    row until the last activity, which was at ``alive``; a pause counts at most ``longest``.
+    ``returned`` are numbers that were not executed, because the screen may have changed before the
+    press. ``early`` is whether a decision was refused because the row had just appeared. ``waiting``
+    are accepted clicks. Times are seconds of a monotonic clock. ``counted`` is the time spent on the
+    row until the last activity, at ``alive``; a pause counts at most ``longest``.
     """
 
     pressed: dict[str, float] = field(default_factory=dict)
@@ -95,7 +97,7 @@ class Keyboard:
         return True
 
     def work_off(self) -> Iterator[Press]:
-        """Yield the accepted clicks, then the presses of keys in their order, each once.
+        """Yield the accepted clicks, then the presses of keys in the order of the presses, each once.
 
         The press of a key counts as executed when the caller asks for the next press.
         """
@@ -103,25 +105,25 @@ class Keyboard:
             press = min(self.waiting, key=lambda press: press.turn)
             self.waiting.remove(press)
             yield press
-        changed = False
-        for sent in self.sent:
-            number = int(sent["n"])
+        has_changed = False
+        for key_press in self.sent:
+            number = int(key_press["n"])
             if number <= self.done:
                 continue
-            name = str(sent.get("button") or sent["key"]).lower()
-            button = None if changed or sent["row"] != self.row else self.buttons.get(name)
+            name = str(key_press.get("button") or key_press["key"]).lower()
+            button = None if has_changed or key_press["row"] != self.row else self.buttons.get(name)
             if button is None:
                 self.returned = [*self.returned[-20:], number]
-            elif button.turn is Turn.DECIDE and sent["since"] < FRESH_ROW * 1000:
+            elif button.turn is Turn.DECIDE and key_press["since"] < FRESH_ROW * 1000:
                 self.early = True
             else:
-                changed = button.turn is not Turn.GIVE
+                has_changed = button.turn is not Turn.GIVE
                 self._stir(time.monotonic())
                 yield button
             self.done = number
 
     def appear(self, row: str, now: float, longest: float = SHORTEST_LIMIT) -> None:
-        """Note the row on the screen, and the maximum time that one pause on it counts."""
+        """Note the row on the screen, and the maximum time that one pause counts."""
         if row != self.row:
             self.row, self.appeared, self.buttons = row, now, {}
             self.counted, self.alive = 0.0, now
@@ -179,7 +181,7 @@ def key_button(
     turn: Turn = Turn.GIVE,
     shortcut: str | None = None,
     by_key: Callable[[], None] | None = None,
-    chosen: bool = False,
+    is_chosen: bool = False,
     quiet: bool = False,
     tip: str | None = None,
     each: bool = False,
@@ -189,11 +191,11 @@ def key_button(
     """Show a button with a keyboard shortcut.
 
     ``label`` must be a constant text, never text from a log. ``act`` is executed at the page's next
-    run (`Keyboard.work_off`); it must not use Streamlit. ``key`` must be unique on the page.
+    run (`Keyboard.work_off`), and must not use Streamlit. ``key`` must be unique on the page.
     ``turn`` orders clicks that arrive together; a decision on a row that has just appeared is
-    refused. ``by_key`` is what the shortcut does if that is not what a click does. ``chosen`` shows
-    the button filled, ``quiet`` without a border. ``each`` counts two clicks in quick succession as
-    two.
+    refused. ``by_key`` is the action of the shortcut, if the shortcut has another action than a
+    click. ``is_chosen`` shows the button filled, ``quiet`` without a border. ``each`` counts two
+    clicks in quick succession as two.
     """
     presses, press = keyboard(), Press(turn, act, each)
     if shortcut is None:
@@ -202,7 +204,7 @@ def key_button(
         presses.buttons[shortcut.lower()] = press if by_key is None else Press(turn, by_key, each)
         presses.buttons[_NOT_IN_CLASS.sub("-", f"st-key-{key}").lower()] = press
     kind: Literal["primary", "secondary", "tertiary"] = (
-        "primary" if chosen else "tertiary" if quiet else "secondary"
+        "primary" if is_chosen else "tertiary" if quiet else "secondary"
     )
     button(
         label,

@@ -20,7 +20,7 @@ from judgeboard_dashboard.session import kept_until_new_rows
 
 
 def bad_share(version: StoredVersion | None) -> Rate:
-    """Return the share of bad answers as `judgeboard labels rate` shows it, and that of each query type in brief."""
+    """Return the share of bad answers as in `judgeboard labels rate`, and the share of each query type in brief."""
     choice = RateChoice(by="query_type", brief_slices=True)
     return kept_until_new_rows(
         log_revision,
@@ -32,7 +32,7 @@ def bad_share(version: StoredVersion | None) -> Rate:
 def agreement_on_label(of: Of) -> AgreementResult:
     """Return the agreement on the label, of the judge and people or of people with each other.
 
-    It is what `judgeboard agreement` shows. Raises NotFound if no judge has rating pairs.
+    The same as in `judgeboard agreement`. Raises NotFound if no judge has rating pairs.
     """
     choice = AgreementChoice(of, grade="label")
     return kept_until_new_rows(
@@ -41,7 +41,7 @@ def agreement_on_label(of: Of) -> AgreementResult:
 
 
 def corrected_shares(period: Period = "week", judge: int | str | None = None) -> CorrectedTrend:
-    """Return the corrected share of bad answers over time, and what its detectors found until today."""
+    """Return the corrected share of bad answers over time, and the findings of the detectors until today."""
     return kept_until_new_rows(
         log_revision,
         lambda connection: corrected_trend(connection, period=period, judge=judge),
@@ -50,7 +50,7 @@ def corrected_shares(period: Period = "week", judge: int | str | None = None) ->
 
 
 def latest_news(shares: CorrectedTrend) -> Result | None:
-    """Return the latest change of the corrected share of bad answers, with its coincidences; None without a change."""
+    """Return the latest change of the corrected share of bad answers, with coincidences; None without a change."""
     return kept_until_new_rows(
         log_revision,
         lambda connection: news(connection, shares),
@@ -58,15 +58,15 @@ def latest_news(shares: CorrectedTrend) -> Result | None:
     )
 
 
-def kept_trend(**asked: Any) -> Trend:
-    """Return what `trend` returns for these arguments; without any, the mean groundedness of the primary judge."""
-    key = "trend", tuple(sorted(asked.items())), utc_now().date()
-    return kept_until_new_rows(log_revision, lambda connection: trend(connection, **asked), key)
+def kept_trend(**choices: Any) -> Trend:
+    """Return the result of `trend` for these arguments (default: the mean groundedness of the primary judge)."""
+    key = "trend", tuple(sorted(choices.items())), utc_now().date()
+    return kept_until_new_rows(log_revision, lambda connection: trend(connection, **choices), key)
 
 
 def signals() -> dict[tuple[str, str], int]:
     """Return the numbers of answers by the signals of judge and users, for at most ten minutes."""
-    # On PostgreSQL, a row can be committed after rows with higher ids; the mark misses it.
+    # On PostgreSQL, a row can be committed after rows with higher ids. The mark misses such a row.
     return kept_until_new_rows(
         lambda connection: (
             *record_mark(connection).judgments,

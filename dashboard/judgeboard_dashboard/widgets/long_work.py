@@ -1,4 +1,4 @@
-"""Work that takes long: its chip in the head of each page, and how fast it goes."""
+"""Work that takes long: the chip in the head of each page, and the speed of the work."""
 
 import time
 from contextlib import suppress
@@ -32,24 +32,24 @@ DOES = with_methods(
 
 @dataclass(frozen=True, slots=True)
 class FirstSeen:
-    """The time when a session first showed a run (seconds of a monotonic clock), and its number of calls by then."""
+    """The time when a session first showed a run (seconds of a monotonic clock), and the number of calls by then."""
 
     at: float
     asked: int
 
-    def rate(self, asked: int, now: float) -> float | None:
-        """Return calls per second since then, None before the first call."""
+    def rate(self, calls: int, now: float) -> float | None:
+        """Return calls per second since the first view, None before the first call."""
         return (
             None
-            if asked <= self.asked or now <= self.at
-            else (asked - self.asked) / (now - self.at)
+            if calls <= self.asked or now <= self.at
+            else (calls - self.asked) / (now - self.at)
         )
 
 
-def first_seen(name: str, asked: int, now: float) -> FirstSeen:
+def first_seen(name: str, calls: int, now: float) -> FirstSeen:
     """Return when this session first showed a run or a job."""
-    seen: FirstSeen = st.session_state.setdefault(f"seen_{name}", FirstSeen(now, asked))
-    return seen
+    first: FirstSeen = st.session_state.setdefault(f"seen_{name}", FirstSeen(now, calls))
+    return first
 
 
 def left_words(steps: int, steps_a_second: float) -> str:
@@ -61,7 +61,7 @@ def left_words(steps: int, steps_a_second: float) -> str:
 def long_work_chip() -> None:
     """Show what runs now as a link to the page Runs: "Judging 120 of 700 · 2 min left". Else show nothing.
 
-    The chip repaints itself. Each time it reads one row for each worker.
+    The chip is repainted again and again. Each repaint reads one row for each worker.
     """
     if _words() is not None:
         with st.container(key="long_work", width="content"):

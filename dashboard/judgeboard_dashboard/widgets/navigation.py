@@ -24,7 +24,7 @@ _LEFT = "left_pages"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows that a page shows: the page's file name and the parameters of its address."""
+    """The rows that a page shows: the page's file name and the parameters of the address."""
 
     page: str
     query: Mapping[str, str | list[str]]
@@ -51,7 +51,7 @@ def flagged(flag_id: int | None) -> Rows:
 
 
 def as_id(text: str) -> int | None:
-    """Return the id that a text in an address gives, None if it cannot be an id."""
+    """Return the id in a text of an address, None for a text that cannot be an id."""
     return int(text) if text.isdecimal() and len(text) <= 18 else None
 
 
@@ -83,7 +83,7 @@ FLAGGED_ITEMS, EVERY_ITEM, PAIR_ITEMS, PLANNED_ITEMS = "1", "every", "pairs", "p
 
 
 def plan_button(*, key: str) -> None:
-    """Show the button that plans the labels for a figure, to those who may create queues."""
+    """Show the button that plans the labels for a figure, to people who may create queues."""
     if permitted(Action.MAKE_QUEUES):
         target = Rows("queues", {"new": PLANNED_ITEMS})
         open_button("Plan the labels", target, key=key, icon=":material/playlist_add:")
@@ -94,7 +94,7 @@ def filter_buttons(
 ) -> None:
     """Show the buttons that open the page Judge answers, a new issue and a new queue with this filter, if allowed.
 
-    ``rows`` is "match" for all ``answers`` of the filter, "open" for those with an open flag. The
+    ``rows`` is "match" for all ``answers`` of the filter, "open" for answers with an open flag. The
     order is left out.
     """
     narrowed = {name: values for name, values in query.items() if name != "sort"}
@@ -131,7 +131,7 @@ def open_button(label: str, rows: Rows | None, *, key: str, **looks: Unpack[Butt
 
 
 def start_button(label: str, rows: Rows | None, *, key: str, **looks: Unpack[ButtonLooks]) -> None:
-    """Show the main button of a list, which opens its first rows for a review (key Enter)."""
+    """Show the main button of a list, which opens the first rows for a review (key Enter)."""
     usual: ButtonLooks = {"type": "primary", "icon": ":material/play_arrow:", "shortcut": "Enter"}
     if (reason := refusal(Action.REVIEW)) is not None:
         looks |= {"disabled": True, "help": reason}
@@ -139,31 +139,31 @@ def start_button(label: str, rows: Rows | None, *, key: str, **looks: Unpack[But
 
 
 def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
-    """Open the rows of the last click. Call it first in the body of a page, since a callback cannot open a page.
+    """Open the rows of the last click. Must come first in the body of a page, since a callback cannot open a page.
 
     After the browser's Back the address has the parameters of the other page. The page's ``own``
     parameters are then restored from the session. Without a ``page`` no parameters are kept.
     """
-    left: dict[str, dict[str, list[str]]] = st.session_state.setdefault(_LEFT, {})
-    picked = st.session_state.pop(_PICKED, None)
-    if isinstance(picked, Rows):
+    queries: dict[str, dict[str, list[str]]] = st.session_state.setdefault(_LEFT, {})
+    picked_rows = st.session_state.pop(_PICKED, None)
+    if isinstance(picked_rows, Rows):
         if page:
-            left[page] = current_query()
-        open_rows(picked.page, **dict(picked.query))
-    named = {METADATA_FIELD if name.startswith(METADATA) else name for name in st.query_params}
-    if page in left and not named <= set(own):
-        open_rows(page, **left.pop(page))
+            queries[page] = current_query()
+        open_rows(picked_rows.page, **dict(picked_rows.query))
+    names = {METADATA_FIELD if name.startswith(METADATA) else name for name in st.query_params}
+    if page in queries and not names <= set(own):
+        open_rows(page, **queries.pop(page))
 
 
 def clickable_chart(
     chart: Any, height: int, targets: Sequence[Rows | None], *, key: str, says: str
 ) -> None:
-    """Show a chart, ``height`` px high with its axes, whose marks open rows.
+    """Show a chart, ``height`` px high with the axes, whose marks open rows.
 
-    The chart must use `charts.pick`. ``at`` of a mark is its position in ``targets``; the target
-    None opens nothing. ``says`` describes the chart for screen readers.
+    The chart must use `charts.pick`. ``at`` of a mark is the index of the target in ``targets``; the
+    target None opens nothing. ``says`` describes the chart for screen readers.
     """
-    # Altair and pandas take a second to import. Pages without a chart do not need them.
+    # Altair and pandas take a second to import, and pages without a chart do not need Altair.
     from judgeboard_dashboard.widgets.charts import SELECTION, framed
 
     st.altair_chart(
@@ -191,7 +191,7 @@ def row_clicked(
 ) -> Callable[[], None]:
     """Return the callback of a table with ``selection_mode="single-cell"`` whose rows open ``targets``.
 
-    The selection is a position in the table as it was shown, so the callback looks up the rows at
+    The selection is a position in the table on the screen, so the callback looks up the rows at
     once. ``sort`` gets the title of a selected column.
     """
 
@@ -227,8 +227,8 @@ def pick_rows(rows: Rows) -> None:
     st.session_state[_PICKED] = rows
 
 
-# No page may bind a filter to these names, because after Back the previous page has them in its
-# address for a moment.
+# No page may bind a filter to these names, because after Back the address of the previous page has
+# these names for a moment.
 _TEXTS = {
     "people_said": "people",
     "judge_said": "judge",
@@ -242,7 +242,7 @@ _RATERS = re.compile(r"([a-z]+)-(\d{1,18})-(\d{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class Drilled:
-    """The answers of a cell, in words, and the part of the address that names it."""
+    """The answers of a cell, in words, and the part of the address that names the cell."""
 
     response_ids: tuple[int, ...]
     words: str
@@ -250,8 +250,8 @@ class Drilled:
 
 
 def cell_rows(cell: Cell, **more: str | list[str]) -> Rows:
-    """Return the answers of a cell on the Responses page; ``more`` are further filters that narrow it."""
-    named = {
+    """Return the answers of a cell on the Responses page; ``more`` are further filters."""
+    parameters = {
         "pairs": cell.grade,
         "raters": f"{cell.raters}-{cell.first}-{cell.second}",
         **{name: getattr(cell, field) for name, field in _TEXTS.items()},
@@ -262,12 +262,12 @@ def cell_rows(cell: Cell, **more: str | list[str]) -> Rows:
     narrowed = {**query_of(cell.counted.where), **more}
     return Rows(
         "responses",
-        {**{name: value for name, value in named.items() if value is not None}, **narrowed},
+        {**{name: value for name, value in parameters.items() if value is not None}, **narrowed},
     )
 
 
 def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
-    """Return the answers of the cell in an address, None without a cell; raises JudgeboardError if it is invalid."""
+    """Return the answers of the cell in an address, None without a cell; raises JudgeboardError for an invalid cell."""
     fields = {name: address[name][-1] for name in CELL_FIELDS if address.get(name)}
     if "pairs" not in fields:
         return None

@@ -1,4 +1,4 @@
-"""The person's notifications in the header of a page, with links to their pages, and the open alarms."""
+"""The person's notifications in the header of a page, with links to pages, and the open alarms."""
 
 import streamlit as st
 
@@ -36,7 +36,7 @@ _GOAL = "notification_goal"
 
 
 def notification_bell() -> None:
-    """Show the number of new notifications and their list; open the page of a clicked notification."""
+    """Show the number of new notifications and the list; open the page of a clicked notification."""
     goal: Rows | None = st.session_state.pop(_GOAL, None)
     if goal is not None:
         open_rows(goal.page, **dict(goal.query))
@@ -45,27 +45,27 @@ def notification_bell() -> None:
         if person is None:
             return
         with reading() as connection:
-            listed = notifications(connection, person.id, limit=LISTED)
+            latest = notifications(connection, person.id, limit=LISTED)
             read = read_until(connection, person.id)
-            answers = external_ids(connection, {each.response_id or 0 for each in listed})
+            answers = external_ids(connection, {each.response_id or 0 for each in latest})
     except JudgeboardError:  # the page below shows the error
         return
     except Exception as error:  # noqa: BLE001 - the page below stays usable, and the log has the error
         numbered(error)
         return
-    unread = sum(each.id > read for each in listed)
+    unread = sum(each.id > read for each in latest)
     label = f"Notifications ({unread})" if unread else "Notifications"
     icon = ":material/notifications_active:" if unread else ":material/notifications:"
     with (
         st.container(key="bell"),
         st.popover(label, icon=icon, type="tertiary", key="bell_list"),
     ):
-        if not listed:
+        if not latest:
             caption(
                 "Queues that are assigned to you, conflicts on your items and comments with @your name are listed here."
             )
             return
-        for each in listed:
+        for each in latest:
             st.button(
                 words(each, answers.get(each.response_id or 0)),
                 key=f"notification_{each.id}",
@@ -79,7 +79,7 @@ def notification_bell() -> None:
                 "Mark all as read",
                 key="notifications_read",
                 on_click=_read,
-                args=(person, listed[0].id),
+                args=(person, latest[0].id),
             )
 
 
@@ -116,7 +116,7 @@ def _read(person: Reviewer, until: int) -> None:
 
 
 def show_alarms() -> None:
-    """Show a sentence for each alarm that nobody has acknowledged. Leads can acknowledge it here."""
+    """Show a sentence for each alarm that nobody has acknowledged. Leads can acknowledge an alarm here."""
     with reading() as connection:
         alarms = open_alarms(connection)
     may_acknowledge = permitted(Action.ACKNOWLEDGE_ALARMS)
@@ -136,10 +136,10 @@ def show_alarms() -> None:
                         help="Cause of the change, or what was done. The detectors of this figure then start anew on "
                         f"{day_words(alarm.from_day, year=True)}.",
                     )
-                    pressed = button(
+                    is_pressed = button(
                         "Acknowledge alarm", key=f"alarm_{alarm.id}_save", type="primary"
                     )
-                    person = named_reviewer() if pressed else None
+                    person = named_reviewer() if is_pressed else None
                     if person is not None:
                         with saving("Not acknowledged"):
                             acknowledge(store(), alarm.id, text, by=person)

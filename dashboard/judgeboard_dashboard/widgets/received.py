@@ -1,4 +1,4 @@
-"""What assistants send and what became of it, and the tools that get scores back."""
+"""The traces that assistants send, the answers from traces, and the tools that get scores back."""
 
 from shlex import quote
 from urllib.parse import urlsplit
@@ -24,18 +24,18 @@ _UNUSED = "unused"
 
 
 def became_of(trace: Trace) -> str:
-    """Return what was taken from which span, and why the trace has no answer or did not change it."""
+    """Return what was taken from which span, and why the trace has no answer or did not change the answer."""
     spans: dict[str, list[str]] = {}
     for span, what in trace.used or ():
         spans.setdefault(span, []).append(what)
-    taken = "; ".join(f"{', '.join(whats)} from span {span}" for span, whats in spans.items())
+    span_words = "; ".join(f"{', '.join(whats)} from span {span}" for span, whats in spans.items())
     if trace.state == "waiting":
         return "Waits for its other spans."
-    return " ".join(filter(None, (one_line(trace.reason), taken)))
+    return " ".join(filter(None, (one_line(trace.reason), span_words)))
 
 
 def own_address() -> str:
-    """Return the address of this server, as the browser has it."""
+    """Return the address of this server in the browser."""
     address = urlsplit(st.context.url or "")
     return f"{address.scheme}://{address.netloc}" if address.netloc else "http://localhost:8501"
 
@@ -60,15 +60,15 @@ TRACE_COLUMNS: Columns[Trace] = {
 
 
 def push_targets() -> None:
-    """Show the push targets with their problems, and the buttons of the selected one."""
+    """Show the push targets with problems, and the buttons of the selected target."""
     heading("Push targets")
     with reading() as connection:
-        living, listed = live_workers(connection), list_rules(connection, PushTarget)
-    if not listed:
+        living, targets = live_workers(connection), list_rules(connection, PushTarget)
+    if not targets:
         caption("There is no push target yet. In a terminal: `judgeboard rule add push TOOL`")
         return
-    shown = Table.of(
-        listed,
+    rows = Table.of(
+        targets,
         {
             Column("Target", width=110): lambda target: target.name,
             Column("State", width=90): lambda target: target_state(target, living),
@@ -93,52 +93,49 @@ def push_targets() -> None:
             Column("Address", width=220): lambda target: target.address,
         },
     )
-    chosen = listed[choose_row(shown, key=f"targets_{len(listed)}", most=8)]
-    for target in listed:
+    choice = targets[choose_row(rows, key=f"targets_{len(targets)}", most=8)]
+    for target in targets:
         show_problem(target.name, target.problem)
-    if chosen.refused:
-        reason = one_line(chosen.reason)
+    if choice.refused:
+        reason = one_line(choice.reason)
         show_problem(
-            chosen.name, f"{count(chosen.refused, 'item')} refused. The latest reason: {reason}"
+            choice.name, f"{count(choice.refused, 'item')} refused. The latest reason: {reason}"
         )
-    if chosen.is_active and not living:
+    if choice.is_active and not living:
         caption("No process pushes now. Start `judgeboard serve` or `judgeboard worker`.")
-    state_buttons(chosen)
+    state_buttons(choice)
 
 
 def received() -> None:
-    """Show every source, and the latest traces of the selected one; ``source`` in the address names the first one."""
+    """Show every source, and the latest traces of the selected source (at first ``source`` in the address)."""
     with reading() as connection:
-        listed, feedback = list_sources(connection), count_waiting_feedback(connection)
-    if not listed:
+        sources, feedback = list_sources(connection), count_waiting_feedback(connection)
+    if not sources:
         caption(
             f"No assistant has sent a trace yet. Set this variable in the assistant: `{VARIABLE}={own_address()}`.",
             "To send from other machines, create a key under Keys.",
         )
         return
     name = st.query_params.get("source", "")
-    first = next((place for place, source in enumerate(listed) if source.source == name), 0)
+    first = next((place for place, source in enumerate(sources) if source.source == name), 0)
     place = choose_row(
-        Table.of(listed, SOURCE_COLUMNS),
-        key=f"sources_{len(listed)}_{name}",
-        most=8,
-        first=first,
+        Table.of(sources, SOURCE_COLUMNS), key=f"sources_{len(sources)}_{name}", most=8, first=first
     )
-    chosen = listed[place]
+    source_status = sources[place]
     caption(f"{count(feedback, 'feedback entry')} without an answer so far." if feedback else None)
-    heading(f"Latest traces of {chosen.source}")
+    heading(f"Latest traces of {source_status.source}")
     unused = st.toggle("Only traces without an answer", key=_UNUSED, bind="query-params")
-    traces = read(latest_traces, chosen.source, unused=unused, limit=MOST)
+    traces = read(latest_traces, source_status.source, unused=unused, limit=MOST)
     targets = [None if each.response_id is None else item(each.response_id) for each in traces]
     under = (
         f"The latest {MOST}. More: `judgeboard sources --limit 1000`"
         if len(traces) == MOST
         else None,
         *(
-            note(code, source=quote(chosen.source)).text
+            note(code, source=quote(source_status.source)).text
             for code in ("map_source", "forget_unused")
-            if chosen.none
+            if source_status.none
         ),
     )
-    key = f"traces_{chosen.source}_{unused}_{len(traces)}"
+    key = f"traces_{source_status.source}_{unused}_{len(traces)}"
     table(Table.of(traces, TRACE_COLUMNS), targets, key=key, name="traces", under=under, most=12)

@@ -28,15 +28,7 @@ from judgeboard.store.tables import StoredVersion
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, show_div, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import (
-    button,
-    in_row,
-    named_reviewer,
-    problem,
-    read,
-    seen,
-    store,
-)
+from judgeboard_dashboard.session import button, in_row, named_reviewer, problem, read, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
 from judgeboard_dashboard.widgets.navigation import Rows, as_id, item, open_button, pick_rows
 from judgeboard_dashboard.widgets.texts import caption, count, duration
@@ -55,7 +47,7 @@ class ChosenJudge:
 
 
 class JobRows(NamedTuple):
-    """A choice of answers for a job: its words, the filter, and the mode (all, failed, plain)."""
+    """A choice of answers for a job: the words, the filter, and the mode (all, failed, plain)."""
 
     words: str
     where: RowFilter
@@ -93,13 +85,15 @@ def job_words(where: RowFilter, mode: str) -> str:
 def state_words(job: JobProgress) -> str:
     """Return the state of a job, and the next step."""
     so_far = f"{job.asked:,} of {job.selected:,}"
-    started = job.run_id is not None
+    is_started = job.run_id is not None
     words = {
         "running": "You can leave this page: the job continues.",
         "stopping": "Stopping: waiting for the running calls, which are stored.",
         "cancelled": f"Cancelled at {so_far}. To continue, start the same job again.",
         "stopped": f"Stopped at {so_far}: {job.why}.",
-        "failed": f"Stopped at {so_far}: {job.why}." if started else f"Could not start: {job.why}.",
+        "failed": f"Stopped at {so_far}: {job.why}."
+        if is_started
+        else f"Could not start: {job.why}.",
     }
     if job.state == "waiting":
         no_worker = "Waiting for a worker: none is running. Start one: `judgeboard worker`"
@@ -110,8 +104,8 @@ def state_words(job: JobProgress) -> str:
     if job.started_at is not None and job.finished_at is not None:
         took = f" in {duration((job.finished_at - job.started_at).total_seconds())}"
     sentences = [f"Done{took}."]
-    if failed := job.asked - job.ok:
-        sentences.append(f"{count(failed, 'answer')} without a usable verdict.")
+    if unusable := job.asked - job.ok:
+        sentences.append(f"{count(unusable, 'answer')} without a usable verdict.")
     if job.waiting:
         sentences.append(
             f"{count(job.waiting, 'answer')} not reached, because the filter no longer selects them."
@@ -196,7 +190,7 @@ def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
 def judge_form() -> ChosenJudge | None:
     """Show the fields and return the chosen judge.
 
-    A stored version judges with its own parameters. Only its model and the address can be changed.
+    A stored version judges with stored parameters. Only the model and the address can be changed.
     Return None if the person may not define a judge and no stored version can judge again.
     """
     defines = permitted(Action.CHOOSE_JUDGE)
@@ -204,14 +198,17 @@ def judge_form() -> ChosenJudge | None:
     if not specs:
         return None
     words = st.selectbox("Judge version", list(specs), key="ask_version")
-    chosen = specs[words]
-    if not defines or "model" not in chosen:
-        return ChosenJudge(chosen)
-    is_new = "name" not in chosen
+    stored_spec = specs[words]
+    if not defines or "model" not in stored_spec:
+        return ChosenJudge(stored_spec)
+    is_new = "name" not in stored_spec
     model = st.text_input(
-        "Model", chosen["model"], key=f"ask_model_{words}", placeholder="as its endpoint spells it"
+        "Model",
+        stored_spec["model"],
+        key=f"ask_model_{words}",
+        placeholder="as its endpoint spells it",
     )
-    known_address = chosen.get("base_url", "")
+    known_address = stored_spec.get("base_url", "")
     base_url = st.text_input(
         "Address",
         known_address,
@@ -231,19 +228,19 @@ def judge_form() -> ChosenJudge | None:
         "Without it, the server uses the key of its environment (OPENAI_API_KEY, ANTHROPIC_API_KEY).",
     )
     fields = {"model": (model or "").strip(), "base_url": (base_url or "").strip()}
-    spec = chosen | {name: value for name, value in fields.items() if value}
+    changed_spec = stored_spec | {name: value for name, value in fields.items() if value}
     if is_new:
-        if spec["kind"] == "rag":
-            spec["claims"] = st.toggle("Judge each claim, with quotes", key="ask_claims")
+        if changed_spec["kind"] == "rag":
+            changed_spec["claims"] = st.toggle("Judge each claim, with quotes", key="ask_claims")
         caption("A judge with other options is run once in a terminal: `judgeboard judge --help`")
-    return ChosenJudge(spec, api_key=(api_key or "").strip() or None)
+    return ChosenJudge(changed_spec, api_key=(api_key or "").strip() or None)
 
 
 def with_destination(judge: ChosenJudge, subject: str) -> ChosenJudge:
-    """Show the host and the provider that get the ``subject`` ("15 answers"); return whether it may be sent.
+    """Show the host and the provider that get the ``subject`` ("15 answers"); return the judge with the agreement.
 
-    If it is another host than before, the person must agree. The field belongs to these hosts and
-    this subject: after a change of either, the person is asked again.
+    The person must agree to another host than before. The agreement is for these hosts and this
+    subject: after a change of hosts or subject, the person is asked again.
     """
     try:
         address = job_address(seen(), judge.spec)
@@ -266,7 +263,7 @@ def with_destination(judge: ChosenJudge, subject: str) -> ChosenJudge:
 def start_button(
     label: str,
     judge: ChosenJudge,
-    selected: JobRows,
+    rows: JobRows,
     estimate: CallEstimate,
     *,
     key: str,
@@ -274,17 +271,17 @@ def start_button(
 ) -> str | None:
     """Show the button that starts a job; return the id of the job after a press."""
     usable = estimate.calls and judge.agreed
-    pressed = button(
+    is_pressed = button(
         label, key=key, type="primary", icon=":material/restart_alt:", disabled=not usable
     )
-    if not pressed or (reviewer := named_reviewer()) is None:
+    if not is_pressed or (reviewer := named_reviewer()) is None:
         return None
     try:
         return request_rejudge(
             store(),
             judge=judge.spec,
-            where=selected.where,
-            mode=selected.mode,
+            where=rows.where,
+            mode=rows.mode,
             max_cost=max_cost,
             estimate=estimate,
             api_key=judge.api_key,
@@ -302,7 +299,7 @@ _CAME_FROM = "rejudge_came_from"
 
 def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     """Show the form; return the address with the chosen rows and, after a press, the new job."""
-    selected, place = _rows(place, where)
+    rows, place = _rows(place, where)
     judge = judge_form()
     if judge is None:
         caption("No stored judge can be used here. A lead must run one first.")
@@ -311,9 +308,7 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         caption("Enter a model to see the estimated cost and time.")
         return place
     try:
-        estimate = estimate_calls(
-            seen(), judge=judge.spec, where=selected.where, mode=selected.mode
-        )
+        estimate = estimate_calls(seen(), judge=judge.spec, where=rows.where, mode=rows.mode)
     except JudgeboardError as error:
         problem(str(error))
         return place
@@ -334,16 +329,16 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         )
     show_div("jb-say", tag("b", lead(estimate)))
     show_div("jb-cap", details(estimate))
-    if selected.mode == AskMode.ALL and estimate.flags:
+    if rows.mode == AskMode.ALL and estimate.flags:
         keeps = st.checkbox(
             f"Keep {count(estimate.flags, 'open flag')} of audits and of other judges", key=_KEEP
         )
-        selected = selected._replace(mode=AskMode.KEEP_FLAGS.value if keeps else selected.mode)
+        rows = rows._replace(mode=AskMode.KEEP_FLAGS.value if keeps else rows.mode)
     answers = count(estimate.calls, "answer")
     judge = with_destination(judge, answers) if estimate.calls else judge
-    verb = "Judge" if selected.mode == AskMode.PLAIN else "Rejudge"
+    verb = "Judge" if rows.mode == AskMode.PLAIN else "Rejudge"
     job_id = start_button(
-        f"{verb} {answers}", judge, selected, estimate, key="rejudge_start", max_cost=limit
+        f"{verb} {answers}", judge, rows, estimate, key="rejudge_start", max_cost=limit
     )
     return place if job_id is None else place._replace(job=job_id)
 
@@ -377,14 +372,14 @@ def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAd
     choices = row_choices(where)
     if _ROWS not in st.session_state or st.session_state.get(_CAME_FROM) != (address.rows, where):
         st.session_state[_ROWS] = address.rows or ("open" if where == RowFilter() else "match")
-    chosen = st.selectbox(
+    rows_name = st.selectbox(
         "Answers", list(choices), format_func=lambda name: choices[name].words, key=_ROWS
     )
-    st.session_state[_CAME_FROM] = (chosen, where)
-    selected = choices[chosen]
+    st.session_state[_CAME_FROM] = (rows_name, where)
+    rows = choices[rows_name]
     if where != RowFilter():
-        show_div("jb-cap", shortened(job_words(selected.where, selected.mode)))
-    return selected, address._replace(rows=chosen)
+        show_div("jb-cap", shortened(job_words(rows.where, rows.mode)))
+    return rows, address._replace(rows=rows_name)
 
 
 def judge_in_job(
@@ -423,9 +418,9 @@ def judge_in_job(
     caption(lead(estimate))
     if estimate.calls:
         judge = with_destination(ChosenJudge(spec), count(estimate.calls, "answer"))
-        selected = JobRows("", where, mode)
+        rows = JobRows("", where, mode)
         job_id = start_button(
-            f"{verb} {count(estimate.calls, noun)}", judge, selected, estimate, key=f"{key}_judge"
+            f"{verb} {count(estimate.calls, noun)}", judge, rows, estimate, key=f"{key}_judge"
         )
         if job_id is not None:
             pick_rows(Rows("rejudge", {"job": job_id}))

@@ -12,7 +12,7 @@ from judgeboard_dashboard.widgets.texts import caption, heading
 
 
 def repeats_section(version: StoredVersion) -> None:
-    """Show how far the repeats of a judge agree, or the reason why it is not available."""
+    """Show how far the repeats of a judge agree, or why the agreement is not available."""
     if (
         version.kind == JURY or not kind_of(version.kind).calls_host
     ):  # such a judge is deterministic

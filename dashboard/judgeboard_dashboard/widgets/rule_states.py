@@ -23,10 +23,10 @@ def show_problem(name: str, problem: str | None) -> None:
 def state_buttons(
     rule: Rule, *, test: Callable[[Store, str, Reviewer], object] | None = None
 ) -> None:
-    """Show the buttons that change the state of a rule, and before them one that sends a test message.
+    """Show the button that sends a test message, and the buttons that change the state of a rule.
 
-    Only a person with the permission sees them. Their keys have the name: if another person has
-    changed the list meanwhile, a press changes no other rule.
+    Only a person with the permission sees the buttons. The keys of the buttons have the name of the
+    rule: if another person has changed the list meanwhile, a press changes no other rule.
     """
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, rule.kind.action):

@@ -1,4 +1,4 @@
-"""Tables with CSV export, figures shown as a chart or as its table, and long lists divided into pages."""
+"""Tables with CSV export, figures as a chart or as a table, and long lists divided into pages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -34,8 +34,8 @@ class TableLooks(TypedDict, total=False):
     """How a table looks.
 
     At most ``most`` rows are visible without scrolling (default: 15). ``columns`` are Streamlit's
-    settings of columns, which replace those of `column_settings`. A missing value is shown as the
-    ``placeholder`` (default: nothing).
+    settings of columns, which replace the settings of `column_settings`. A missing value is shown as
+    the ``placeholder`` (default: nothing).
     """
 
     most: int
@@ -53,21 +53,21 @@ def figure(
     says: str,
     chart: bool = True,
     under: Sequence[str | None] = (),
-    drawn: Sequence[str | None] = (),
+    chart_only: Sequence[str | None] = (),
 ) -> None:
     """Show a chart and a caption. If `table_switch` is on, show the same numbers as a table with a CSV button instead.
 
-    ``draw`` makes the chart, ``tall`` px high; its marks are in the order of ``rows``. A mark or a
-    row opens its target. Without ``chart``, it is always the table. The caption has the sentences
-    for the chart alone (``drawn``), then those for both (``under``); None is skipped. ``says``
-    describes the chart for screen readers.
+    ``draw`` makes the chart, ``tall`` px high, with marks in the order of ``rows``. A mark or a row
+    opens the target at the same index. Without ``chart``, the figure is always the table. The
+    caption has the sentences for the chart alone (``chart_only``), then the sentences for both
+    (``under``); None is skipped. ``says`` describes the chart for screen readers.
     """
     if as_tables() or not chart:
         opens = "Click a row to open its answers." if any(targets) else None
         table(rows, targets, key=f"{key}_table", under=(opens, *under))
         return
     clickable_chart(draw(), tall, targets, key=key, says=says)
-    caption(*drawn, *under)
+    caption(*chart_only, *under)
 
 
 def table(
@@ -80,9 +80,9 @@ def table(
     csv: Table | Callable[[], Table] | None = None,
     **looks: Unpack[TableLooks],
 ) -> None:
-    """Show a table whose rows open their targets, with a caption (``under``, None is skipped) and a CSV button.
+    """Show a table whose rows open ``targets``, with a caption (``under``, None is skipped) and a CSV button.
 
-    ``csv`` is the table for the file, if it differs; ``name`` is the name of the file, by default
+    ``csv`` is the table for the file, if another one; ``name`` is the name of the file, by default
     the key.
     """
     show_rows(rows, key=key, targets=targets, **looks)
@@ -104,9 +104,9 @@ def show_rows(
     sort: Callable[[str], None] | None = None,
     **looks: Unpack[TableLooks],
 ) -> None:
-    """Show a table without caption; a click on a row opens its target, if there are targets.
+    """Show a table without caption; a click on a row opens the row's target, if any.
 
-    ``sort`` gets the title of a clicked header. A page of a longer list needs it, because the
+    ``sort`` gets the title of a clicked header. A page of a longer list needs ``sort``, because the
     browser would sort only the rows of the page. Without ``sort``, the browser sorts the table.
     """
     if not targets and sort is None:
@@ -114,18 +114,18 @@ def show_rows(
         return
     modes: list[SelectionMode] = ["single-cell"] if targets else []
     if sort is not None:
-        modes.append("single-column")  # it turns the browser's own sorting off
+        modes.append("single-column")  # turns the browser's own sorting off
     data_frame(rows, key=key, modes=modes, on_select=row_clicked(key, targets, sort), **looks)
 
 
 def sorts_by_header(page: str, orders: Mapping[str, Sequence[str]]) -> Callable[[str], None]:
-    """Return a callback for clicks on headers. It sets the page's field Sort to the next of the column's ``orders``."""
+    """Return a callback for clicks on headers: the page's field Sort gets the next of the column's ``orders``."""
 
     def sort(title: str) -> None:
         names, field = list(orders.get(title, ())), f"{page}_sort"
         if names:
-            known = st.session_state.get(field)
-            at = names.index(known) + 1 if known in names else 0
+            order = st.session_state.get(field)
+            at = names.index(order) + 1 if order in names else 0
             st.session_state[field] = names[at % len(names)]
 
     return sort
@@ -141,8 +141,8 @@ def choose_row(rows: Table, *, key: str, first: int = 0, **looks: Unpack[TableLo
         selected=first or None,
         **looks,
     )
-    selected = event.selection.rows
-    return selected[0] if selected and selected[0] < len(rows.rows) else 0
+    indices = event.selection.rows
+    return indices[0] if indices and indices[0] < len(rows.rows) else 0
 
 
 def data_frame(
@@ -154,13 +154,13 @@ def data_frame(
     selected: int | None = None,
     **looks: Unpack[TableLooks],
 ) -> Any:
-    """Show a table; the row ``selected`` is selected at first. Return the selection, if ``on_select`` asks for it.
+    """Show a table; the row ``selected`` is selected at first. Return the selection, if ``on_select`` needs one.
 
-    In a window that is too narrow for a table, its texts get less room, and then its last columns
-    are hidden: the menu of the table shows them.
+    In a window that is too narrow for a table, texts get less room, and then the last columns are
+    hidden: the menu of the table shows hidden columns.
     """
     room = window_width() - _MARGINS - (_BOXES if "row" in str(modes) else 0)
-    rows, shown = fitted(rows, room)
+    rows, titles = fitted(rows, room)
     default: DataframeStateInput | None = (
         None if selected is None else {"selection": {"rows": [selected]}}
     )
@@ -173,7 +173,7 @@ def data_frame(
             row_height=36,
             height=36 * max(1, min(len(rows.rows), looks.get("most", 15))) + 37,
             column_config={**column_settings(rows), **looks.get("columns", {})},
-            column_order=shown,
+            column_order=titles,
             placeholder=looks.get("placeholder", ""),
             selection_mode=modes,
             on_select=on_select,
@@ -182,31 +182,31 @@ def data_frame(
 
 
 def fitted(table: Table, room: int) -> tuple[Table, list[str] | None]:
-    """Fit a table to ``room`` px; return it with the widths of its columns, and the titles to show (None: all).
+    """Fit a table to ``room`` px; return the table with column widths, and the titles to show (None: all).
 
-    A table with a column whose width is not declared stays as it is.
+    A table with a column without a declared width stays unchanged.
     """
     widths = [column.width for column in table.columns]
-    known = [width for width in widths if width is not None]
-    if len(known) < len(widths) or sum(known) <= room:
+    declared = [width for width in widths if width is not None]
+    if len(declared) < len(widths) or sum(declared) <= room:
         return table, None
     least = [
         min(width, _LEAST) if column.format == "text" else width
-        for column, width in zip(table.columns, known, strict=True)
+        for column, width in zip(table.columns, declared, strict=True)
     ]
-    shown = max(1, sum(total <= room for total in accumulate(least)))
-    spare = max(0, room - sum(least[:shown]))
-    wanted = sum(known[:shown]) - sum(least[:shown])
-    share = min(1, spare / wanted) if wanted else 0
+    number = max(1, sum(total <= room for total in accumulate(least)))
+    spare = max(0, room - sum(least[:number]))
+    lacking = sum(declared[:number]) - sum(least[:number])
+    share = min(1, spare / lacking) if lacking else 0
     columns = tuple(
         replace(column, width=low + int((high - low) * share))
-        for column, low, high in zip(table.columns, least, known, strict=True)
+        for column, low, high in zip(table.columns, least, declared, strict=True)
     )
-    return Table(columns, table.rows), [column.title for column in columns[:shown]]
+    return Table(columns, table.rows), [column.title for column in columns[:number]]
 
 
 def table_frame(table: Table) -> "pd.DataFrame":
-    """Return a table as Streamlit shows it: numbers as numbers, estimates with their intervals as text.
+    """Return a table for Streamlit: numbers as numbers, estimates with intervals as text.
 
     The columns have declared types, so that an empty table looks the same to Streamlit.
     """
@@ -287,7 +287,7 @@ Line = TypeVar("Line")
 
 @dataclass(frozen=True, slots=True)
 class PageOfList:
-    """A page of a list, after or before a key. It applies only while the address has this ``query``."""
+    """A page of a list, after or before a key, for as long as the address has this ``query``."""
 
     query: Query
     after: str | None = None
@@ -306,7 +306,7 @@ def current_page(page: str, query: Query) -> PageOfList:
 
 def turning_foot(
     page: str,
-    listed: LinePage[Any],
+    lines: LinePage[Any],
     noun: str,
     export: Callable[[], Table],
     *,
@@ -318,25 +318,25 @@ def turning_foot(
 
     ``more`` follows the range; ``beside`` shows further buttons before the CSV button.
     """
-    last = listed.first + len(listed.lines) - 1
-    words = f"{listed.first:,}–{last:,} of {count(listed.total, noun)}{more}"
+    last = lines.first + len(lines.lines) - 1
+    words = f"{lines.first:,}–{last:,} of {count(lines.total, noun)}{more}"
     with in_row(f"{page}_foot"):
         show_div("jb-cap jb-line", words)
         if beside is not None:
             beside()
         csv_button(export, page, key=f"{page}_csv")
-        for label, shortcut, turned in (
-            ("Previous", "K", PageOfList(query, before=listed.previous_key)),
-            ("Next", "J", PageOfList(query, after=listed.next_key)),
+        for label, shortcut, other_page in (
+            ("Previous", "K", PageOfList(query, before=lines.previous_key)),
+            ("Next", "J", PageOfList(query, after=lines.next_key)),
         ):
             button(
                 f"{label} {PAGE_SIZE}",
                 key=f"{page}_{label.lower()}",
                 type="tertiary",
                 shortcut=shortcut,
-                disabled=(turned.after or turned.before) is None,
+                disabled=(other_page.after or other_page.before) is None,
                 on_click=st.session_state.update,
-                args=({f"{page}_page": turned},),
+                args=({f"{page}_page": other_page},),
             )
 
 
@@ -345,7 +345,7 @@ def all_lines(
 ) -> list[Line]:
     """Return the lines of all pages, or of as many pages as are needed for ``most`` lines.
 
-    ``read`` gets the key of a page (None for the first) and its size.
+    ``read`` gets the key of a page (None for the first) and the size of the page.
     """
     lines: list[Line] = []
     key: str | None = None

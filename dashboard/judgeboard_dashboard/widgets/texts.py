@@ -73,12 +73,12 @@ def stored_words(preference: Preference | None) -> str | None:
 def rules_words(rules: Iterable[str], longest: int | None = None) -> str:
     """Return rules in words, each once: "Low groundedness · feedback gap".
 
-    If that has more than ``longest`` characters, the last rules are counted: "Low groundedness +2".
+    In a text of more than ``longest`` characters, the last rules are counted: "Low groundedness +2".
     """
     names = [*dict.fromkeys(map(rule_words, rules))]
-    for shown in range(len(names), 0, -1):
-        more = f" +{len(names) - shown}" if shown < len(names) else ""
-        text = capital(" · ".join(names[:shown])) + more
+    for number in range(len(names), 0, -1):
+        more = f" +{len(names) - number}" if number < len(names) else ""
+        text = capital(" · ".join(names[:number])) + more
         if longest is None or len(text) <= longest:
             break
     return text if names else ""
@@ -100,10 +100,10 @@ def clock(moment: datetime) -> str:
 
 
 def day(moment: datetime | date) -> str:
-    """Return a day: "12 Mar", with the year if it is not this year."""
-    shown = moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment
-    this_year = shown.year == utc_now().year
-    return f"{shown.day} {shown:%b}" if this_year else f"{shown.day} {shown:%b %Y}"
+    """Return a day: "12 Mar", with the year unless the day is in this year."""
+    date_ = moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment
+    this_year = date_.year == utc_now().year
+    return f"{date_.day} {date_:%b}" if this_year else f"{date_.day} {date_:%b %Y}"
 
 
 def when(moment: datetime) -> str:
@@ -136,7 +136,7 @@ _NUMBER = re.compile(
 
 
 def sentence(text: str, *, lead: str = "") -> None:
-    """Show the sentence at the top of a page, if there is one. Its ``lead`` is bold; without one, its numbers are."""
+    """Show the sentence at the top of a page, if any. The ``lead`` is bold; without a lead, numbers are bold."""
     if not (text or lead):
         return
     body = numbers(text, "span" if lead else "b")
@@ -155,7 +155,7 @@ def caption(*texts: str | Note | None) -> None:
 
 
 def note(text: str, *, lead: str) -> None:
-    """Show a warning with its ``lead`` in bold."""
+    """Show a warning with the ``lead`` in bold."""
     show_div("jb-note", tag("b", lead), " ", commands(text))
 
 
@@ -192,7 +192,7 @@ def with_database(command: str) -> str:
 
 
 def numbers(text: str, element: str = "b") -> Html:
-    """Return a sentence whose numbers are elements, by default bold. If it has a command, they are none."""
+    """Return a sentence whose numbers are elements, by default bold. Not in a sentence with a command."""
     if "`" in text:
         return commands(text)
     parts = _NUMBER.split(text)
@@ -204,7 +204,7 @@ def numbers(text: str, element: str = "b") -> Html:
 
 
 def command_block(command: str) -> None:
-    """Show a command; of several, each has a line of its own."""
+    """Show a command, or several commands, one on each line."""
     st.code(with_database(command).replace(" && ", "\n"), language=None, wrap_lines=True)
 
 

@@ -1,4 +1,4 @@
-"""Thresholds for a goal with what they change in the queue."""
+"""Thresholds for a goal, and the effect of thresholds on the queue."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ AIMS: dict[Aim, str] = {
     "false_omission": "False omission rate",
     "cost": "Cost",
 }
-# For each goal: the label of its number, its first value, and its step.
+# For each goal: the label of the number, the first value, and the step.
 NUMBERS: dict[Aim, tuple[str, float, float]] = {
     "recall": ("Share of bad answers to flag", 0.8, 0.05),
     "precision": ("Share of flagged answers that are bad", 0.8, 0.05),
@@ -60,8 +60,8 @@ def threshold_search() -> None:
     with in_row("threshold_goal", align="bottom"):
         aim = switch("Goal", AIMS, key="goal")
         label, first, step = NUMBERS[aim]
-        # The field has no bounds, because Streamlit silently replaces a number outside them by the
-        # lowest.
+        # The field has no bounds, because Streamlit silently replaces a number outside the
+        # bounds by the lowest number.
         value = st.number_input(
             label, value=first, step=step, format="%.4g", key=f"goal_{aim}", width=300
         )
@@ -72,7 +72,7 @@ def threshold_search() -> None:
         problem(f"{label}: {error}.")
         return
     try:
-        sample = kept_until_new_rows(  # it reads the texts of all answers
+        sample = kept_until_new_rows(  # reads the texts of all answers
             log_revision,
             lambda connection: load_sample(
                 connection, [scored_version(connection, None)], flags=True
@@ -107,7 +107,7 @@ def threshold_search() -> None:
 
 
 def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdResult]) -> None:
-    """Show what other thresholds do for one query type, and set one of them."""
+    """Show the effect of other thresholds for one query type, and set a threshold."""
     heading("Trade-off")
     with in_row("trade_off_fields", align="bottom"):
         name = choose(
@@ -116,26 +116,26 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdRes
         about, advised = results[name].about, advised_setting(results[name])
         key, query_type = f"try_{name}_{goal.aim}_{goal.value:g}", about.where.get("query_type")
         first = sample.cuts.of(query_type or "") if advised is None else advised
-        # The field has no bounds, because Streamlit silently replaces a number outside them by the
-        # lowest.
-        tried = st.number_input(
+        # The field has no bounds, because Streamlit silently replaces a number outside the
+        # bounds by the lowest number.
+        threshold = st.number_input(
             "Groundedness below", value=first, step=0.05, format="%.6g", key=key, width=210
         )
         table_switch()
-    if not 0 <= tried <= 1:
+    if not 0 <= threshold <= 1:
         problem("Groundedness below: enter a number from 0 to 1.")
         return
-    at, curve, judged = (
-        replayed(sample, tried, query_type),
+    at, curve, judgments = (
+        replayed(sample, threshold, query_type),
         results[name].curve,
         about.counts["judged"],
     )
     lines = {
         "in force": results[name].figure("flagged", IN_FORCE).value or 0.0,
-        "this threshold": at.flags / judged,
+        "this threshold": at.flags / judgments,
     }
     figure(
-        lambda: trade_off_chart(curve, judged, lines),
+        lambda: trade_off_chart(curve, judgments, lines),
         TRADE_OFF_HEIGHT,
         trade_off_table(curve),
         [None] * len(curve),
@@ -145,46 +145,44 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdRes
             f"{sample.title}. Measured on all labels, weighted as in `labels rate`. Bands: 95 % intervals.",
         ),
     )
-    # The chosen threshold has one figure on the page: that of the half of the labels that measured
-    # it.
-    if tried != advised:
-        notes = [change_note(at.change), verdicts_note(sample, tried, query_type)]
+    # The chosen threshold has one figure on the page: the figure of the half of the labels that
+    # measured the threshold.
+    if threshold != advised:
+        notes = [change_note(at.change), verdicts_note(sample, threshold, query_type)]
         words = paragraph(notes)
-        sentence(words, lead=f"Below {tried:g} for {name}, on all labels.")
-    _set(sample, query_type, tried, name)
+        sentence(words, lead=f"Below {threshold:g} for {name}, on all labels.")
+    _set(sample, query_type, threshold, name)
 
 
-def _set(sample: ScoredSample, query_type: str | None, tried: float, name: str) -> None:
-    """Show the button that sets a threshold, and one that removes the thresholds of query types."""
+def _set(sample: ScoredSample, query_type: str | None, threshold: float, name: str) -> None:
+    """Show the button that sets a threshold, and the button that removes the thresholds of query types."""
     by_type = dict(sample.cuts.by_type)
-    unchanged = tried == sample.cuts.of(query_type or "") and (
+    unchanged = threshold == sample.cuts.of(query_type or "") and (
         query_type is not None or not by_type
     )
     if query_type is None:
-        changes: dict[str, Any] = {"low_groundedness": tried} | (
+        changes: dict[str, Any] = {"low_groundedness": threshold} | (
             {"low_groundedness_by_type": None} if by_type else {}
         )
     else:
-        of_types = sorted((by_type | {query_type: tried}).items())
-        changes = {
-            "low_groundedness_by_type": [f"{name}={threshold!r}" for name, threshold in of_types]
-        }
+        of_types = sorted((by_type | {query_type: threshold}).items())
+        changes = {"low_groundedness_by_type": [f"{name}={limit!r}" for name, limit in of_types]}
     reviewer = ask_reviewer("Your name is stored with the setting.", to=Action.CHANGE_SETTINGS)
     with in_row("set_threshold"):
-        pressed = button(
-            f"Set {tried:g} for {name}",
+        is_pressed = button(
+            f"Set {threshold:g} for {name}",
             key="threshold_set",
             type="primary",
             disabled=reviewer is None or unchanged,
         )
-        if pressed and reviewer is not None:
+        if is_pressed and reviewer is not None:
             store_settings(changes, reviewer)
-        removed = by_type and st.button(
+        is_removal = by_type and st.button(
             "Remove thresholds of query types",
             key="threshold_remove",
             type="tertiary",
             disabled=reviewer is None,
         )
-        if removed and reviewer is not None:
+        if is_removal and reviewer is not None:
             store_settings({"low_groundedness_by_type": None}, reviewer)
     caption(f"Thresholds in force: {sample.cuts.words}.")

@@ -149,7 +149,7 @@ def test_only_cells_with_answers_are_drawn_and_those_apart_outlined() -> None:
     assert grid.heat_places(picture) == [(0, 0), (1, 0), (1, 1)]
     spec = specification(grid.heat_chart(picture, 0.4))
     assert rows(spec, "width") == [0, 2, 0]
-    chosen = specification(grid.heat_chart(picture, 0.4, chosen=(1, 0)))
+    chosen = specification(grid.heat_chart(picture, 0.4, place=(1, 0)))
     assert rows(chosen, "opacity") == [0.45, 1, 0.45]
 
 

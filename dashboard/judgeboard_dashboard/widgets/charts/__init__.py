@@ -1,4 +1,4 @@
-"""Altair charts: their common frame and clickable marks. Each file has one family of charts."""
+"""Altair charts: the common frame and clickable marks. Each file has one family of charts."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,8 +11,8 @@ from judgeboard.domain import Estimate
 from judgeboard_dashboard.theme import palette
 
 # Else each part of a chart would be checked against the schema, a fifth of the time of a page. For
-# the same reason, channels have their types (`alt.Y2("high:Q")`): Altair searches the type of a
-# bare text or value.
+# the same reason, channels have types (`alt.Y2("high:Q")`): Altair searches the type of a bare text
+# or value.
 disable_debug_mode()
 
 SELECTION = "cell"
@@ -21,17 +21,18 @@ PERCENT: dict[str, Any] = {"format": ".0%", "labelExpr": "replace(datum.label, '
 
 
 class FramedChart:
-    """A chart in its frame, for ``st.altair_chart(…, theme=None)``, which only asks for its specification.
+    """A chart in a frame, for ``st.altair_chart(…, theme=None)``, which only asks for the specification.
 
-    It is not checked against the schema, which takes twice as long as to write it. Tests check each
-    kind of chart. Streamlit's theme would make labels pale and change heights.
+    The specification is not checked against the schema: a check takes twice as long as writing the
+    specification. Tests check each kind of chart. Streamlit's theme would make labels pale and
+    change heights.
     """
 
     def __init__(self, chart: Any) -> None:
         self._chart = chart
 
     def to_dict(self, *, validate: bool = False) -> dict[str, Any]:
-        """Return the specification, with its data as frames."""
+        """Return the specification, with the data as frames."""
         frames = ["datasets"]
         specification: dict[str, Any] = self._chart.to_dict(
             validate, ignore=frames, context={"top_level": False}
@@ -65,7 +66,7 @@ def framed(chart: Any, height: int) -> Any:
 
 
 def layered(*layers: Any) -> Any:
-    """Return a chart of one or more layers; layers of the same data frame share it.
+    """Return a chart of one or more layers; layers of the same data frame share the frame.
 
     `alt.layer` copies each layer several times, and Streamlit would send the frame of each layer.
     """
@@ -87,20 +88,20 @@ def layered(*layers: Any) -> Any:
 
 
 def pick() -> alt.Parameter:
-    """Return the selection of a clicked mark; the column ``at`` of its row is the position of the mark."""
+    """Return the selection of a clicked mark; the column ``at`` of the mark's row is the position of the mark."""
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
 
 
-def opacity_of(selected: float | str, others: float, *, empty: bool = True) -> alt.OpacityValue:
-    """Return the opacity of marks: of the selected one (a number, or the column that holds it), and of all others.
+def opacity_of(opacity: float | str, others: float, *, empty: bool = True) -> alt.OpacityValue:
+    """Return the opacity of marks: of the selected mark (a number, or the name of a column), and of all others.
 
-    If ``empty``, all marks look selected until one is.
+    If ``empty``, all marks look selected until a mark is selected.
     """
-    is_column = isinstance(selected, str)
+    is_column = isinstance(opacity, str)
     look = (
-        {"field": selected, "type": "quantitative", "scale": None}
+        {"field": opacity, "type": "quantitative", "scale": None}
         if is_column
-        else {"value": selected}
+        else {"value": opacity}
     )
     return alt.OpacityValue(others, condition={"param": SELECTION, "empty": empty, **look})
 
@@ -115,7 +116,7 @@ DESCRIBED: dict[str, Any] = {
     "tooltip": alt.Tooltip("tip:N", title=" "),
     "description": alt.Description("tip:N"),
 }
-"""The channels of marks that say in a sentence what they are: the column ``tip`` of their rows."""
+"""The channels that describe each mark in a sentence: the column ``tip`` of the rows."""
 
 Channel = alt.SchemaBase | str | Sequence[alt.Tooltip] | UndefinedType
 """A value of a channel in an encoding of Altair."""

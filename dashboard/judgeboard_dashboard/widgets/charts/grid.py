@@ -22,7 +22,7 @@ _FADED = 0.45
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One rectangle: its row and column, its texts, its colours; ``tip`` describes it in a sentence."""
+    """One rectangle: row and column, texts, colours; ``tip`` describes the cell in a sentence."""
 
     row: str
     column: str
@@ -37,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Font sizes of count and word, and their offsets from the middle; ``centred`` centres counts without a word."""
+    """Font sizes of count and word, and offsets from the middle; ``centred`` centres counts without a word."""
 
     count: int
     word: int
@@ -62,7 +62,7 @@ def grid(
     sizes: Sizes = LARGE,
     padding: float = 0.02,
 ) -> Any:
-    """Return the grid, ``rows`` from the top. A click on a mark gives its position in ``cells``."""
+    """Return the grid, ``rows`` from the top. A click on a mark gives the mark's position in ``cells``."""
     colours = palette()
     names = ("row", "column", "count", "word", "ground", "tip")
     frame = pd.DataFrame({name: [getattr(cell, name) for cell in cells] for name in names})
@@ -163,13 +163,13 @@ def outlined_words(gap: float) -> str:
 
 def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> Table:
     """Return the cells at ``places`` as rows."""
-    shown = page.picture
+    picture = page.picture
     rows = (
         (
-            shown.axis[people],
-            shown.axis[judge],
-            shown.counts[people][judge],
-            shown.apart[people][judge],
+            picture.axis[people],
+            picture.axis[judge],
+            picture.counts[people][judge],
+            picture.apart[people][judge],
         )
         for people, judge in places
     )
@@ -178,12 +178,12 @@ def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> 
     return Table((*tenths, Column("Answers", "count"), apart), tuple(rows))
 
 
-def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:
-    """Return the heat map of counts by tenths; its marks are in the order of `heat_places`.
+def heat_chart(picture: Picture, gap: float, *, place: tuple[int, int] | None = None) -> Any:
+    """Return the heat map of counts by tenths, with marks in the order of `heat_places`.
 
-    If only some answers in a cell are far apart, it shows "2" over "of 5". The large numbers of the
-    outlined cells then add up to the count in the page's sentence. If a (people, judge) place is
-    ``chosen``, all other cells fade.
+    If only some answers in a cell are far apart, the cell shows "2" over "of 5". The large numbers
+    of the outlined cells then add up to the count in the page's sentence. With a (people, judge)
+    ``place``, all other cells fade.
     """
     colours, axis = palette(), picture.axis
     most = max((count for row in picture.counts for count in row), default=0)
@@ -191,7 +191,7 @@ def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None =
     for people, judge in heat_places(picture):
         count, far = picture.counts[people][judge], picture.apart[people][judge]
         # The colour step on a logarithmic scale. Otherwise one very large cell would make all
-        # others look alike.
+        # other cells look alike.
         bounds = [max(most, 1) ** (power / 5) for power in (1, 2, 3, 4)]
         step = sum(count > bound for bound in bounds)
         some = 0 < far < count
@@ -205,7 +205,7 @@ def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None =
                 ink=colours.heat_ink[step],
                 tip=f"{_answers(count, far, gap)}: judge from {axis[judge]}, people from {axis[people]}",
                 outline=colours.series[1] if far else None,
-                faded=chosen not in {None, (people, judge)},
+                faded=place not in {None, (people, judge)},
             )
         )
     return grid(
@@ -244,7 +244,7 @@ _MEANING = {
 
 
 def quadrant_sides(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
-    """Return (judge side, user side) of each cell in order. The row without a verdict is left out if it is empty."""
+    """Return (judge side, user side) of each cell in order. An empty row without a verdict is left out."""
     judges = [
         side for side in JUDGE if side != "none" or any(counts.get((side, user)) for user in USER)
     ]
@@ -254,8 +254,8 @@ def quadrant_sides(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, str
 def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
     """Return the quadrant of counts by (judge side, user side), in the order of `quadrant_sides`.
 
-    Colours show the meaning of a cell. If they showed the count, the least interesting cell would
-    be the darkest.
+    Colours show the meaning of a cell. With colours for counts, the least interesting cell would be
+    the darkest.
     """
     colours = palette()
     sides = quadrant_sides(counts)
@@ -289,10 +289,10 @@ def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
 CONFUSION_HEIGHT = 240
 
 
-def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) -> Any:
+def confusion_chart(table: Confusion, *, place: tuple[int, int] | None = None) -> Any:
     """Return the confusion table with people in the rows, coloured by share of the row; marks are in row order.
 
-    A row without answers shows zeros. If a (row, column) is ``chosen``, all other cells fade.
+    A row without answers shows zeros. With a (row, column) ``place``, all other cells fade.
     """
     colours = palette()
     categories = table.categories
@@ -316,7 +316,7 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
                     ink=ink,
                     tip=f"{counted(count, 'answer')}: people {categories[row]}, judge {categories[column]}",
                     outline=colours.ink if many and row == column else None,
-                    faded=chosen not in {None, (row, column)},
+                    faded=place not in {None, (row, column)},
                 )
             )
     return grid(

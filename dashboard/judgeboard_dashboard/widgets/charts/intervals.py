@@ -1,4 +1,4 @@
-"""Estimates as points with their intervals: by slice, by level."""
+"""Estimates as points with intervals: by slice, by level."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _LONGEST = 18
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A line of the chart: its name, its n, and the statistic."""
+    """A line of the chart: the name, n, and the statistic."""
 
     name: str
     n: int
@@ -33,7 +33,7 @@ class Slice:
 
 
 def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -> Any:
-    """Return the chart; a line without a value shows its reason at the left edge. A ``share`` is in percent."""
+    """Return the chart; a line without a value shows the reason at the left edge. A ``share`` is in percent."""
     colours = palette()
     # Each line has a unique label: slices with equal labels would share a line.
     labels: list[str] = []
@@ -45,12 +45,13 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
     low_end, high_end = (
         (0.0, end_of_shares(each.estimate for each in slices)) if share else value_range(slices)
     )
-    written = percent if share else two_decimals
+    number_text = percent if share else two_decimals
     rows = estimate_rows(
         [each.estimate for each in slices],
         label=labels,
         text=[
-            "" if each.estimate.value is None else written(each.estimate.value) for each in slices
+            "" if each.estimate.value is None else number_text(each.estimate.value)
+            for each in slices
         ],
         reason=[
             "" if each.estimate.value is not None else (each.estimate.reason or "")
@@ -66,20 +67,22 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
     axis = alt.Axis(tickCount=6, **(PERCENT if share else {"format": ".1f"}))
     x = alt.X("value:Q", title=title, scale=scale, axis=axis)
     base = alt.Chart(rows).encode(y=y)
-    known = base.transform_filter("isValid(datum.value)")
+    lines_with_value = base.transform_filter("isValid(datum.value)")
     blue = colours.series[0]
     return layered(
-        known.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(
+        lines_with_value.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(
             x=alt.X("low:Q", title=title), x2=alt.X2("high:Q")
         ),
-        known.mark_point(filled=True, size=90, opacity=1, color=blue, aria=False).encode(x=x),
-        known.mark_text(dy=-13, fontSize=12, color=colours.ink).encode(
+        lines_with_value.mark_point(filled=True, size=90, opacity=1, color=blue, aria=False).encode(
+            x=x
+        ),
+        lines_with_value.mark_text(dy=-13, fontSize=12, color=colours.ink).encode(
             x=x, text=alt.Text("text:N")
         ),
         base.mark_text(align="left", dx=4, fontStyle="italic", color=colours.muted)
         .encode(x=alt.X("left:Q", scale=scale), text=alt.Text("reason:N"))
         .transform_filter("datum.reason != ''"),
-        click_points(known, blue, x=x),
+        click_points(lines_with_value, blue, x=x),
     )
 
 

@@ -26,9 +26,9 @@ CALIBRATION_HEIGHT = 240
 POINT_NUMBERS = "Small numbers: answers. Lines: 95 % intervals."
 
 
-# The position of a point's number: (alignment, right, down). It is on the side away from the dashed
-# line: at the upper left of a point over the line, at the lower right of a point under it. At the
-# chart's edges it is inside the chart.
+# The position of a point's number: (alignment, right, down). The number is on the side away from the
+# # dashed line: at the upper left of a point over the line, at the lower right of a point under the
+# # line. At the chart's edges the number is inside the chart.
 _BESIDE: dict[str, tuple[Literal["left", "right"], int, int]] = {
     "over": ("right", -9, -8),
     "under": ("left", 9, 9),
@@ -53,15 +53,15 @@ def drawn_tenths(tenths: Sequence[Tenth]) -> list[int]:
 
 
 def calibration_chart(tenths: Sequence[Tenth]) -> Any:
-    """Return the chart; its marks are in the order of `drawn_tenths`."""
+    """Return the chart, with marks in the order of `drawn_tenths`."""
     colours = palette()
-    drawn = [tenths[place] for place in drawn_tenths(tenths)]
-    shares = [tenth.share_grounded for tenth in drawn]
+    tenths_with_answers = [tenths[place] for place in drawn_tenths(tenths)]
+    shares = [tenth.share_grounded for tenth in tenths_with_answers]
     rows = estimate_rows(
         shares,
-        score=[tenth.mean_score for tenth in drawn],
+        score=[tenth.mean_score for tenth in tenths_with_answers],
         n=[share.n for share in shares],
-        side=[_side(tenth) for tenth in drawn],
+        side=[_side(tenth) for tenth in tenths_with_answers],
     )
     whole = alt.Scale(domain=[0, 1])
     score = alt.X(
@@ -92,7 +92,7 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
             .mark_text(fontSize=11, align=align, dx=dx, dy=dy, **ink)
             .encode(x=score, y=share, text=alt.Text("n:Q", format=","))
             for name, (align, dx, dy) in _BESIDE.items()
-            # Each number has an outline in the page's colour, so that no whisker crosses it.
+            # Each number has an outline in the page's colour, so that no whisker crosses the number.
             for ink in (
                 {"color": colours.page, "stroke": colours.page, "strokeWidth": 3},
                 {"color": colours.muted},
@@ -117,61 +117,67 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
 TRADE_OFF_HEIGHT = 260
 
 
-def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[str, float]) -> Any:
+def trade_off_chart(
+    curve: Sequence[AtThreshold], judgments: int, lines: Mapping[str, float]
+) -> Any:
     """Return recall and precision by the share of flagged answers; vertical ``lines`` are such shares with names."""
     colours = palette()
-    ordered = sorted(curve, key=lambda at: at.flags)
+    points = sorted(curve, key=lambda at: at.flags)
     ink = dict(zip(("recall", "precision"), colours.series, strict=False))
     rows = pd.concat(
         estimate_rows(
-            [getattr(at, name) for at in ordered],
-            flagged=[at.flags / judged for at in ordered],
+            [getattr(at, name) for at in points],
+            flagged=[at.flags / judgments for at in points],
             figure=name,
-            text=[*[""] * (len(ordered) - 1), name],
+            text=[*[""] * (len(points) - 1), name],
             colour=colour,
             tip=[
                 f"Groundedness below {at.low_groundedness:g}: {name} {percent_words(getattr(at, name))}, "
                 f"{counted(at.flags, 'flag')}"
-                for at in ordered
+                for at in points
             ],
         )
         for name, colour in ink.items()
     )
     whole = alt.Scale(domain=[0, 1])
-    flagged = alt.Axis(tickCount=10, **PERCENT)
-    across = alt.X("flagged:Q", title="Share of answers flagged", scale=whole, axis=flagged)
+    share_axis = alt.Axis(tickCount=10, **PERCENT)
+    across = alt.X("flagged:Q", title="Share of answers flagged", scale=whole, axis=share_axis)
     upwards = alt.Y("value:Q", title="Share", scale=whole, axis=alt.Axis(tickCount=5, **PERCENT))
     base = alt.Chart(rows).encode(color=alt.Color("colour:N", scale=None))
-    known = base.transform_filter("isValid(datum.value)")
-    marked = alt.Chart(pd.DataFrame({"name": list(lines), "flagged": list(lines.values())})).encode(
-        x=across
-    )
-    # Each name has a height of its own, because two lines may be close together.
+    points_with_value = base.transform_filter("isValid(datum.value)")
+    vertical_lines = alt.Chart(
+        pd.DataFrame({"name": list(lines), "flagged": list(lines.values())})
+    ).encode(x=across)
+    # Each name has another height, because two lines may be close together.
     names = [
-        marked.transform_filter(f"datum.name == '{name}'")
+        vertical_lines.transform_filter(f"datum.name == '{name}'")
         .mark_text(align="left", dx=4, fontSize=11, color=colours.muted)
         .encode(text=alt.Text("name:N"), y=alt.value(130 + 15 * place))
         for place, name in enumerate(lines)
     ]
     ends = [
-        known.transform_filter(f"datum.figure == '{name}'")
+        points_with_value.transform_filter(f"datum.figure == '{name}'")
         .mark_text(align="right", dy=away, fontSize=12)
         .encode(x=across, y=upwards, text=alt.Text("text:N"))
         for name, away in (("recall", -10), ("precision", 16))
     ]
     return layered(
-        known.mark_area(opacity=0.15).encode(
+        points_with_value.mark_area(opacity=0.15).encode(
             x=across,
             y=alt.Y("low:Q", title="Share"),
             y2=alt.Y2("high:Q"),
             detail=alt.Detail("figure:N"),
         ),
-        marked.mark_rule(color=colours.muted, strokeDash=[4, 4]),
+        vertical_lines.mark_rule(color=colours.muted, strokeDash=[4, 4]),
         *names,
-        known.mark_line(strokeWidth=2).encode(x=across, y=upwards, detail=alt.Detail("figure:N")),
-        known.mark_point(filled=True, size=40, opacity=1, aria=False).encode(x=across, y=upwards),
+        points_with_value.mark_line(strokeWidth=2).encode(
+            x=across, y=upwards, detail=alt.Detail("figure:N")
+        ),
+        points_with_value.mark_point(filled=True, size=40, opacity=1, aria=False).encode(
+            x=across, y=upwards
+        ),
         *ends,
-        click_points(known, x=across, y=upwards),
+        click_points(points_with_value, x=across, y=upwards),
     )
 
 

@@ -28,9 +28,7 @@ from judgeboard_dashboard.widgets.texts import capital, caption, heading
 
 AnyPanel = TypeVar("AnyPanel", Panel, CorrectedPanel)
 HEIGHT = 340
-_STRIP = (
-    0.2  # share of the scale that is added under it for the bars of n, so that no line crosses them
-)
+_STRIP = 0.2  # share of the scale that is added below for the bars of n, so that no line crosses the bars
 _BAR, _BAR_WITH_NUMBER = (
     0.55,
     0.2,
@@ -44,7 +42,7 @@ _LONGEST_TITLE = 22
 class TrendAxis:
     """The axes that all panels share: values from ``low`` to ``high``, and periods of ``days`` from first to last.
 
-    A point is about ``unit``s; ``dated`` names its time.
+    A point is about ``unit``s; ``dated`` names the time of the point.
     """
 
     title: str
@@ -131,11 +129,12 @@ def trend_chart(
         alt.Tooltip("estimate:N", title=axis.title),
         alt.Tooltip("n:Q", title=f"{capital(axis.unit)}s", format=","),
     ]
-    seen = base.mark_point(
+    visible_points = base.mark_point(
         filled=True, opacity=1, color=colours.series[0], size=62, aria=False
     ).encode(y=_values(axis))
     return layered(
-        *layers, *[seen, click_points(base, colours.series[0], y=_values(axis), tooltip=tips)]
+        *layers,
+        *[visible_points, click_points(base, colours.series[0], y=_values(axis), tooltip=tips)],
     )
 
 
@@ -167,11 +166,11 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
         band += not joined
         estimate = point.estimate
         words = percent_words(estimate) if axis.share else number_words(estimate)
-        asked = period_words(point.start, "day" if axis.days == 1 else "week")
+        period = period_words(point.start, "day" if axis.days == 1 else "week")
         yield {
             "at": place,
             "start": str(as_date(point.start)),
-            "words": asked,
+            "words": period,
             "value": estimate.value,
             "low": estimate.low if whole[place] else None,
             "high": estimate.high if whole[place] else None,
@@ -179,17 +178,17 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
             "bar": axis.floor + estimate.n / max(axis.most, 1) * tallest,
             "segment": point.segment,
             "band": band,
-            # 0: the interval is part of a band. 1: it is drawn as a whisker. 2: the point has no
+            # 0: the interval is part of a band. 1: the interval is a whisker. 2: the point has no
             # interval.
             "alone": 2 if not whole[place] else int(not joined and not follows),
             "estimate": words,
-            "tip": f"{asked}: {words} on {counted(estimate.n, axis.unit)}",
+            "tip": f"{period}: {words} on {counted(estimate.n, axis.unit)}",
         }
 
 
 def _time(axis: TrendAxis) -> alt.X:
     starts = range(axis.first, axis.last + 1, axis.days)
-    labelled = starts[:: max(1, -(-len(starts) // 6))]  # at most six labels
+    label_days = starts[:: max(1, -(-len(starts) // 6))]  # at most six labels
     return alt.X(
         "start:T",
         title=None,
@@ -200,7 +199,7 @@ def _time(axis: TrendAxis) -> alt.X:
         ),
         axis=alt.Axis(
             format="%-d %b",
-            values=[str(as_date(day)) for day in labelled],
+            values=[str(as_date(day)) for day in label_days],
             labelOverlap=True,
             labelSeparation=10,
             grid=False,
@@ -229,21 +228,21 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
             line.mark_rule(color=colours.series[1], strokeDash=[2, 2]).encode(y=alt.Y("value:Q"))
         )
     middle = axis.first + (axis.last - axis.first) * 0.6
-    for left, chosen in (
+    for left, side_marks in (
         (True, [m for m in marks if m[0] <= middle]),
         (False, [m for m in marks if m[0] > middle]),
     ):
-        if not chosen:
+        if not side_marks:
             continue
         rows = pd.DataFrame(
             {
                 # Between two periods, because the version is new from ``start`` on.
                 "start": [
                     f"{EPOCH + timedelta(days=start - axis.days / 2):%Y-%m-%dT%H:%M:%SZ}"
-                    for start, _ in chosen
+                    for start, _ in side_marks
                 ],
-                "title": [shortened(title, _LONGEST_TITLE) for _, title in chosen],
-                "top": [axis.high] * len(chosen),
+                "title": [shortened(title, _LONGEST_TITLE) for _, title in side_marks],
+                "top": [axis.high] * len(side_marks),
             }
         )
         base = alt.Chart(rows).encode(x=alt.X("start:T", scale=alt.Scale(type="utc")))
@@ -261,23 +260,23 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
 
 
 def show_trend(
-    figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel], tall: int = HEIGHT
+    figures: Trend, panels: Sequence[Panel], all_panels: Sequence[Panel], tall: int = HEIGHT
 ) -> None:
-    """Show the ``shown`` panels as charts, ``tall`` px high, or as a table. Their axis covers all ``drawn`` panels."""
+    """Show ``panels`` as charts, ``tall`` px high, or as a table. The axis covers ``all_panels``."""
     key = f"trend_{figures.name}_{figures.period}_by_{figures.by}"
     if as_tables():
-        _show_points(trend_table(figures, shown), shown, key=key)
+        _show_points(trend_table(figures, panels), panels, key=key)
         return
-    axis = axis_of(figures, drawn)
+    axis = axis_of(figures, all_panels)
     marks = [(mark.start, mark.title) for mark in figures.marks]
-    for panel in _in_columns([panel.group for panel in shown], shown):
+    for panel in _in_columns([panel.group for panel in panels], panels):
         chart = trend_chart(panel.points, marks, axis)
         _show_panel(chart, tall, panel, panel.group, f"{axis.title} per {figures.period}", key=key)
         caption(note("panel", n=panel.n, counts=figures.of_measure.counts).text)
 
 
 def show_corrected(
-    figures: CorrectedTrend, shown: Sequence[CorrectedPanel], tall: int = HEIGHT
+    figures: CorrectedTrend, panels: Sequence[CorrectedPanel], tall: int = HEIGHT
 ) -> None:
     """Show the corrected share of each query type as charts, ``tall`` px high, or as a table.
 
@@ -285,10 +284,10 @@ def show_corrected(
     """
     key = f"corrected_{figures.period}"
     if as_tables():
-        _show_points(corrected_table(figures, shown), shown, key=key)
+        _show_points(corrected_table(figures, panels), panels, key=key)
         return
     points = {}
-    for panel in shown:
+    for panel in panels:
         # A line connects points that follow each other without a gap.
         parts = segments([(each.start, each.end) for each in panel.points])
         points[panel.query_type] = [
@@ -296,12 +295,12 @@ def show_corrected(
             for each, segment in zip(panel.points, parts, strict=True)
         ]
     every = [point for of_panel in points.values() for point in of_panel]
-    judged = [start for panel in shown for start, _ in panel.judge_shares]
+    judge_starts = [start for panel in panels for start, _ in panel.judge_shares]
     title, days = "Bad answers, corrected", PERIOD_DAYS[figures.period]
     axis = TrendAxis(title, days, high=end_of_shares(each.estimate for each in every)).over(
-        every, also=judged
+        every, also=judge_starts
     )
-    for panel in _in_columns([panel.query_type for panel in shown], shown):
+    for panel in _in_columns([panel.query_type for panel in panels], panels):
         chart = trend_chart(points[panel.query_type], [], axis, panel.judge_shares)
         _show_panel(chart, tall, panel, panel.query_type, f"{title} per {figures.period}", key=key)
 
@@ -320,7 +319,7 @@ def _show_panel(
 
 
 def _in_columns(names: Sequence[str], panels: Sequence[AnyPanel]) -> Iterator[AnyPanel]:
-    """Yield each panel (with its name) in its column: all answers over the whole width, then three side by side."""
+    """Yield each panel in a separate column: all answers over the whole width, then three side by side."""
     if names[:1] == [ALL_ANSWERS]:
         yield panels[0]
         panels = panels[1:]
@@ -339,10 +338,10 @@ def segments(periods: Sequence[tuple[int, int]]) -> Iterator[int]:
         yield segment
 
 
-def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
+def axis_of(figures: Trend, panels: Sequence[Panel]) -> TrendAxis:
     """Return the axis that all panels share."""
     measure = figures.of_measure
-    points = [point for panel in drawn for point in panel.points]
+    points = [point for panel in panels for point in panel.points]
     low, high = measure.bounds or (0.0, end_of_shares(point.estimate for point in points))
     axis = TrendAxis(
         measure.title
@@ -357,7 +356,7 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     return axis.over(points)
 
 
-def _show_points(rows: Table, shown: Sequence[AnyPanel], *, key: str) -> None:
-    """Show the points of the ``shown`` panels as ``rows``. A row opens the same answers as its point."""
-    targets = [responses(point.where) for panel in shown for point in panel.points]
+def _show_points(rows: Table, panels: Sequence[AnyPanel], *, key: str) -> None:
+    """Show the points of the ``panels`` as ``rows``. A row opens the same answers as the point."""
+    targets = [responses(point.where) for panel in panels for point in panel.points]
     table(rows, targets, key=key, under=("Click a row to open its answers.",))
