@@ -14,8 +14,8 @@ _LOADING, _RUNNING = 500_000, 50_000
 def main() -> None:
     """Run ``judgeboard`` and exit. An error is one line on stderr; only ``--debug`` shows a traceback."""
     begin_loading()
-    # Pydantic reads the entry points of all packages for its plugins, and one malformed package
-    # would stop a command.
+    # Pydantic reads the entry points of all packages for plugins, and one malformed package would
+    # stop a command.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # The matrices are narrow: more threads of NumPy would only wait for each other, and a server
     # has many readers.
@@ -33,7 +33,8 @@ def begin_loading() -> None:
 def end_loading() -> None:
     """Search more often, but never among the modules that are loaded by now.
 
-    Changes nothing in a program that calls a command itself: its objects may become garbage.
+    Changes nothing in a program that calls a command itself: the program's objects may become
+    garbage.
     """
     if gc.get_threshold()[0] == _LOADING:
         gc.freeze()

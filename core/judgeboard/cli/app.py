@@ -1,6 +1,6 @@
 """The command `judgeboard`. Each command has a function `NAME_command` in this folder and a line in GROUPS.
 
-The commands of methods are in their folders: `registry.methods`.
+The commands of methods are in the folders of the methods: `registry.methods`.
 """
 
 import errno
@@ -26,7 +26,7 @@ from judgeboard.settings.masking import mask_logs, without_secrets
 
 
 def with_commands_of_methods(groups: dict[str, dict[str, Place]]) -> dict[str, dict[str, Place]]:
-    """Return the groups with the commands of methods, which stand after those of their group or heading."""
+    """Return the groups with the commands of methods, each after the other commands of the group or heading."""
     ours = [command for places in groups.values() for command in _commands(places)]
 
     def added(method: Registration) -> dict[str, tuple[str, str]]:
@@ -51,14 +51,14 @@ def with_commands_of_methods(groups: dict[str, dict[str, Place]]) -> dict[str, d
 
 
 def _commands(places: Mapping[str, Place], *group: str) -> Iterator[str]:
-    """Yield the commands of a group and of its groups, each in all its words."""
+    """Yield the commands of a group and of the groups in the group, each in all words."""
     for name, place in places.items():
         yield " ".join((*group, name))
         if isinstance(place, tuple):
             yield from _commands(place[1], *group, name)
 
 
-# What for -> command -> its place.
+# Purpose -> command -> place.
 GROUPS = with_commands_of_methods(
     {
         "Start": {
@@ -105,14 +105,14 @@ GROUPS = with_commands_of_methods(
 
 
 class Root(CommandsOnDemand):
-    """The command `judgeboard`, whose help has its commands by what they are for."""
+    """The command `judgeboard`, whose help has the commands by purpose."""
 
     places: Mapping[str, Place] = {
         name: place for commands in GROUPS.values() for name, place in commands.items()
     }
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by what they are for."""
+        """Write the commands by purpose."""
         for title, names in GROUPS.items():
             commands = {name: self.get_command(ctx, name) for name in names}
             with formatter.section(title):
@@ -140,7 +140,7 @@ def root() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit code. ``--debug`` is accepted at any position."""
+    """Run a command line and return the exit code. ``--debug`` is accepted at any position."""
     mask_logs()
     debug = "--debug" in arguments
     stdout = sys.stdout
@@ -152,7 +152,7 @@ def run(arguments: Sequence[str]) -> int:
     words = [word for word in arguments if word != "--debug"]
     with click.Context(
         root
-    ) as context:  # it outlives the command: the message of an error may need --db
+    ) as context:  # outlives the command: the message of an error may need --db
         context.meta["words"] = words
         try:
             result = root.main(words, prog_name="judgeboard", standalone_mode=False, parent=context)
@@ -182,7 +182,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _confirms(unconfirmed: UnconfirmedFile) -> bool:
-    """Ask whether a project file is used, and keep that it is."""
+    """Ask whether to use a project file, and keep the confirmation."""
     from judgeboard.settings.project_file import confirm
 
     try:
@@ -195,7 +195,7 @@ def _confirms(unconfirmed: UnconfirmedFile) -> bool:
 
 
 def _words(error: Exception) -> str:
-    """Return the message of an error. For a database error, leave out the SQL statement and its texts."""
+    """Return the message of an error. For a database error, leave out the SQL statement and all texts."""
     if getattr(error, "orig", None) is not None:
         from judgeboard.store.outages import reason_of
 

@@ -46,7 +46,7 @@ _prices: Callable[[F], F] = click.option(
     type=FILE,
     help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices).",
 )
-# Of a run, whatever judges: the judge's own options do not have them.
+# The options of every run: the judge's own options do not contain these options.
 _run_options: Callable[[F], F] = decorator(
     click.option(
         "--replies",
@@ -66,7 +66,7 @@ _run_options: Callable[[F], F] = decorator(
     yes_option,
     group="Calls",
 )
-# For commands with their own option for the model, which say what it is for.
+# For commands with a special option for the model, whose help names the purpose of the model.
 call_options: Callable[[F], F] = decorator(
     drawn(JUDGE, "provider", "base_url", "concurrency", "timeout"), _run_options
 )
@@ -75,7 +75,7 @@ model_options: Callable[[F], F] = decorator(drawn(JUDGE, "model"), endpoint_opti
 prompt_option: Callable[[F], F] = drawn(JUDGE, "prompt")
 asking_options: Callable[[F], F] = drawn(JUDGE, "temperature", "prompt")
 rating_word_option: Callable[[F], F] = drawn(JUDGE, "rating_word")
-# For a judge whose rubric and examples are not those of a file.
+# For a judge whose rubric and examples do not come from a file.
 judge_options: Callable[[F], F] = decorator(
     drawn(JUDGE, "domain", "claims", "dialogue"), model_options, asking_options
 )
@@ -111,10 +111,12 @@ EXAMPLE_MODEL = "gpt-4o-mini"  # of commands in messages
 
 
 @contextmanager
-def run_options(chosen: Mapping[str, object], max_cost: float | None) -> Iterator["RunOptions"]:
+def run_options(
+    judge_fields: Mapping[str, object], max_cost: float | None
+) -> Iterator["RunOptions"]:
     """Yield the `RunOptions` of a run in a terminal: on stderr an estimate, progress, and why a run stops early.
 
-    ``chosen`` are the options of a judge.
+    ``judge_fields`` are the options of a judge.
     """
     from judgeboard.errors import DatabaseAway
     from judgeboard.judges.judge import concurrency_of
@@ -137,7 +139,7 @@ def run_options(chosen: Mapping[str, object], max_cost: float | None) -> Iterato
             "on_other_host": confirm_host,
             "on_stop": stopping,
             "on_estimate": lambda estimate: options.echo(estimate.sentence, err=True),
-            "concurrency": concurrency_of(chosen),
+            "concurrency": concurrency_of(judge_fields),
         }
         try:
             yield run
@@ -186,30 +188,30 @@ def with_confirmed_host(request: Callable[..., R]) -> R:
 
 
 def at_last_address(
-    store: "Store", make: Callable[..., "AskedJudge"], chosen: dict[str, object]
+    store: "Store", make: Callable[..., "AskedJudge"], judge_fields: dict[str, object]
 ) -> dict[str, object]:
-    """Return the options of a judge, with the address of its last run unless they give one."""
+    """Return the options of a judge; without an address, with the address of the judge's last run."""
     from judgeboard.runs import named_judges
 
-    return named_judges.at_last_address(store, make, chosen)
+    return named_judges.at_last_address(store, make, judge_fields)
 
 
 def warned(warnings: Iterable["Note | None"]) -> dict[str, list[str]]:
-    """Print warnings to stderr, and return them for the JSON output."""
-    known = [warning.text for warning in warnings if warning is not None]
-    for warning in known:
+    """Print warnings to stderr, and return the warnings for the JSON output."""
+    texts = [warning.text for warning in warnings if warning is not None]
+    for warning in texts:
         options.echo(f"warning: {warning}", err=True)
-    return {"warnings": known}
+    return {"warnings": texts}
 
 
 def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
-    """Yield lines with the calls of a run by status, their cost, and the reason if the run stopped early."""
+    """Yield lines with the calls of a run by status, the cost, and the reason if the run stopped early."""
     yield f"{head}: {account.words()}" + (f"; cost {account.cost_words}" if account.run_id else "")
     yield from stopped_lines(account)
 
 
 def stopped_lines(account: "RunAccount") -> Iterator[str]:
-    """Yield how many calls a run did not make, the reason, and how to continue it."""
+    """Yield how many calls a run did not make, the reason, and how to continue the run."""
     from judgeboard.measure.notes import note
     from judgeboard.runs.runner import COST_LIMIT
 
@@ -244,12 +246,12 @@ _FOR_A_MODEL = frozenset(
 
 
 def nobody_asked(context: click.Context, *own: str) -> None:
-    """Refuse model options, and the options ``own``, with ``--recorded``: they would have no effect."""
+    """Refuse model options, and the options ``own``, which would have no effect with ``--recorded``."""
     refuse_given(context, "--recorded makes no model calls", _FOR_A_MODEL | {*own})
 
 
 def refuse_given(context: click.Context, why: str, names: Collection[str]) -> None:
-    """Raise BadInput if options with these names were given. ``why`` is the reason why they have no effect."""
+    """Raise BadInput if options with these names were given. ``why`` is the reason why the options have no effect."""
     needless = [
         parameter.opts[0]
         for parameter in context.command.params
@@ -260,28 +262,28 @@ def refuse_given(context: click.Context, why: str, names: Collection[str]) -> No
         raise BadInput(f"{why}: remove {', '.join(needless)}")
 
 
-def judge_part(chosen: dict[str, object]) -> dict[str, object]:
-    """Return the options of the judge, without those of the generator."""
-    return {name: value for name, value in chosen.items() if not name.startswith("generator")}
+def judge_part(judge_fields: dict[str, object]) -> dict[str, object]:
+    """Return the options of the judge, without the options of the generator."""
+    return {name: value for name, value in judge_fields.items() if not name.startswith("generator")}
 
 
-def chosen_generator(chosen: dict[str, object], judge: dict[str, object]) -> "Generator":
+def chosen_generator(fields: dict[str, object], judge: dict[str, object]) -> "Generator":
     """Return the generator of the options.
 
-    The generator uses the judge's provider, prices, time limit and concurrency. Without an address
-    of its own, it uses that of ``judge``, the options from `at_last_address`.
+    The generator uses the judge's provider, prices, time limit and concurrency. Without an address for the
+    generator, the generator uses the address of ``judge``, the options from `at_last_address`.
     """
     from judgeboard.runs.generation import make_generator
 
     address = judge
-    if chosen["generator_base_url"] is not None:
+    if fields["generator_base_url"] is not None:
         address = {
-            "provider": chosen.get("provider"),
-            "base_url": chosen["generator_base_url"],
+            "provider": fields.get("provider"),
+            "base_url": fields["generator_base_url"],
         }
     return make_generator(
-        model=chosen["generator"],
-        **{name: chosen[f"generator_{name}"] for name in ("max_output", "temperature", "replies")},
+        model=fields["generator"],
+        **{name: fields[f"generator_{name}"] for name in ("max_output", "temperature", "replies")},
         **{name: address.get(name) for name in ("provider", "base_url", "api_key")},
-        **{name: chosen.get(name) for name in ("prices", "timeout_s", "concurrency")},
+        **{name: fields.get(name) for name in ("prices", "timeout_s", "concurrency")},
     )

@@ -1,4 +1,4 @@
-"""The group `compare`, and its command `pairs`: a judge compares pairs of answers."""
+"""The group `compare`, and the command `pairs`: a judge compares pairs of answers."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -104,7 +104,7 @@ def pairs(
     inconsistent: str,
     rejudge: str | None,
     max_cost: float | None,
-    **chosen: object,
+    **judge_fields: object,
 ) -> int:
     """Let a judge compare pairs of answers, in both orders. This takes two calls per pair.
 
@@ -135,7 +135,7 @@ def pairs(
         why = "--judge-version needs --recorded. To ask a judge, give --model"
         command = options.same_command("--recorded", without=["--model"])
         raise BadInput(f"{why}, for example: `{command}`")
-    use_named_judge(named, chosen, as_kind="pairwise")
+    use_named_judge(named, judge_fields, as_kind="pairwise")
     if recorded:
         nobody_asked(context, "domain", "source")
     if file is not None:
@@ -145,40 +145,43 @@ def pairs(
     store = options.open_store(create=file is not None)
     if recorded:
         with store.reading() as connection:
-            known = versions_that_compared(connection)
-            if judge_version is None and not known:
+            versions = versions_that_compared(connection)
+            if judge_version is None and not versions:
                 raise NotFound(
                     "no judge version has compared pairs. To import recorded comparisons: "
                     "`judgeboard import --kind comparisons FILE`"
                 )
             version = (
-                known[0]
+                versions[0]
                 if judge_version is None
-                else choose_version(connection, judge_version, known, "compared pairs")
+                else choose_version(connection, judge_version, versions, "compared pairs")
             )
         report = measure_pairs(options.seen(store), version.id, **figures)
         options.show(report, comparison_lines(report))
         return 0
     make = partial(make_pairwise_judge, aspects)
-    judge = make(**at_last_address(store, make, chosen))
+    judge = make(**at_last_address(store, make, judge_fields))
     if file is not None:
-        made = pairs_in_file(store, file, source=source, actor=options.actor())
+        pair_set = pairs_in_file(store, file, source=source, actor=options.actor())
     else:
-        made = pairs_between(store, source_a or "", source_b or "", actor=options.actor())
+        pair_set = pairs_between(store, source_a or "", source_b or "", actor=options.actor())
     with store.reading() as connection:
         matching = matching_pairs(connection, where)
-    pair_ids = [id_ for id_ in made.pair_ids if matching is None or id_ in matching]
-    with run_options(chosen, max_cost) as run:
-        compared = compare_pairs(store, judge, pair_ids, again=rejudge is not None, **run)
-    version_id = compared.version.id
+    pair_ids = [id_ for id_ in pair_set.pair_ids if matching is None or id_ in matching]
+    with run_options(judge_fields, max_cost) as run:
+        comparison = compare_pairs(store, judge, pair_ids, again=rejudge is not None, **run)
+    version_id = comparison.version.id
     report = measure_pairs(
-        store, version_id, pair_ids=pair_ids, account=compared.account, **figures
+        store, version_id, pair_ids=pair_ids, account=comparison.account, **figures
     )
-    left_out = f", {made.left_out:,} left out" if made.left_out else ""
-    counts = {"pairs": len(pair_ids), "left_out": made.left_out}
+    left_out = f", {pair_set.left_out:,} left out" if pair_set.left_out else ""
+    counts = {"pairs": len(pair_ids), "left_out": pair_set.left_out}
     options.show(
         report,
-        [f"{made.words}: {counted(len(pair_ids), 'pair')}{left_out}", *comparison_lines(report)],
+        [
+            f"{pair_set.words}: {counted(len(pair_ids), 'pair')}{left_out}",
+            *comparison_lines(report),
+        ],
         counts,
     )
     options.suggest("serve")
@@ -200,7 +203,7 @@ def pairs(
 @prompt_option
 @named_judge
 def controls(
-    named: str | None, aspects: tuple[str, ...], max_cost: float | None, **chosen: object
+    named: str | None, aspects: tuple[str, ...], max_cost: float | None, **judge_fields: object
 ) -> int:
     """Let a judge compare control answers with their originals. This takes one call per control answer.
 
@@ -210,11 +213,11 @@ def controls(
     from judgeboard.cli.judge import summary_lines
     from judgeboard.runs.pairwise import compare_controls, make_pairwise_judge
 
-    use_named_judge(named, chosen, as_kind="pairwise")
+    use_named_judge(named, judge_fields, as_kind="pairwise")
     store = options.open_store()
     make = partial(make_pairwise_judge, aspects)
-    judge = make(**at_last_address(store, make, chosen))
-    with run_options(chosen, max_cost) as run:
+    judge = make(**at_last_address(store, make, judge_fields))
+    with run_options(judge_fields, max_cost) as run:
         summary = compare_controls(store, judge, **run)
     options.show(summary, summary_lines(summary))
     options.suggest("test", "health", summary.judge)

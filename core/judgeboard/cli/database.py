@@ -93,20 +93,20 @@ def db_events(
             newest = tuple(_events_of(connection, runs))
         else:
             newest = latest_events(connection, event_filter, limit=limit + 1, before_id=before)
-        listed, last = [*newest[:limit]], newest[limit - 1].id if len(newest) > limit else None
+        events, last = [*newest[:limit]], newest[limit - 1].id if len(newest) > limit else None
         if kind is None and response is None:
-            # The runs of the time that this page is about; each page has other ones.
+            # The runs of the time that this page is about. No run is on two pages.
             later = (
                 latest_events(connection, event_filter, limit=1, before_id=before + 1)
                 if before
                 else ()
             )
-            begin, end = (listed[-1].at if last else since), (later[0].at if later else None)
-            listed += _events_of(
+            begin, end = (events[-1].at if last else since), (later[0].at if later else None)
+            events += _events_of(
                 connection, list_runs(connection, limit=limit, actor=actor, since=begin, until=end)
             )
-            listed.sort(key=lambda each: each.at, reverse=True)
-        about = {event.response_id for event in listed if event.response_id is not None}
+            events.sort(key=lambda each: each.at, reverse=True)
+        about = {event.response_id for event in events if event.response_id is not None}
         answers = external_ids(connection, about)
     rows = [
         {
@@ -117,7 +117,7 @@ def db_events(
             "response": answers.get(event.response_id or 0),
             "details": event.details,
         }
-        for event in listed
+        for event in events
     ]
     options.show({"events": rows, "next": last}, map(_event_line, rows))
     if last is not None and not options.as_json():
@@ -128,7 +128,7 @@ _RUN = "run"  # the kind of a run in the list of events
 
 
 def _events_of(connection: "Connection", runs: "Sequence[Run]") -> list["Event"]:
-    """Return runs as events, each at the time at which it began."""
+    """Return runs as events, each at the time of the start."""
     from judgeboard.store.judge_versions import version_titles
     from judgeboard.store.runs import run_counts
     from judgeboard.store.tables import Event
@@ -137,20 +137,20 @@ def _events_of(connection: "Connection", runs: "Sequence[Run]") -> list["Event"]
     counts = run_counts(connection, [run.id for run in runs])
     events = []
     for run in runs:
-        ended = None if run.finished_at is None else f"{run.finished_at:%Y-%m-%d %H:%M:%S}"
+        end_words = None if run.finished_at is None else f"{run.finished_at:%Y-%m-%d %H:%M:%S}"
         details: dict[str, Any] = {
             "of": run.kind,
             "judge": titles.get(run.judge_version_id or 0),
             "state": run.state.value,
-            "ended": ended,
+            "ended": end_words,
         }
         details |= {"selected": run.selected, "asked": counts[run.id].asked} | counts[
             run.id
         ].by_status
         details |= {"reason": run.why_stopped and " ".join(run.why_stopped.split())}
-        known = {name: value for name, value in details.items() if value is not None}
+        known_details = {name: value for name, value in details.items() if value is not None}
         events.append(
-            Event(id=run.id, kind=_RUN, actor=run.actor, at=run.started_at, details=known)
+            Event(id=run.id, kind=_RUN, actor=run.actor, at=run.started_at, details=known_details)
         )
     return events
 
@@ -180,10 +180,10 @@ def db_migrate() -> None:
     with closing(Store(connect(database_url(options.chosen_database()), create=True))) as store:
         begun, answers = time.perf_counter(), 0
 
-        def show(done: int, share: float) -> None:
+        def show(number: int, share: float) -> None:
             nonlocal answers
-            answers = done
-            update(completed=share, total=1, units=done)
+            answers = number
+            update(completed=share, total=1, units=number)
 
         with progress("facts of answers", "{task.fields[units]:,} answers", units=0) as update:
             before = upgrade(store, show)
@@ -234,9 +234,11 @@ def db_restore(file: Path) -> None:
     from judgeboard.store.engine import database_url
 
     url = database_url(options.chosen_database())
-    restored = restore(url, file)
-    kept = "" if restored.kept is None else f"; the earlier database is {restored.kept}"
-    options.echo(f"{url.database}: restored from {file} (schema {restored.revision}){kept}")
+    restoration = restore(url, file)
+    kept_words = "" if restoration.kept is None else f"; the earlier database is {restoration.kept}"
+    options.echo(
+        f"{url.database}: restored from {file} (schema {restoration.revision}){kept_words}"
+    )
 
 
 @options.command(
@@ -264,18 +266,18 @@ def db_copy(source: str, target: str) -> None:
 
     with (
         closing(open_store(source)) as original,
-        closing(Store(connect(database_url(target), create=True))) as copied,
+        closing(Store(connect(database_url(target), create=True))) as copy,
     ):
         refuse_work(original)
         with progress("copying") as update:
             counts = copy_database(
-                original, copied, lambda done, total: update(completed=done, total=total)
+                original, copy, lambda done, total: update(completed=done, total=total)
             )
         for table, rows in counts.items():
             if rows:
                 click.echo(f"{table:20}  {rows:>12,}")
         options.echo(
-            f"{original.shown_url} is copied to {copied.shown_url}: {counted(sum(counts.values()), 'row')} of "
+            f"{original.shown_url} is copied to {copy.shown_url}: {counted(sum(counts.values()), 'row')} of "
             f"{counted(len(counts), 'table')}, all equal"
         )
 
@@ -330,20 +332,20 @@ def db_forget(
         forget_response,
     )
 
-    chosen = where != RowFilter()
-    if response is None and not unused and not chosen:
+    has_filter = where != RowFilter()
+    if response is None and not unused and not has_filter:
         raise click.UsageError(
             "give the id of an answer or a trace, or --where for all answers of a filter"
         )
-    if response is not None and (unused or chosen or older_than is not None):
+    if response is not None and (unused or has_filter or older_than is not None):
         raise click.UsageError(f"{response} names what is deleted: remove the other options")
-    if chosen and (unused or older_than is not None or source is not None):
+    if has_filter and (unused or older_than is not None or source is not None):
         raise click.UsageError(
             "--where selects what is deleted: remove the other options, or write --where source=NAME"
         )
     what = f"every text of {response}" if response else "the spans of traces without an answer"
     store = options.open_store()
-    if chosen:
+    if has_filter:
         with store.reading() as connection:
             count = counted(count_to_forget(connection, where), "answer")
         what = f"every text of {count} ({describe(where)})"
@@ -354,11 +356,11 @@ def db_forget(
         before = None if older_than is None else utc_now() - timedelta(days=older_than)
         traces = sum(forget_all_unused(store, source=source, before=before, actor=by))
         outcome = counted(traces, "trace")
-    elif chosen:
+    elif has_filter:
         with store.writing() as connection:
-            forgotten = forget_matching(connection, where, actor=by)
-        outcome = counted(forgotten.answers, "answer")
-        outcome += f" and {forgotten.derived:,} derived from them" if forgotten.derived else ""
+            deletion = forget_matching(connection, where, actor=by)
+        outcome = counted(deletion.answers, "answer")
+        outcome += f" and {deletion.derived:,} derived from them" if deletion.derived else ""
     elif response is not None:
         with store.writing() as connection:
             ids = forget_response(connection, response, source=source, actor=by)
@@ -440,17 +442,17 @@ def db_index(fields: tuple[str, ...], drop: bool) -> None:
     store = options.open_store()
     lines = []
     for field in fields:
-        changed = index_metadata(store, field.removeprefix(METADATA), drop=drop)
-        state = ("no longer indexed" if changed else "was not indexed") if drop else "indexed"
-        lines.append(f"{field}: {state}{'' if changed or drop else ' already'}")
+        is_changed = index_metadata(store, field.removeprefix(METADATA), drop=drop)
+        state = ("no longer indexed" if is_changed else "was not indexed") if drop else "indexed"
+        lines.append(f"{field}: {state}{'' if is_changed or drop else ' already'}")
     with options.seen(store).reading() as connection:
-        known = metadata_fields(connection)
+        metadata = metadata_fields(connection)
     if not fields:
         lines = [
             f"{METADATA}{each.field}{' (indexed)' if each.indexed else ''}  {', '.join(each.values[:5])}".rstrip()
-            for each in known
+            for each in metadata
         ]
-    options.show({"fields": known}, lines or ["the answers have no metadata"])
+    options.show({"fields": metadata}, lines or ["the answers have no metadata"])
 
 
 @options.command(

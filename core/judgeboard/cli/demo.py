@@ -27,8 +27,8 @@ DECIDED = datetime(2026, 11, 4, 9, tzinfo=UTC)  # the morning after the last gra
 RANDOM_SHARE = 0.5  # as in data/sample_source/selection.py, which grades these answers
 RANDOM_GRADES = "random_grades.jsonl.gz"
 REPLAYS = "answers of a replay"
-# Name of the rows in messages -> their file, its kind and its source (None: the rows are about both
-# sources).
+# Name of the rows in messages -> the file, the kind of rows and the source (None: the rows are about
+# both sources).
 FILES = {
     "answers": ("responses.jsonl.gz", "responses", SOURCE),
     REPLAYS: ("replays.jsonl.gz", "responses", REPLAY),
@@ -74,14 +74,14 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
         return
     from judgeboard.store.events import record_event
 
-    stored = _import_and_judge(store, folder, say)
+    counts = _import_and_judge(store, folder, say)
     for registration in registrations():
         if registration.sample is not None:
             for line in load_object(registration.sample)(store, folder):
                 say(line)
     say(f"{_review_queue(store, folder)} decisions stored in the queue {QUEUE!r}")
     with store.writing() as connection:
-        record_event(connection, FILLED, ACTOR, details=sample | {"there": stored})
+        record_event(connection, FILLED, ACTOR, details=sample | {"there": counts})
 
 
 def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) -> dict[str, int]:
@@ -98,23 +98,23 @@ def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) 
         is_empty = connection.execute(select(RESPONSE.c.id).limit(1)).first() is None
     if is_empty:
         change_settings(store, {"random_share": RANDOM_SHARE}, ACTOR)
-    stored = {}
+    counts = {}
     for what, (file, kind, source) in FILES.items():
         if kind not in KINDS:  # of a method that is not there
             continue
         summary = import_file(store, folder / file, kind=kind, source=source, actor=ACTOR)
         say(_imported(summary.new, summary.unchanged, what))
-        stored[what] = summary.usable
+        counts[what] = summary.usable
         if what == REPLAYS:
-            judged = judge_pending(store, make_judge("lexical"), actor=ACTOR)
-            line = f"{counted(judged.ok, 'answer')} judged offline by {judged.judge}"
-            say(line if judged.selected else "all answers are judged")
+            judging = judge_pending(store, make_judge("lexical"), actor=ACTOR)
+            line = f"{counted(judging.ok, 'answer')} judged offline by {judging.judge}"
+            say(line if judging.selected else "all answers are judged")
     _decide_samples(store, folder)
-    return stored
+    return counts
 
 
 def _decide_samples(store: "Store", folder: Path) -> None:
-    """Confirm or dismiss the graded answers that only the random sample selected, so that they leave the queue."""
+    """Confirm or dismiss the graded answers that only the random sample selected, so that these leave the queue."""
     from judgeboard.measure.sample import answers_of
     from judgeboard.people.roster import ensure_reviewer
     from judgeboard.reviews.bulk import decide_many
@@ -128,7 +128,7 @@ def _decide_samples(store: "Store", folder: Path) -> None:
     with store.reading() as connection:
         answers = answers_of(connection, None)
         alone = set(answers.response_ids[answers.drawn & ~answers.picked].tolist())
-        named = responses_named(connection, labels)
+        responses = responses_named(connection, labels)
     lead = ensure_reviewer(store, "page", "Ines")
     for decision, label in (
         (Decision.CONFIRM, Label.HALLUCINATED),
@@ -136,7 +136,7 @@ def _decide_samples(store: "Store", folder: Path) -> None:
     ):
         ids = {
             each.id
-            for name, matches in named.items()
+            for name, matches in responses.items()
             if labels[name] == {label}
             for each in matches
         }
@@ -175,7 +175,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
     with store.reading() as connection:
         queue = find_queue(connection, QUEUE)
         open_to_all = queue is not None and not assignees(connection, queue.id)
-    if open_to_all:  # an earlier release made it so: its answers would be hidden from everybody
+    if open_to_all:  # a queue of an earlier release hides the answers from everybody
         assign_queue(store, QUEUE, by=ACTOR, add=list(people.values()))
     if queue is None:
         selective = tuple(rule for rule in RULES if rule != RANDOM_SAMPLE)
@@ -193,15 +193,15 @@ def _review_queue(store: "Store", folder: Path) -> int:
         issue = Issue(title="Complex answers are not grounded", filter=flagged, description=about)
         save_issue(store, issue, by=ACTOR)
     with store.reading() as connection:
-        named = responses_named(connection, {row["response_id"] for row in rows})
+        responses = responses_named(connection, {row["response_id"] for row in rows})
         ids = {
             name: each.id
-            for name, matches in named.items()
+            for name, matches in responses.items()
             for each in matches
             if each.source == SOURCE
         }
         items = unfinished_items(connection, queue.id, ids.values())
-    decided, now = 0, DECIDED
+    decisions, now = 0, DECIDED
     for row in rows:
         item = items.get(ids[row["response_id"]])
         reviewer = people[row["reviewer"]]
@@ -220,8 +220,8 @@ def _review_queue(store: "Store", folder: Path) -> int:
                 at=now,
             )
             submit(store, submission)
-            decided += 1
-    return decided
+            decisions += 1
+    return decisions
 
 
 def sample_rows(path: Path) -> list[dict[str, Any]]:
@@ -230,5 +230,5 @@ def sample_rows(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
-def _imported(new: int, stored: int, what: str) -> str:
-    return f"{what}: {new:,} new, {stored:,} stored"
+def _imported(new: int, unchanged: int, what: str) -> str:
+    return f"{what}: {new:,} new, {unchanged:,} stored"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def drawn(model: str, *names: str) -> "Callable[[F], F]":
-    """Return the options that set the fields of a model, in the order in which the help lists them.
+    """Return the options that set the fields of a model, in the order of the help.
 
     An option that is not typed is None, also a flag.
 

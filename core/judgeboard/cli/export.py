@@ -116,15 +116,15 @@ def export_command(
             )
         _export_dataset(shape, where, output)
         return
-    chosen = None if where == RowFilter() else where
-    if (chosen or texts) and table in WITHOUT_SUBJECT:
-        option = "--where" if chosen else "--text"
+    row_filter = None if where == RowFilter() else where
+    if (row_filter or texts) and table in WITHOUT_SUBJECT:
+        option = "--where" if row_filter else "--text"
         command = options.same_command(without=[option])
         raise BadInput(
             f"{option} is for tables about answers or pairs; export {table} whole: `{command}`"
         )
     store = options.open_store()
-    known = _known_tables(store, table, judge_version)
+    tables = _known_tables(store, table, judge_version)
     format_ = format_ or format_by_ending(output) or "jsonl"
     targets: dict[str, Path | BinaryIO]
     if table == "all":
@@ -135,31 +135,31 @@ def export_command(
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadInput(f"cannot create the folder {folder}: {error.strerror}") from error
-        targets = {name: folder / f"{name}.{format_}" for name in TABLES if name in known}
+        targets = {name: folder / f"{name}.{format_}" for name in TABLES if name in tables}
     else:
         targets = {str(table): sys.stdout.buffer if output == "-" else Path(output)}
     viewer = options.seen(store).viewer
     with progress("exporting") as update:
-        written = export_tables(
+        counts = export_tables(
             store,
             targets,
             format=format_,
             viewer=viewer,
-            where=chosen,
+            where=row_filter,
             texts=texts,
             on_rows=lambda rows: update(completed=rows),
-            known=known,
+            known=tables,
         )
     if (
-        chosen is not None
-        and (chosen.day_from is not None or chosen.day_to is not None)
+        row_filter is not None
+        and (row_filter.day_from is not None or row_filter.day_to is not None)
         and table != "responses"
     ):
         click.echo(
             "--since and --until select by the day of the answers. A row may be of another day.",
             err=True,
         )
-    for name, count in written.items():
+    for name, count in counts.items():
         click.echo(
             f"{count:,} {name} written to {output if output == '-' else targets[name]}",
             err=output == "-",
@@ -184,7 +184,7 @@ def _known_tables(
 
 
 def _output_of(table: str | None, shape: str | None, output: str | None) -> str:
-    """Return the output; raise BadInput, with the command that works, without it or without one thing to export."""
+    """Return the output; raise BadInput, with the command that works, without an output or one thing to export."""
     if (table is None) == (shape is None):
         why = "give either a table to export, or --as with the shape of a dataset"
         if table is not None:
@@ -203,9 +203,9 @@ def _export_dataset(shape: str, where: RowFilter, output: str) -> None:
     from judgeboard.reports.datasets import shapes, write_dataset
 
     target = sys.stdout.buffer if output == "-" else Path(output)
-    written = write_dataset(options.seen(options.open_store()), shape, target, where)
+    dataset = write_dataset(options.seen(options.open_store()), shape, target, where)
     empty = shapes()[shape].empty
-    if empty is not None and not written.rows:
+    if empty is not None and not dataset.rows:
         raise BadInput(empty)
-    reasons = f". Left out: {written.words}" if written.words else ""
-    click.echo(f"{counted(written.rows, 'row')} written to {output}{reasons}", err=output == "-")
+    reasons = f". Left out: {dataset.words}" if dataset.words else ""
+    click.echo(f"{counted(dataset.rows, 'row')} written to {output}{reasons}", err=output == "-")

@@ -129,7 +129,7 @@ def agreement_command(
     report: Path | None,
     schema: str | None,
     full: bool,
-    **chosen: "Unpack[AgreementKeywords]",
+    **keywords: "Unpack[AgreementKeywords]",
 ) -> None:
     """Measure the agreement between judges and people.
 
@@ -154,8 +154,8 @@ def agreement_command(
         raise MissingOption("--epsilon needs --alt-test", "--alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None
     if schema is not None:
-        where = chosen["where"]
-        unread = {*chosen, "report", "full"} - {"small", "implied_labels", "where"}
+        where = keywords["where"]
+        unread = {*keywords, "report", "full"} - {"small", "implied_labels", "where"}
         refuse_given(
             click.get_current_context(),
             "--schema measures each field with the statistic of its type",
@@ -166,8 +166,8 @@ def agreement_command(
                 connection,
                 schema,
                 epsilon=tested,
-                small=chosen["small"],
-                implied_labels=chosen["implied_labels"],
+                small=keywords["small"],
+                implied_labels=keywords["implied_labels"],
                 where=where,
             )
         filtered = [] if where == RowFilter() else [filter_sentence(where)]
@@ -177,9 +177,9 @@ def agreement_command(
         )
         return
     store = options.seen(options.open_store())
-    if report is not None and chosen["of"] != "repeats" and chosen["by"] is None:
-        chosen["by"] = "query_type"  # the first page has a chart by query type
-    result = measure_agreement(store, epsilon=tested, **chosen)
+    if report is not None and keywords["of"] != "repeats" and keywords["by"] is None:
+        keywords["by"] = "query_type"  # the first page has a chart by query type
+    result = measure_agreement(store, epsilon=tested, **keywords)
     result = result if full else shortened(result)
     lines = [*result_lines(result)]
     if report is not None:

@@ -1,4 +1,4 @@
-"""Commands whose help lists their options by groups, and groups of commands.
+"""Commands whose help lists the options by groups, and groups of commands.
 
 A group loads the module of a command only when the command is used.
 """
@@ -16,16 +16,16 @@ from judgeboard.registry.methods import checked_command, load_object
 OPTION_GROUPS: WeakKeyDictionary[click.Parameter, str] = WeakKeyDictionary()
 """The group of an option that several commands share, such as "Model". An option without a group is a command's own."""
 Place = str | tuple[str, Mapping[str, "Place"]]
-"""The module in judgeboard.cli that defines `NAME_command`, and for a group its commands in other modules.
+"""The module in judgeboard.cli that defines `NAME_command`, and for a group the commands in other modules.
 
 The place of a command of a method is ``module:object``.
 """
 DELETING = frozenset({"forget", "expire"})
-"""Commands that delete. No message suggests them or one of their options: a person must name what is deleted."""
+"""Commands that delete. No message suggests these or an option of these: a person must name the target."""
 
 
 class LaterOptions(click.Option):
-    """Stands for options that are made when a command first needs its parameters.
+    """Stands for options that are made when a command first needs the parameters.
 
     ``make`` gets the names of the other options, such as ``--limit``.
     """
@@ -36,7 +36,7 @@ class LaterOptions(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help has groups of options; ``rows`` is the key of the rows in its JSON, if it prints rows."""
+    """A command whose help has groups of options; ``rows`` is the key of the rows in the JSON, if any."""
 
     rows: str | None = None
     declared: list[click.Parameter]
@@ -49,12 +49,12 @@ class Command(click.Command):
             (each for each in self.declared if isinstance(each, LaterOptions)), None
         ):
             place = self.declared.index(later)
-            taken = [name for each in self.declared for name in (*each.opts, *each.secondary_opts)]
-            made = list(later.make(taken))
-            for option in made:
+            names = [name for each in self.declared for name in (*each.opts, *each.secondary_opts)]
+            new_options = list(later.make(names))
+            for option in new_options:
                 if later in OPTION_GROUPS:
                     OPTION_GROUPS.setdefault(option, OPTION_GROUPS[later])
-            self.declared[place : place + 1] = made
+            self.declared[place : place + 1] = new_options
         return self.declared
 
     @params.setter
@@ -62,11 +62,11 @@ class Command(click.Command):
         self.declared = parameters
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the same names in every context: click keeps the option that it made for the first one."""
+        """Return the same names in every context: click keeps the option that click made for the first context."""
         return ["-h", "--help"]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then those that it shares with others, by group."""
+        """Write the command's own options, then the options that several commands share, by group."""
         groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
@@ -79,10 +79,9 @@ class Command(click.Command):
 
 
 def load_command(name: str, place: Place) -> click.Command | None:
-    """Import the module of a command and return the command; return None if it is one of a plugin that cannot be used.
+    """Import the module of a command and return the command; None for a plugin's command that cannot be used.
 
-    What a plugin adds to the commands of a group cannot replace one that the module of the group
-    has.
+    The commands that a plugin adds to a group cannot replace a command of the group's module.
     """
     module, places = (place, {}) if isinstance(place, str) else place
     whole_place = (
@@ -94,7 +93,7 @@ def load_command(name: str, place: Place) -> click.Command | None:
         if not isinstance(command, click.Command):
             command = None
             raise BadInput(f"{whole_place} is no command of click")
-    added = {}
+    inner_places = {}
     for inner, inner_place in places.items():
         with checked_command(
             inner_place if isinstance(inner_place, str) else inner_place[0], f"{name} {inner}"
@@ -103,9 +102,9 @@ def load_command(name: str, place: Place) -> click.Command | None:
                 raise BadInput(f"{name} is no group of commands")
             if inner in command.commands:
                 raise BadInput(f"{name} {inner} is taken by Judgeboard")
-            added[inner] = inner_place
+            inner_places[inner] = inner_place
     if isinstance(command, CommandGroup):
-        command.places = added
+        command.places = inner_places
     return command
 
 
@@ -115,7 +114,7 @@ class CommandsOnDemand(click.Group):
     places: Mapping[str, Place] = {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names in the order in which they were added, those of other modules last."""
+        """Return the names in the order of addition, the names of other modules last."""
         return [*self.commands, *self.places]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -128,16 +127,16 @@ class CommandsOnDemand(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; raise NoSuchCommand, with similar names, if there is none."""
+        """Return the command that the arguments name; otherwise raise NoSuchCommand with similar names."""
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            known = [
+            names = [
                 name
                 for name in self.list_commands(ctx)
                 if name not in {*DELETING, error.command_name}
             ]
-            raise click.NoSuchCommand(error.command_name, possibilities=known, ctx=ctx) from None
+            raise click.NoSuchCommand(error.command_name, possibilities=names, ctx=ctx) from None
 
 
 class CommandGroup(Command, CommandsOnDemand):
@@ -145,15 +144,15 @@ class CommandGroup(Command, CommandsOnDemand):
 
 
 class GroupWithDefault(CommandGroup):
-    """A group that runs its command ``default`` unless the first word names another one."""
+    """A group that runs the command ``default`` unless the first word names another command."""
 
     default: str
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default command before the arguments, unless they begin with a command or ask for help."""
+        """Put the default command before arguments that neither begin with a command nor ask for help."""
         first = args[0] if args else ""
-        named = first in self.list_commands(ctx) or first in {"-h", "--help"}
-        return super().parse_args(ctx, args if named else [self.default, *args])
+        is_named = first in self.list_commands(ctx) or first in {"-h", "--help"}
+        return super().parse_args(ctx, args if is_named else [self.default, *args])
 
 
 class CommandWithArguments(CommandGroup):
@@ -165,11 +164,11 @@ class CommandWithArguments(CommandGroup):
     allow_interspersed_args = True
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options of this command, unless the arguments are those of a subcommand."""
+        """Parse the options of this command, unless the arguments begin with a subcommand."""
         if args and args[0] in self.list_commands(ctx):
             ctx.invoked_subcommand, *ctx.args = args
             return ctx.args
-        left = click.Command.parse_args(self, ctx, args)
+        other_args = click.Command.parse_args(self, ctx, args)
         if ctx.args:
             names = self.list_commands(ctx)
             first = ctx.args[0]
@@ -178,7 +177,7 @@ class CommandWithArguments(CommandGroup):
                 if first in names
                 else f"there is no subcommand {first!r}; subcommands: {', '.join(names)}"
             )
-        return left
+        return other_args
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand, or this command."""

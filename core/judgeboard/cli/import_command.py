@@ -215,21 +215,21 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
     """
     from judgeboard.imports.importing import undo_import
 
-    undone = undo_import(
+    undone_import = undo_import(
         options.open_store(), number, with_reviews=with_reviews, actor=options.actor()
     )
-    batch = undone.batch
-    lines = [f"import {batch.id} ({batch.file}): withdrawn: {undone.words or 'nothing'}"]
-    if undone.kept:
-        more = len(undone.kept) - MAX_KEPT
-        shown = ", ".join(undone.kept[:MAX_KEPT]) + (f" and {more:,} more" if more > 0 else "")
-        lines.append(f"  because people decided on them, these stay: {shown}")
+    batch = undone_import.batch
+    lines = [f"import {batch.id} ({batch.file}): withdrawn: {undone_import.words or 'nothing'}"]
+    if undone_import.kept:
+        more = len(undone_import.kept) - MAX_KEPT
+        ids = ", ".join(undone_import.kept[:MAX_KEPT]) + (f" and {more:,} more" if more > 0 else "")
+        lines.append(f"  because people decided on them, these stay: {ids}")
         if not with_reviews and kind_class(batch.kind).brings_answers:
             lines.append(
                 f"  to withdraw them too: `judgeboard import undo {batch.id} --with-reviews`"
             )
-    options.show(undone, lines)
-    return SOME_REJECTED if undone.kept else ALL_IN
+    options.show(undone_import, lines)
+    return SOME_REJECTED if undone_import.kept else ALL_IN
 
 
 @options.command(
@@ -252,16 +252,16 @@ def import_list() -> None:
 
 
 def _batch_line(batch: "ImportBatch") -> str:
-    """Return an import as a line. One without counts is running, or it was interrupted."""
+    """Return an import as a line. An import without counts is running, or was interrupted."""
     rows = "not finished"
     if batch.counts is not None:
         rows = f"{batch.counts.get('new', 0):,} new, {batch.counts.get('rejected', 0):,} rejected"
-    undone = "" if batch.undone_at is None else f"; undone {batch.undone_at:%Y-%m-%d %H:%M} UTC"
+    undo = "" if batch.undone_at is None else f"; undone {batch.undone_at:%Y-%m-%d %H:%M} UTC"
     start = f"{batch.id}  {batch.at:%Y-%m-%d %H:%M} UTC  {shown_name(batch.file)}"
-    return f"{start}  {batch.kind}: {rows}; by {batch.actor}{undone}"
+    return f"{start}  {batch.kind}: {rows}; by {batch.actor}{undo}"
 
 
-# Kind of file -> the command that uses it.
+# Kind of file -> the command that uses such rows.
 _NEXT: Mapping[str, tuple[str, ...]] = {
     "responses": ("judge", "--judge", "lexical"),
     "grades": ("agreement",),
@@ -287,7 +287,7 @@ def _next_step(store: "Store", kind: str, exports: Collection[str | None]) -> tu
 
 
 class FileEnd(NamedTuple):
-    """The exit code of a file, its kind, and what it was recognised as, if it is an export of another tool."""
+    """The exit code of a file, the kind of the file, and the recognised export of another tool, if any."""
 
     code: int
     kind: str = "responses"
@@ -315,8 +315,8 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
                 **request | {"actor": options.actor()},
             )
     except UnclearFile as unclear:
-        answered = _ask(unclear.mapping, file, request)
-        return FileEnd(NOTHING_USABLE) if answered is None else import_one(store, file, answered)
+        answer = _ask(unclear.mapping, file, request)
+        return FileEnd(NOTHING_USABLE) if answer is None else import_one(store, file, answer)
     except BadInput as error:  # the other files are still imported
         options.echo(f"judgeboard: {error}", err=True)
         return FileEnd(NOTHING_USABLE)
@@ -342,14 +342,14 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
 
 
 def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "ImportRequest | None":
-    """Show a mapping. In a terminal, return the request that takes it, or that has another column; otherwise None."""
+    """Show a mapping. In a terminal, return the request with this mapping or a changed one; otherwise None."""
     _show_mapping(mapping)
     dates = [None] if mapping.asks_dates is None else [*DateOrder]
     if not sys.stdin.isatty() or file == "-":
         if mapping.is_usable:
             options.echo("To import it like this, run:", err=True)
-        typed = {*(request.get("mapping") or ()), *(request.get("constants") or ())}
-        words = mapping.words(typed, kind=request.get("kind") is None)
+        typed_names = {*(request.get("mapping") or ()), *(request.get("constants") or ())}
+        words = mapping.words(typed_names, kind=request.get("kind") is None)
         for order in dates if mapping.is_usable else ():
             options.echo(
                 _command(file, *words, *(() if order is None else ("--dates", order))),
@@ -359,7 +359,7 @@ def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "Import
         return None
     from judgeboard.imports.reading import read_records
 
-    taken: ImportRequest = {
+    changes: ImportRequest = {
         "kind": mapping.kind,
         "mapping": mapping.columns,
         "constants": mapping.constants,
@@ -374,18 +374,18 @@ def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "Import
             theirs: ours
         }
         try:
-            with read_records(file, **request | taken | {"mapping": columns}) as reading:
+            with read_records(file, **request | changes | {"mapping": columns}) as reading:
                 mapping = reading.mapping or mapping
         except BadInput as error:
             options.echo(f"judgeboard: {error}", err=True)
-        taken |= {"mapping": mapping.columns, "constants": mapping.constants}
+        changes |= {"mapping": mapping.columns, "constants": mapping.constants}
         _show_mapping(mapping)
     if mapping.asks_dates is not None:
         order = click.prompt(
             "Which comes first in the dates?", type=click.Choice([each.value for each in DateOrder])
         )
-        taken |= {"dates": order}
-    return request | taken
+        changes |= {"dates": order}
+    return request | changes
 
 
 def _show_mapping(mapping: "FileMapping") -> None:
@@ -394,7 +394,7 @@ def _show_mapping(mapping: "FileMapping") -> None:
 
 
 def mapping_lines(mapping: "FileMapping") -> list[str]:
-    """Return a mapping as a table: each field, its column, and two values as they would be stored."""
+    """Return a mapping as a table: each field with the column and two values in the stored form."""
     lines = [f"judgeboard: {mapping.file}: {mapping.unclear}. Nothing was stored."]
     if mapping.other_step is not None:
         return lines
@@ -457,12 +457,12 @@ def _command(file: str, *more: str) -> str:
 def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
     """Return the result of an import as lines: rows, columns, and why rows were rejected.
 
-    ``file`` is the file as the user typed it.
+    ``file`` is the file as typed by the user.
     """
     from judgeboard.imports.labels import in_other_words, other_way
 
-    rejected = [row for row in summary.first_rejected if not row.differs]
-    turned = other_way(summary.labels) if in_other_words(summary.labels) else None
+    rejected_rows = [row for row in summary.first_rejected if not row.differs]
+    other_labels = other_way(summary.labels) if in_other_words(summary.labels) else None
     counts = {"new": summary.new, "unchanged": summary.unchanged, "rejected": summary.rejected}
     rare = {"differing": summary.differing, "feedback added": summary.feedback_added}
     counts |= {name: n for name, n in rare.items() if n}
@@ -474,9 +474,9 @@ def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
         *(f"  {label}: {value}" for label, value in summary.facts.items()),
         *_columns(summary, file),
         *(f"  {message}" for message in summary.messages),
-        *([f"  if these words mean the other label: {turned}"] if turned else []),
+        *([f"  if these words mean the other label: {other_labels}"] if other_labels else []),
         *([f"  flags: {summary.flags:,}"] if summary.flags else []),
-        *_first(rejected, summary.rejected - summary.differing),
+        *_first(rejected_rows, summary.rejected - summary.differing),
         *_differing(summary, file),
         *([f"  rejected rows: {summary.rejected_file}"] if summary.rejected_file else []),
         *([f"  earlier import: {summary.older_file}"] if summary.older_file else []),
@@ -489,14 +489,14 @@ def _columns(summary: "ImportSummary", file: str) -> list[str]:
     beside = summary.mapping is not None and summary.mapping.kind != summary.kind
     if beside or not summary.names:  # without a readable row, the columns are unknown
         return []
-    taken: dict[str, list[str]] = {}
+    columns_of: dict[str, list[str]] = {}
     constants = {} if summary.mapping is None else summary.mapping.constants
     for use in summary.columns:
         if use.ours and use.theirs and use.ours not in constants:
-            taken.setdefault(use.ours, []).append(use.theirs)
-    read = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in taken.items()]
-    read += [f"{ours} is {value}" for ours, value in constants.items()]
-    lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
+            columns_of.setdefault(use.ours, []).append(use.theirs)
+    parts = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in columns_of.items()]
+    parts += [f"{ours} is {value}" for ours, value in constants.items()]
+    lines = [f"  read: {', '.join(parts)}" if parts else "  read: no column was recognised"]
     if summary.mapping is not None and summary.mapping.further is not None:
         label, ours = summary.mapping.further
         again = _command(
@@ -522,7 +522,7 @@ def _differing(summary: "ImportSummary", file: str) -> list[str]:
         otherwise = (
             "" if summary.of_traces else "; to import the file as another log, add --source NAME"
         )
-        if len(summary.earlier) == 1:  # more of them would lose other rows
+        if len(summary.earlier) == 1:  # undoing several imports would lose other rows
             (number,) = summary.earlier
             undo = f"`judgeboard import undo {number}`, then `{_command(file).strip()}` again"
             otherwise = f"; to replace them, run {undo}{otherwise}"

@@ -60,7 +60,7 @@ def judge_command(
     rejudge: str | None,
     limit: int | None,
     max_cost: float | None,
-    **chosen: object,
+    **judge_fields: object,
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
@@ -74,35 +74,35 @@ def judge_command(
     from judgeboard.runs.named_judges import judge_keywords
     from judgeboard.store.overview import count_log
 
-    given: list[tuple[JudgeOption, Any]] = click.get_current_context().meta.get(_GIVEN, [])
-    with_models = any(option.names_models for option, _ in given)
+    method_options: list[tuple[JudgeOption, Any]] = click.get_current_context().meta.get(_GIVEN, [])
+    with_models = any(option.names_models for option, _ in method_options)
     if number is not None and (named is None or kind is not None or with_models):
         raise BadInput(
             "--judge-version is the number of a version of NAME: add NAME, and remove --judge and --jury"
         )
-    kind = judge_of_options(named, kind, chosen, with_models=with_models, number=number)
-    asked, store = judge_keywords(options.open_store, kind, chosen), options.open_store()
+    kind = judge_of_options(named, kind, judge_fields, with_models=with_models, number=number)
+    keywords, store = judge_keywords(options.open_store, kind, judge_fields), options.open_store()
     judging = Judging(
         store,
         named=named,
         number=number,
         kind=kind,
-        asked=asked,
+        asked=keywords,
         where=where,
         limit=limit,
         rejudge=rejudge,
         max_cost=max_cost,
-        options=tuple(option.name for option, _ in given),
+        options=tuple(option.name for option, _ in method_options),
         warnings={"warnings": []},
     )
-    if given:
-        option, value = given[-1]
+    if method_options:
+        option, value = method_options[-1]
         code: int = load_object(option.run)(value, judging)
         return code
     (judge,) = judging.make_judges([judging.asked])
     summary = judging.ask(judge, max_cost)
     lines = summary_lines(summary)
-    if chosen["logprobs"]:
+    if judge_fields["logprobs"]:
         lines += expected_lines(judging.store, summary)
     options.show(summary, lines, judging.warnings)
     if summary.exit_code == 0:
@@ -116,7 +116,7 @@ _GIVEN = "judgeboard.cli.judge"
 
 
 def _parameter(option: JudgeOption) -> click.Option:
-    """Return an option of a method as click has it. The command finds its value in the context."""
+    """Return an option of a method for click. The command finds the value in the context."""
 
     def keep(context: click.Context, _option: click.Parameter, value: Any) -> None:
         if value is not None:

@@ -1,4 +1,4 @@
-"""The group `test`, and its command `health`: is this judge good?"""
+"""The group `test`, and the command `health`: is this judge good?"""
 
 from pathlib import Path
 

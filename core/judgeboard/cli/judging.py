@@ -1,4 +1,4 @@
-"""What the command `judge` prepares, for the method whose option it got."""
+"""The prepared judging of the command `judge`, for the method of an option."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Judging:
     warnings: dict[str, list[str]]
 
     def make_judges(self, described: Sequence[dict[str, object]], *combined: str) -> list["Judge"]:
-        """Return the judges, each at the address of its last run; ``combined`` are the names of combined verdicts.
+        """Return the judges, each at the address of the last run; ``combined`` are the names of combined verdicts.
 
         Raises BadInput if the primary judge would be none of these judges.
         """

@@ -165,7 +165,7 @@ def labels_plan(
         )
     lines: list[str] = []
     for plan in plans:
-        if "query_type" in plan.about.where:  # a query type has no other sentences of its own
+        if "query_type" in plan.about.where:  # a query type has no other sentences
             lines += ("", plan.sentence)
         else:
             # Commands of queues are suggested, on stderr.

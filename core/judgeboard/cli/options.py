@@ -91,9 +91,9 @@ def _where_help() -> str:
 
 
 def decorator(*options: Callable[[F], F], group: str | None = None) -> Callable[[F], F]:
-    """Return one decorator for several options, in the order in which the help lists them.
+    """Return one decorator for several options, in the order of the help.
 
-    ``group`` is the title of these options in the help; options that have one already keep it.
+    ``group`` is the title of these options in the help; an option with a title keeps the title.
     """
 
     def decorate(command: F) -> F:
@@ -126,7 +126,7 @@ judge_version = partial(click.option, "--judge-version", metavar="NAME|FINGERPRI
 
 def keep(context: click.Context, option: click.Parameter, value: Any) -> None:
     """Keep the value of an option that is not an argument of the command."""
-    context.meta[str(option.name)] = value  # every function can read it there, without an argument
+    context.meta[str(option.name)] = value  # every function can read the value, without an argument
 
 
 _JSON = click.Option(
@@ -186,15 +186,15 @@ def command(
     """
 
     def decorate(function: Callable[..., Any]) -> Command:
-        made = click.command(None, Command, epilog=example(*examples))(function)
+        new_command = click.command(None, Command, epilog=example(*examples))(function)
         if rows is not None:
-            made.rows = rows
-            made.declared.append(_CSV)
-        made.declared += [_JSON] * json + [_DATABASE] * database + [_PROJECT]
+            new_command.rows = rows
+            new_command.declared.append(_CSV)
+        new_command.declared += [_JSON] * json + [_DATABASE] * database + [_PROJECT]
         if group is not None:
             prefix = f"{str(group.name).replace('-', '_')}_"
-            group.add_command(made, function.__name__.removeprefix(prefix).rstrip("_"))
-        return made
+            group.add_command(new_command, function.__name__.removeprefix(prefix).rstrip("_"))
+        return new_command
 
     return decorate
 
@@ -213,7 +213,7 @@ def group(
 
     def decorate(function: Callable[..., Any]) -> click.Group:
         runs_alone = issubclass(cls, CommandWithArguments)
-        made = click.group(
+        new_group = click.group(
             None,
             cls if default is None else GroupWithDefault,
             epilog=example(*examples),
@@ -221,17 +221,17 @@ def group(
             invoke_without_command=runs_alone,
             subcommand_metavar="" if runs_alone else None,
         )(function)
-        if isinstance(made, GroupWithDefault) and default is not None:
-            made.default = default
+        if isinstance(new_group, GroupWithDefault) and default is not None:
+            new_group.default = default
         if runs_alone:
-            made.declared += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
-        return made
+            new_group.declared += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
+        return new_group
 
     return decorate
 
 
 def checked_name(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
-    """Return the name of a judge, or raise BadInput if it cannot be stored."""
+    """Return the name of a judge, or raise BadInput for a name that cannot be stored."""
     from judgeboard.judges.judge import checked_judge_name
 
     return None if name is None else checked_judge_name(name)
@@ -350,7 +350,7 @@ where: Callable[[F], F] = decorator(
         click.option(
             option,
             metavar="DAY",
-            is_eager=True,  # --where reads it
+            is_eager=True,  # --where reads this value
             expose_value=False,
             callback=_day,
             help=f"{which} day of the answers (UTC), for example 2026-03-01. The same as --where {field}=DAY.",
@@ -421,7 +421,7 @@ def typed_database() -> str | None:
 
 
 def open_store(*, create: bool = False) -> "Store":
-    """Open the database of the command; it is closed when the command ends."""
+    """Open the database of the command, and close the database at the end of the command."""
     from judgeboard.store.engine import database_url
     from judgeboard.store.opening import open_store
     from judgeboard.store.outages import WAIT_SECONDS, Patience
@@ -433,8 +433,7 @@ def open_store(*, create: bool = False) -> "Store":
     if url.get_backend_name() == "postgresql":
         from psycopg import conninfo, pq
 
-        # Wait while the server accepts no connections; whatever else is wrong is said when it is
-        # opened.
+        # Wait while the server accepts no connections. Opening the database reports all other faults.
         patience, began = Patience(WAIT_SECONDS), time.monotonic()
         _, parameters = url.get_dialect()().create_connect_args(url)
         address = conninfo.make_conninfo(**parameters).encode()
@@ -464,10 +463,10 @@ def as_csv() -> bool:
 def same_command(
     *more: str, instead: Mapping[str, str] | None = None, without: Iterable[str] = ()
 ) -> str:
-    """Return the command that the user typed, with more options, for a message; passwords in it are masked.
+    """Return the command that the user typed, with more options and masked passwords, for a message.
 
     ``instead`` has other words for typed words; an empty word leaves a word out. ``without`` are
-    options to leave out, with their values.
+    options to leave out, each with the value.
     """
     from judgeboard.settings.masking import masked
 
@@ -480,12 +479,12 @@ def same_command(
     }
     dropped, other = {*without}, instead or {}
     words: list[str] = []
-    typed = iter(context.meta.get("words", ()))
-    for word in typed:
+    typed_words = iter(context.meta.get("words", ()))
+    for word in typed_words:
         name, equals, value = word.partition("=")
         if name in dropped:
             if not equals and name not in flags:
-                next(typed, None)  # its value
+                next(typed_words, None)  # the value of the option
         elif equals and name.startswith("-"):  # --to=phoenix
             option, new_value = other.get(name, name), masked(other.get(value, value))
             words.append(f"{option}={new_value}" if option else new_value)
@@ -514,7 +513,7 @@ def echo(line: str, *, err: bool = False, verbatim: bool = False) -> None:
 
 
 def _print(text: str, *, err: bool = False) -> None:
-    """Print a text. If its reader has closed the pipe, as `head` does, the command ends with its own exit code."""
+    """Print a text. After the reader has closed the pipe, as `head` does, the command ends with the usual exit code."""
     try:
         click.echo(text, err=err)
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""The group `people`: the people who review, and those who may sign in."""
+"""The group `people`: the people who review, and the people who may sign in."""
 
 import click
 from click.core import ParameterSource
@@ -152,8 +152,8 @@ def people_link(person: str | None, annotator: str | None, remove: bool) -> None
     if (person is None) != remove:
         raise click.UsageError("give either PERSON or --remove")
     user, origin = (options.actor(), "cli") if annotator is None else (annotator, "import")
-    linked = link_person(options.open_store(), user, person, options.actor(), origin=origin)
-    click.echo(f"{user} reviews as {linked.name}")
+    reviewer = link_person(options.open_store(), user, person, options.actor(), origin=origin)
+    click.echo(f"{user} reviews as {reviewer.name}")
 
 
 @options.command(

@@ -42,19 +42,19 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     from judgeboard.settings.model import provider_address, provider_key
     from judgeboard.settings.project_file import PROJECT_FILE, leave_project_file
 
-    named = leave_project_file()  # it does not exist yet
-    path = named or Path(PROJECT_FILE)
+    config_path = leave_project_file()  # the file does not exist yet
+    path = config_path or Path(PROJECT_FILE)
     if path.exists():
         raise BadInput(f"{path} exists already: edit it, or remove it first")
     logs = [_log(file) for file in files]
     # The judge main is a comment if there is no key for a model.
-    known = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
-    model = EXAMPLE_MODELS[known[0] if known else "openai"]
+    names = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
+    model = EXAMPLE_MODELS[names[0] if names else "openai"]
     text = "\n".join(
         [
             HEAD,
             SETTINGS.format(
-                primary="main" if known else "lexical", mark="" if known else "# ", model=model
+                primary="main" if names else "lexical", mark="" if names else "# ", model=model
             ),
             *_source_lines(source, logs),
             EXAMPLES,
@@ -64,10 +64,10 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     is_typed = (
         click.get_current_context().get_parameter_source("config") is ParameterSource.COMMANDLINE
     )
-    config = ("--config", str(named)) if is_typed else ()
-    shown = shlex.join(["judgeboard", "config", *config])
+    config = ("--config", str(config_path)) if is_typed else ()
+    command = shlex.join(["judgeboard", "config", *config])
     click.echo(
-        f"{path}: written. `{shown}` shows all settings. The first import creates the database."
+        f"{path}: written. `{command}` shows all settings. The first import creates the database."
     )
     if not logs:
         options.suggest("import", "LOG", *config)
@@ -86,7 +86,7 @@ def _log(file: str) -> "FileMapping":
     with read_records(file, kind="responses") as reading:
         if reading.mapping is not None:
             return reading.mapping
-        list(itertools.islice(reading, _ROWS))  # the keys of an export are known once they are read
+        list(itertools.islice(reading, _ROWS))  # the keys of an export are known after a read
         uses = (use for use in reading.columns() if use.ours and use.theirs)
         return FileMapping(
             file, "responses", tuple(MappedField(str(use.ours), use.theirs, ()) for use in uses)
@@ -242,12 +242,12 @@ def config_command(schema: bool, confirms: bool) -> int:
     settings_json = [
         {"name": each.name, "value": each.value, "origin": each.origin} for each in rows
     ]
-    shown = {
+    config_json = {
         "database": database,
         "settings": settings_json,
         "faults": [str(fault) for fault in faults],
     }
-    options.show(shown, [f"database in use: {database}", *lines])
+    options.show(config_json, [f"database in use: {database}", *lines])
     for fault in faults:
         options.echo(f"judgeboard: {fault}", err=True)
         code = fault.exit_code

@@ -32,7 +32,7 @@ _FIRST = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
 
 
 class ToolChoice(click.Choice[str]):
-    """The names of tools. They are read when the help or a name needs them, because other packages add tools."""
+    """The names of tools, read when the help or a name needs the names, because other packages add tools."""
 
     def __init__(self, names: Callable[[], list[str]]) -> None:
         # Not click's own, which reads the names at once.
@@ -41,9 +41,9 @@ class ToolChoice(click.Choice[str]):
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # click never changes it
         """The names in the order of helps."""
-        known = set(self._names())
-        return tuple(name for name in _FIRST if name in known) + tuple(
-            sorted(known.difference(_FIRST))
+        names = set(self._names())
+        return tuple(name for name in _FIRST if name in names) + tuple(
+            sorted(names.difference(_FIRST))
         )
 
 
@@ -113,7 +113,7 @@ push_options = options.decorator(
     callback=as_seconds,
     help="Push repeatedly until Ctrl-C, for example every 60s (default: push once).",
 )
-def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKeywords]") -> int:
+def push_command(tool: str | None, every: float | None, **keywords: "Unpack[PushKeywords]") -> int:
     """Send judgments, reviews and gold labels to a tool. Without TOOL, show what was sent.
 
     TOOL is the tool that has the traces of the answers. The command sends only what this tool has
@@ -137,9 +137,9 @@ def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKe
             states = target_states(connection)
         lines = []
         for state in states:
-            refused = f", {state.refused:,} refused (last: {state.error})" if state.refused else ""
+            refusals = f", {state.refused:,} refused (last: {state.error})" if state.refused else ""
             lines.append(
-                f"{state.target}  {state.what}: {state.sent:,} sent{refused}, last on {state.last_at:%d %b %Y}"
+                f"{state.target}  {state.what}: {state.sent:,} sent{refusals}, last on {state.last_at:%d %b %Y}"
             )
         options.show(
             {"targets": states},
@@ -155,15 +155,15 @@ def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKe
             result = push(
                 store,
                 tool,
-                **chosen,
+                **keywords,
                 refused_again_s=refused_again_s,
                 seen=options.seen(store),
                 actor=options.actor(),
                 progress=lambda done, update=update: update(completed=done),  # type: ignore[misc]
             )
         if every is None or any(result.sent.values()) or result.stopped:
-            sent = ", ".join(f"{count:,} {kind}" for kind, count in result.sent.items())
-            lines = [f"{result.target}: {sent} sent"]
+            counts = ", ".join(f"{count:,} {kind}" for kind, count in result.sent.items())
+            lines = [f"{result.target}: {counts} sent"]
             lines += [
                 f"refused: {counted(count, 'item')}: {reason}"
                 for reason, count in result.refused.items()

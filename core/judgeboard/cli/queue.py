@@ -74,7 +74,7 @@ def create(
     judge_versions: tuple[str, ...],
     assign: tuple[str, ...] | None,
     label_schema: str | None,
-    **given: object,
+    **typed_options: object,
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
 
@@ -94,14 +94,14 @@ def create(
     )
     from judgeboard.store.queues import new_queue
 
-    new = new_queue(name, where, **_chosen(plan, judge_versions, given))
+    new = new_queue(name, where, **_chosen(plan, judge_versions, typed_options))
     refuse_given(
         click.get_current_context(),
         "beside the other options of this queue, an option has no effect",
         new.unused(),
     )
     store = options.open_store()
-    # The command that a plan prints works as it is: its queue is for this user.
+    # The command that a plan prints works unchanged: the queue is for this user.
     is_yours = assign is None and plan is not None
     names = [options.actor()] if is_yours else list(assign or ())
     if names:
@@ -113,63 +113,65 @@ def create(
         command = options.same_command("--assign", options.actor())
         raise BadInput(f"{error}, for example to yourself: `{command}`") from error
     if label_schema is not None and label_schema.endswith((".yaml", ".yml", ".json")):
-        stored = add_schema(store, read_schema(Path(label_schema)), by=options.actor())
-        label_schema = stored.title
+        schema_version = add_schema(store, read_schema(Path(label_schema)), by=options.actor())
+        label_schema = schema_version.title
     with store.reading() as connection:
-        drawn = None if plan is None else draw_plan(connection, where, judge_versions)
-    created = create_queue(
-        store, new, by=options.actor(), assigned=people, schema=label_schema, plan=drawn
+        drawn_plan = None if plan is None else draw_plan(connection, where, judge_versions)
+    result = create_queue(
+        store, new, by=options.actor(), assigned=people, schema=label_schema, plan=drawn_plan
     )
     with store.reading() as connection:
-        warnings = queue_warnings(connection, created.queue)
+        warnings = queue_warnings(connection, result.queue)
     for sentence in warnings:
         options.echo(sentence, err=True)
-    counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
+    counts = {"items": result.joined, "sampled": result.sampled, "short": result.short}
     who = {"assigned_to": [person.name for person in people], "invited": invited}
-    yours = [note("queue_is_yours", queue=name).text] if is_yours and created.joined else []
-    options.show({"queue": name} | counts | who, [*_created_lines(store, created, invited), *yours])
-    if created.joined:
-        options.suggest("queue", "list", created.queue.name)
+    yours = [note("queue_is_yours", queue=name).text] if is_yours and result.joined else []
+    options.show({"queue": name} | counts | who, [*_created_lines(store, result, invited), *yours])
+    if result.joined:
+        options.suggest("queue", "list", result.queue.name)
 
 
 def _chosen(
-    plan: str | None, judge_versions: Sequence[str], given: Mapping[str, object]
+    plan: str | None, judge_versions: Sequence[str], typed_options: Mapping[str, object]
 ) -> dict[str, object]:
     """Return the options of a queue: typed options replace options of the preset and of the plan."""
     from judgeboard.settings.sections import PLANNED, PRESETS
 
-    chosen: dict[str, object] = {}
+    queue_options: dict[str, object] = {}
     for name, preset in PRESETS.items():
-        if given["preset"] == name:
-            chosen |= preset.options.given()
+        if typed_options["preset"] == name:
+            queue_options |= preset.options.given()
             if plan is not None and preset.options.sort is not QueueOrder.RANDOM:
                 raise BadInput(
                     f"--plan draws answers at random, and --preset {name} does not: remove one of them"
                 )
     if plan is not None:
-        chosen |= PLANNED.given()
+        queue_options |= PLANNED.given()
     elif judge_versions:
         raise MissingOption("--judge-version needs --plan", "--plan", "rate", "--n", "200")
-    chosen |= {key: value for key, value in given.items() if value is not None and key != "preset"}
-    if path := given["guidelines"]:
-        chosen["guidelines"] = file_text(Path(str(path)), f"--guidelines {path}")
-    if plan is not None and "max_items" not in chosen:
+    queue_options |= {
+        key: value for key, value in typed_options.items() if value is not None and key != "preset"
+    }
+    if path := typed_options["guidelines"]:
+        queue_options["guidelines"] = file_text(Path(str(path)), f"--guidelines {path}")
+    if plan is not None and "max_items" not in queue_options:
         raise MissingOption("--plan needs the number of answers: add --n", "--n", "200")
     if len(judge_versions) != 2 if plan == "judges" else len(judge_versions) > 1:
         raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
-    return chosen
+    return queue_options
 
 
 def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], list[str]]:
     """Return the people with these names, and the names of unknown people, who are invited.
 
-    Raises NotFound, with the command that adds them, for unknown people where people sign in.
+    Where people sign in, an unknown name raises NotFound, with the command that adds a person.
     """
     from judgeboard.people.roster import list_people, people_named
     from judgeboard.store.reviewers import people_sign_in
 
     with store.reading() as connection:
-        known, sign_in = (
+        known_ids, sign_in = (
             {line.person.id for line in list_people(connection)},
             people_sign_in(connection),
         )
@@ -179,37 +181,37 @@ def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], lis
         try:
             people += people_named(store, [name], new=new, by=options.actor())
         except NotFound as error:
-            if "`" in str(error):  # an address, with the command that adds it
+            if "`" in str(error):  # an address, with the command that adds the person
                 raise
             raise NotFound(
                 f"{error}. To add a person: `judgeboard people add ann@example.org`"
             ) from None
     people = list(dict.fromkeys(people))
     return people, [
-        person.name for person in people if person.id not in known and person.origin != "cli"
+        person.name for person in people if person.id not in known_ids and person.origin != "cli"
     ]
 
 
 def _created_lines(
     store: "Store", created: "CreatedQueue", invited: Sequence[str]
 ) -> Iterator[str]:
-    """Yield what a new queue has, whom it invites, and why it is empty."""
+    """Yield the contents of a new queue, the invited people, and why a queue is empty."""
     from judgeboard.formats.output import fact_lines
     from judgeboard.measure.notes import note
     from judgeboard.people.roster import list_people
 
     with store.reading() as connection:
-        known = {line.person.name for line in list_people(connection)} - {*invited}
-    missing = created.short or (created.queue.max_items or 0) - created.joined
+        known_names = {line.person.name for line in list_people(connection)} - {*invited}
+    lacking = created.short or (created.queue.max_items or 0) - created.joined
     facts = {
         "Queue": created.queue.name,
         "Items": created.joined,
         "Random sample": created.sampled if created.queue.sampling_rate else None,
-        "Missing": missing if created.joined and missing > 0 else None,
+        "Missing": lacking if created.joined and lacking > 0 else None,
         "Labelled again": created.labelled or None,
         "Invited": ", ".join(invited),
         "Similar names": ", ".join(
-            each for name in invited for each in difflib.get_close_matches(name, known, n=1)
+            each for name in invited for each in difflib.get_close_matches(name, known_names, n=1)
         ),
     }
     yield from fact_lines(facts)
@@ -298,11 +300,11 @@ def export(name: str, file: Path, reviewer: str, limit: int, lease_days: float) 
     from judgeboard.reviews.bundles import export_bundle
 
     store = options.open_store()
-    (who,) = people_named(store, [reviewer])
+    (person,) = people_named(store, [reviewer])
     bundle = export_bundle(
-        store, name, who, file, items=limit, by=options.actor(), lease=timedelta(days=lease_days)
+        store, name, person, file, items=limit, by=options.actor(), lease=timedelta(days=lease_days)
     )
-    until = f"reserved for {who.name} until {bundle.until:%Y-%m-%d %H:%M} UTC"
+    until = f"reserved for {person.name} until {bundle.until:%Y-%m-%d %H:%M} UTC"
     items_in_file = f"{counted(bundle.items, 'item')} in {file}"
     command = f"judgeboard queue merge {shlex.quote(str(file))}"
     options.show(bundle, [f"{items_in_file}, {until}", f"After it is filled in: `{command}`"])
@@ -322,14 +324,14 @@ def merge(file: Path) -> int:
     """
     from judgeboard.reviews.bundles import merge_bundle
 
-    merged = merge_bundle(options.open_store(), file, by=options.actor())
+    result = merge_bundle(options.open_store(), file, by=options.actor())
     counts = (
-        f"{merged.queue}, {merged.reviewer}: {merged.merged:,} stored, {merged.already:,} stored before, "
-        f"{merged.unfilled:,} not filled in, {len(merged.refused):,} refused"
+        f"{result.queue}, {result.reviewer}: {result.merged:,} stored, {result.already:,} stored before, "
+        f"{result.unfilled:,} not filled in, {len(result.refused):,} refused"
     )
-    refused = [f"line {line.line}, item {line.item}: {line.reason}" for line in merged.refused]
-    options.show(merged, [counts, *refused])
-    return 1 if refused else 0
+    refusals = [f"line {line.line}, item {line.item}: {line.reason}" for line in result.refused]
+    options.show(result, [counts, *refusals])
+    return 1 if refusals else 0
 
 
 def _progress_lines(progress: "QueueProgress") -> Iterator[str]:

@@ -120,8 +120,8 @@ def add_judge(
     from judgeboard.runs.judging_rules import add_rule, sampling_rates
     from judgeboard.store.judge_versions import get_version
 
-    described = {"name": name, "model": model, "provider": provider, "base_url": base_url}
-    judge: dict[str, Any] = {key: value for key, value in described.items() if value is not None}
+    typed_fields = {"name": name, "model": model, "provider": provider, "base_url": base_url}
+    judge: dict[str, Any] = {key: value for key, value in typed_fields.items() if value is not None}
     in_file = None if kind is None else judge_for_workers(kind)
     if in_file is not None:
         kind, judge = (
@@ -159,8 +159,8 @@ def add_judge(
         actor=options.actor(),
         **{name: value for name, value in limits.items() if value is not None},
     )
-    added = with_confirmed_host(store_rule)
-    _show(store, added)
+    new_rule = with_confirmed_host(store_rule)
+    _show(store, new_rule)
     options.suggest("serve")
 
 
@@ -174,7 +174,7 @@ def add_judge(
 )
 @options.named_section("alerts", "name")
 @drawn("judgeboard.settings.sections:AlertSettings")
-def add_alert(name: str, **given: object) -> None:
+def add_alert(name: str, **fields: object) -> None:
     """Add an alert rule. It sends messages while a condition lasts.
 
     It sends one message when the condition begins, reminders while the condition lasts, and one
@@ -185,11 +185,11 @@ def add_alert(name: str, **given: object) -> None:
     from judgeboard.settings.option_words import checked
 
     store = options.open_store(create=True)
-    values = {key: value for key, value in given.items() if value not in (None, ())}
-    written = checked(WrittenRule, {"name": name} | values)
-    added = add_alert_rule(store, written, options.actor())
-    _show(store, added, warned([unset_webhooks(written.to)]))
-    options.suggest("rule", "test", added.name)
+    values = {key: value for key, value in fields.items() if value not in (None, ())}
+    alert_rule = checked(WrittenRule, {"name": name} | values)
+    rule = add_alert_rule(store, alert_rule, options.actor())
+    _show(store, rule, warned([unset_webhooks(alert_rule.to)]))
+    options.suggest("rule", "test", rule.name)
 
 
 @options.command(
@@ -208,7 +208,7 @@ def add_alert(name: str, **given: object) -> None:
     callback=as_seconds,
     help="Time between two pushes, such as 60s or 5m.",
 )
-def add_push(tool: str, name: str | None, every: float, **chosen: "Unpack[PushKeywords]") -> None:
+def add_push(tool: str, name: str | None, every: float, **keywords: "Unpack[PushKeywords]") -> None:
     """Add a push target: workers push to it again and again.
 
     `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys
@@ -217,18 +217,18 @@ def add_push(tool: str, name: str | None, every: float, **chosen: "Unpack[PushKe
     from judgeboard.tools.push import add_target
 
     store = options.open_store()
-    added = add_target(store, tool, name=name, every_s=every, actor=options.actor(), **chosen)
-    _show(store, added)
+    target = add_target(store, tool, name=name, every_s=every, actor=options.actor(), **keywords)
+    _show(store, target)
     options.suggest("serve")
 
 
 @dataclass(frozen=True, slots=True)
 class RuleLine:
-    """A rule as the command line shows it.
+    """A rule on the command line.
 
-    ``state`` and ``does`` say what it does. ``now`` is its problem, or else what is waiting.
-    ``details`` are further lines in full, ``own`` further fields, and ``events`` the open events of
-    an alert rule.
+    ``state`` and ``does`` describe the rule. ``now`` is the problem of the rule, or else the number of
+    waiting answers or messages. ``details`` are further lines in full, ``own`` further fields, and
+    ``events`` the open events of an alert rule.
     """
 
     rule: "Rule"
@@ -248,9 +248,9 @@ class RuleLine:
         return [first, *(f"  {line}" for line in (*self.details, *problem, *events))]
 
     def as_json(self) -> dict[str, object]:
-        """Return the rule as JSON values: its kind, what it does, and the fields of its own kind."""
-        shown = {"kind": self.rule.kind, "does": self.does}
-        return shown | self.rule.as_json() | {"state": self.state} | dict(self.own)
+        """Return the rule as JSON values: the kind, what the rule does, and the fields of this kind of rule."""
+        head = {"kind": self.rule.kind, "does": self.does}
+        return head | self.rule.as_json() | {"state": self.state} | dict(self.own)
 
 
 def _judging_rules(store: "Store", name: str | None) -> Iterator[RuleLine]:
@@ -258,16 +258,18 @@ def _judging_rules(store: "Store", name: str | None) -> Iterator[RuleLine]:
 
     for each in rule_progress(options.seen(store), name=name):
         oldest = f", the oldest since {each.oldest:%Y-%m-%d %H:%M} UTC" if each.oldest else ""
-        failed = f" ({each.failed_today:,} without a verdict)" if each.failed_today else ""
-        today = f"{counted(each.calls_today, 'call')}{failed}, {money(each.cost_micro)}"
-        waiting = counted(each.waiting, "answer")
-        details = [f"waiting: {waiting}{oldest}; today: {today}; per day: {each.budget_words}"]
+        failed_words = f" ({each.failed_today:,} without a verdict)" if each.failed_today else ""
+        today = f"{counted(each.calls_today, 'call')}{failed_words}, {money(each.cost_micro)}"
+        waiting_words = counted(each.waiting, "answer")
+        details = [
+            f"waiting: {waiting_words}{oldest}; today: {today}; per day: {each.budget_words}"
+        ]
         details += [
             f"judge before: {judge.title} until {judge.until:%Y-%m-%d %H:%M} UTC"
             for judge in each.earlier
         ]
         does = f"{each.version.title} judges {each.rate_words} of {describe(each.rule.filter)}"
-        now = each.rule.problem or f"{waiting} waiting"
+        now = each.rule.problem or f"{waiting_words} waiting"
         yield RuleLine(each.rule, each.state, does, now, tuple(details), each.as_json())
 
 
@@ -285,11 +287,11 @@ def _alert_rules(store: "Store", name: str | None) -> Iterator[RuleLine]:
         for rule in list_rules(connection, AlertRule):
             if name not in {None, rule.name}:
                 continue
-            events = tuple(event for named, event in open_now if named == rule.name)
+            events = tuple(event for rule_name, event in open_now if rule_name == rule.name)
             quiet = f"; quiet hours: {rule.quiet}" if rule.quiet else ""
             levels = (
                 [] if name is None else levels_now(connection, rule)
-            )  # a table does not show what takes long
+            )  # a table does not show levels, which take long
             details = [f"now: {sentence}" for sentence in levels]
             details += [f"reminder: {reminder_words(rule)}{quiet}"]
             state = rule.state_now(has_worker=has_worker)
@@ -315,16 +317,18 @@ def _push_targets(store: "Store", name: str | None) -> Iterator[RuleLine]:
         last = f"{target.succeeded_at:%Y-%m-%d %H:%M:%S} UTC" if target.succeeded_at else "never"
         next_at = next_push(target, living)
         soon = f"{next_at:%Y-%m-%d %H:%M:%S} UTC" if next_at else "none"
-        refused = counted(target.refused, "item")
+        refused_words = counted(target.refused, "item")
         details = [
             f"pushed: {target.pushed:,}; waiting: {target.waiting:,}; last success: {last}; next push: {soon}"
         ]
         details += (
-            [f"refused: {refused}; the latest reason: {target.reason}"] if target.refused else []
+            [f"refused: {refused_words}; the latest reason: {target.reason}"]
+            if target.refused
+            else []
         )
         does = f"sends {', '.join(target.what)}{source} to {target.tool} {target.address}{notes}"
         now = f"{counted(target.waiting, 'item')} waiting" + (
-            f", {refused} refused" if target.refused else ""
+            f", {refused_words} refused" if target.refused else ""
         )
         now = target.problem or now
         own = {"next_at": next_at}
@@ -358,24 +362,25 @@ def _worker_lines(rules: Iterable[RuleLine]) -> list[str]:
 
 
 def _kinds_of(store: "Store", name: str, kind: RuleKind | None) -> list[RuleKind]:
-    """Return the kinds that have a rule with this name, at most ``kind`` itself; raise NotFound if there is none."""
+    """Return the kinds that have a rule with this name, at most ``kind`` itself; raise NotFound without such a rule."""
     from judgeboard.store.rules import list_rules
     from judgeboard.store.tables import RULES
 
     with store.reading() as connection:
-        named = [
+        kinds_and_names = [
             (each, rule.name)
             for each, rules in RULES.items()
             if kind in {None, each}
             for rule in list_rules(connection, rules)
         ]
-    kinds = [each for each, known in named if known == name]
+    kinds = [each for each, rule_name in kinds_and_names if rule_name == name]
     if not kinds:
         noun = "rule" if kind is None else kind.noun
-        known_names = ", ".join(
-            f"{known} ({each})" if kind is None else known for each, known in named
+        names = ", ".join(
+            f"{rule_name} ({each})" if kind is None else rule_name
+            for each, rule_name in kinds_and_names
         )
-        raise NotFound(f"no {noun} {name!r}; known: {known_names or 'none'}")
+        raise NotFound(f"no {noun} {name!r}; known: {names or 'none'}")
     return kinds
 
 
@@ -436,7 +441,7 @@ def rule_list(name: str | None, kind: RuleKind | None) -> None:
 
 
 def _change(name: str, kind: RuleKind | None, state: RuleState) -> None:
-    """Store the state of the rule with this name; raise BadInput with the commands if rules of two kinds have it."""
+    """Store the state of the rule with this name; raise BadInput with the commands for a name of two kinds."""
     from judgeboard.runs.rules import change_rule
 
     store = options.open_store()
@@ -512,9 +517,9 @@ def rule_test(name: str) -> int:
     lines = []
     for each in deliveries:
         why = f": {each.error}" if each.error else ""
-        made = f"{each.state} after {counted(each.attempts, 'attempt')}{why}"
+        outcome = f"{each.state} after {counted(each.attempts, 'attempt')}{why}"
         lines.append(
-            f"{each.at:%Y-%m-%d %H:%M} UTC {name} ({each.kind.value}) to {each.destination}: {made}"
+            f"{each.at:%Y-%m-%d %H:%M} UTC {name} ({each.kind.value}) to {each.destination}: {outcome}"
         )
     options.show({"deliveries": [{"rule": name, **each.as_json()} for each in deliveries]}, lines)
     return int(any(delivery.state != "sent" for delivery in deliveries))

@@ -34,10 +34,10 @@ def schema_add(file: Path) -> None:
     from judgeboard.formats.label_schema import read_schema
     from judgeboard.reviews.queues import add_schema
 
-    stored = add_schema(options.open_store(), read_schema(file), by=options.actor())
-    next_step = f"`judgeboard queue create NAME --schema '{stored.title}'`"
-    fields = counted(len(stored.content.fields), "field")
-    options.show({"schema": stored.title}, [f"{stored.title}: {fields}. Next: {next_step}"])
+    version = add_schema(options.open_store(), read_schema(file), by=options.actor())
+    next_step = f"`judgeboard queue create NAME --schema '{version.title}'`"
+    fields = counted(len(version.content.fields), "field")
+    options.show({"schema": version.title}, [f"{version.title}: {fields}. Next: {next_step}"])
 
 
 @options.command(
@@ -58,9 +58,9 @@ def schema_list(name: str | None) -> None:
     with options.open_store().reading() as connection:
         versions = list_schemas(connection) if name is None else [schema_named(connection, name)]
     if name is not None:
-        (stored,) = versions
-        shown = {"schema": stored.title, **stored.content.as_json()}
-        options.show(shown, [as_yaml(stored.content).rstrip()], verbatim=True)
+        (version,) = versions
+        schema_json = {"schema": version.title, **version.content.as_json()}
+        options.show(schema_json, [as_yaml(version.content).rstrip()], verbatim=True)
         return
     lines = [
         f"{each.title}  {', '.join(field.name for field in each.content.fields)}"

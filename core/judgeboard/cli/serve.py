@@ -1,4 +1,4 @@
-"""The commands that serve the pages: `quickstart`, `serve`, and `worker`, which runs their jobs."""
+"""The commands that serve the pages: `quickstart`, `serve`, and `worker`, which runs the jobs of pages."""
 
 import os
 import shlex
@@ -51,9 +51,7 @@ def worker_command() -> None:
 
     log_with_time()
     load_settings()  # raises an error if the project file is not in force
-    store = replace(
-        options.open_store(), patience=None
-    )  # a worker has its own way through an outage
+    store = replace(options.open_store(), patience=None)  # a worker handles an outage itself
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
     end_in_time()
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
@@ -84,12 +82,12 @@ def cancel(job: str | None) -> None:
 
     store = options.open_store()
     jobs = [each for each in open_jobs(store) if each.state != "stopping"]
-    named = [
+    matching_jobs = [
         each
         for each in jobs
         if job is None or job == each.id or (each.run_id and job == str(each.run_id))
     ]
-    if job is not None and not named:
+    if job is not None and not matching_jobs:
         raise BadInput(
             f"there is no waiting or running job {job}: it has ended or is stopping, or it is a command, which Ctrl-C "
             "stops in its terminal"
@@ -99,14 +97,16 @@ def cancel(job: str | None) -> None:
             "no job is waiting or running: `judgeboard db events --kind job_failed` shows why jobs ended early. A "
             "command in another terminal is stopped there with Ctrl-C"
         )
-    if len(named) > 1:
-        names = ", ".join(each.id if each.run_id is None else str(each.run_id) for each in named)
-        raise BadInput(f"{len(named)} jobs are waiting or running: name one of {names}")
-    [chosen] = named
-    cancel_job(store, chosen.id, options.actor())
-    done = f"after {chosen.asked:,} of {counted(chosen.selected, 'answer')}"
+    if len(matching_jobs) > 1:
+        names = ", ".join(
+            each.id if each.run_id is None else str(each.run_id) for each in matching_jobs
+        )
+        raise BadInput(f"{len(matching_jobs)} jobs are waiting or running: name one of {names}")
+    [job_to_cancel] = matching_jobs
+    cancel_job(store, job_to_cancel.id, options.actor())
+    progress = f"after {job_to_cancel.asked:,} of {counted(job_to_cancel.selected, 'answer')}"
     click.echo(
-        f"Cancelled {'before it began' if chosen.run_id is None else done}. Verdicts are kept."
+        f"Cancelled {'before it began' if job_to_cancel.run_id is None else progress}. Verdicts are kept."
     )
 
 
@@ -218,7 +218,7 @@ def quickstart_command(
 def _show_sample(
     database: str, host: str, port: int, config: Sequence[str], *, no_serve: bool, is_open: bool
 ) -> None:
-    """Store the sample data and serve them; ``config`` are the options with which another command serves them."""
+    """Store and serve the sample data; ``config`` are the options for another command that serves the sample data."""
     from judgeboard.cli.demo import fill
     from judgeboard.settings.masking import masked
     from judgeboard.store.opening import open_store

@@ -1,4 +1,4 @@
-"""The group `sources`: what assistants send, and how it is read."""
+"""The group `sources`: the traces of assistants, and the rules that read traces."""
 
 from dataclasses import replace
 
@@ -44,13 +44,13 @@ def sources_list(source: str | None, limit: int, unused: bool) -> None:
     with options.seen(options.open_store()).reading() as connection:
         sources = [each for each in list_sources(connection) if source in {None, each.source}]
         latest = latest_traces(connection, source, unused=unused, limit=limit) if limit else []
-        waiting = count_waiting_feedback(connection)
+        feedback = count_waiting_feedback(connection)
     lines = [
         f"{each.source}  {counted(each.traces, 'trace')}: {counted(each.made, 'answer')}, "
         f"{each.none:,} without an answer, {each.waiting:,} waiting; last span at {each.last_at:%Y-%m-%d %H:%M:%S} UTC"
         for each in sources
     ]
-    lines += [f"waiting feedback: {waiting:,}"] if waiting else []
+    lines += [f"waiting feedback: {feedback:,}"] if feedback else []
     for trace in latest:
         lines.append(
             f"trace {trace.external_id}  {trace.source}  {trace.state}  {counted(trace.spans, 'span')}"
@@ -58,7 +58,7 @@ def sources_list(source: str | None, limit: int, unused: bool) -> None:
         lines += [f"    {what}: span {span}" for span, what in trace.used or ()]
         lines += [f"    {trace.reason}"] if trace.reason else []
     options.show(
-        {"sources": sources, "waiting_feedback": waiting, "traces": latest},
+        {"sources": sources, "waiting_feedback": feedback, "traces": latest},
         lines or ["No source has sent a trace yet."],
     )
 
@@ -120,11 +120,11 @@ def sources_receive(host: str, port: int) -> None:
     from judgeboard.settings.masking import log_with_time
 
     log_with_time()
-    asked = asked_transports()
+    transports = asked_transports()
     store = replace(
         options.open_store(create=True), patience=None
     )  # senders are told to try again, and do not wait
-    for transport, address in asked:
+    for transport, address in transports:
         click.echo(f"receiving {transport.title} at {address}", err=True)
     click.echo(
         f"receiving at http://{host}:{port} for {store.shown_url}   (Ctrl-C stops)", err=True

@@ -165,7 +165,7 @@ def _last_lines(results: "Sequence[Result]") -> Iterator[str]:
 
 
 def _next_lines(store: "Readable", results: "Sequence[Result]", cuts: "Cuts") -> Iterator[str]:
-    """Yield how to use the advised thresholds, and what `judgeboard flags apply` then changes or why it is refused."""
+    """Yield how to use the advised thresholds, and what `judgeboard flags apply` then changes or refuses."""
     from judgeboard.measure.notes import note
     from judgeboard.measure.thresholds import advised_setting
     from judgeboard.people.roster import flags_to_supersede
@@ -176,13 +176,13 @@ def _next_lines(store: "Readable", results: "Sequence[Result]", cuts: "Cuts") ->
         return
     others = {name: value for name, value in cuts.by_type.items() if name not in advised}
     texts = tuple(f"{name}={value}" for each in (others, advised) for name, value in each.items())
-    changed = (
+    changes = (
         {"low_groundedness": advised[None]}
         if None in advised
         else {"low_groundedness_by_type": texts}
     )
     try:
-        superseded = flags_to_supersede(store, **changed)
+        superseded = flags_to_supersede(store, **changes)
     except BadInput as error:
         applied = note("threshold_not_applied", error=str(error))
     else:

@@ -1,4 +1,4 @@
-"""The group `versions`: list, retire and restore judge versions, and print their prompts."""
+"""The group `versions`: list, retire and restore judge versions, and print prompts."""
 
 import sys
 
@@ -103,7 +103,7 @@ def versions_prompt(which: str) -> int:
             f"{version.title} has no prompt. Kinds of judges with a prompt: {with_prompt}"
         )
     prompt = prompt_file(built_in, version.prompt)
-    if sys.stdout.isatty():  # a model may have written it
+    if sys.stdout.isatty():  # a model may have written the prompt
         options.echo(prompt, verbatim=True)
     else:
         click.echo(prompt, nl=False)
