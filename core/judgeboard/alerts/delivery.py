@@ -176,12 +176,12 @@ def allowed_networks() -> list[Network]:
 
 
 def checked_addresses(host: str, port: int, networks: Iterable[Network]) -> list[str]:
-    """Return the addresses of a host; raise NotSent if any of them is private and not in an allowed network."""
+    """Return the addresses of a host; raise NotSent if an address is private and not in an allowed network."""
     try:
-        resolved = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise NotSent("the host name of the webhook is unknown") from None
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in resolved))
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     for each in map(ipaddress.ip_address, addresses):
         if not is_public(each) and not any(each in network for network in networks):
             variable = variable_of("alert_networks")

@@ -165,18 +165,18 @@ def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
 
 def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event) -> None:
     """Evaluate the rules and send messages for ten minutes, or until ``closing`` is set. Errors are logged."""
-    begun, wait = time.monotonic(), 0.0
-    while time.monotonic() - begun < FOLLOW_SECONDS and not closing.wait(wait):
-        started, looked = time.monotonic(), 0.0
+    start, wait = time.monotonic(), 0.0
+    while time.monotonic() - start < FOLLOW_SECONDS and not closing.wait(wait):
+        look_start, evaluation_s = time.monotonic(), 0.0
         try:
             evaluate(store, utc_now())
-            looked = (
-                time.monotonic() - started
+            evaluation_s = (
+                time.monotonic() - look_start
             )  # without the sending: a webhook that does not answer delays no rule
             deliver_due(store, utc_now)
         except Exception as error:  # noqa: BLE001 - whatever the database raises: the database comes back
             _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
-        wait = max(LOOK_SECONDS, min(looked / LOOK_SHARE, CALM.total_seconds()))
+        wait = max(LOOK_SECONDS, min(evaluation_s / LOOK_SHARE, CALM.total_seconds()))
 
 
 ALERTS = Duty(

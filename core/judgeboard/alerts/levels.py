@@ -40,7 +40,7 @@ _WINDOW = re.compile(r"(\d{1,6})\s*(d?)", re.ASCII)
 
 
 def window_of(text: str) -> tuple[int | None, int | None]:
-    """Return the window of a text as (answers, days), one of them None: "200" is 200 answers, "7d" is 7 days."""
+    """Return the window of a text as (answers, days), either is None: "200" is 200 answers, "7d" is 7 days."""
     match = _WINDOW.fullmatch(text.strip())
     number, is_days = (int(match[1]), bool(match[2])) if match else (0, False)
     if is_days and 1 <= number <= MOST_DAYS:
@@ -142,9 +142,9 @@ def level_figures(
         estimate = unmeasured(n, note("few_answers", n=n, least=LEAST_ANSWERS).text)
         if n >= LEAST_ANSWERS:
             total, squares = float(values.values.sum()), float(values.values @ values.values)
-            grouped = GroupedValues(values.days, values.values, values.evidence_groups)
+            by_group = GroupedValues(values.days, values.values, values.evidence_groups)
             sums = PeriodSums((0,), (n,), (total,), (squares,))
-            (estimate,) = measure.estimates(sums, grouped.window_effect())
+            (estimate,) = measure.estimates(sums, by_group.window_effect())
         whose = f"{judge} with {subject}" if subject else f"{judge}"
         name = f"{measure.words} of {whose}"
         yield _figure(

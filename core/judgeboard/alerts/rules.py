@@ -1,4 +1,4 @@
-"""Alert rules as people write them: checks rules, adds rules, and describes rules in words."""
+"""Alert rules as people write rules: checks and adds a rule, and describes a rule in words."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -68,7 +68,7 @@ def quiet_hours(text: str) -> QuietHours:
 
 
 class WrittenRule(AlertSettings):
-    """An alert rule as in a file or on the command line; `checked_rule` checks it."""
+    """An alert rule as in a file or on the command line, before `checked_rule`."""
 
     name: Text
 
@@ -76,99 +76,99 @@ class WrittenRule(AlertSettings):
 _OF_LEVELS = ("below", "measure", "criterion", "judge", "last")
 
 
-def _level(written: WrittenRule) -> tuple[float, Level]:
+def _level(settings: WrittenRule) -> tuple[float, Level]:
     """Return the threshold and the level of a level rule."""
-    if written.after is not None:
+    if settings.after is not None:
         raise BadInput(
             "after: the condition level does not use it: write last, such as 200 (answers) or 7d"
         )
-    if written.measure is not None and written.criterion is not None:
+    if settings.measure is not None and settings.criterion is not None:
         raise BadInput(
             "criterion: a level is of a measure or of a criterion: leave out one of them"
         )
-    name = written.measure or "groundedness"
+    name = settings.measure or "groundedness"
     measure = next((each for each in LEVEL_MEASURES if each == name), None)
     if measure is None:
         raise BadInput(
             f"measure: no measure {name!r}; the measures are {', '.join(LEVEL_MEASURES)}"
         )
-    if written.above is not None and written.below is None:
+    if settings.above is not None and settings.below is None:
         direction: Literal["above", "below"] = "above"
-        threshold = written.above
-    elif written.below is not None and written.above is None:
-        direction, threshold = "below", written.below
+        threshold = settings.above
+    elif settings.below is not None and settings.above is None:
+        direction, threshold = "below", settings.below
     else:
         raise BadInput("above: a level needs one threshold: give either above or below")
     low, high = MEASURES[measure].bounds or (0.0, 100.0)
-    if written.criterion is not None:
+    if settings.criterion is not None:
         name, low, high = "a criterion", -LARGEST_THRESHOLD, LARGEST_THRESHOLD
     if not low <= threshold <= high:
         reach = f"from {low:g} to {high:g}{' %' if MEASURES[measure].is_share else ''}"
         raise BadInput(f"{direction}: the threshold of {name} must be {reach}, not {threshold:g}")
-    for each in written.only:
+    for each in settings.only:
         slice_of(each)
-    if any(unstorable(text) for text in (written.criterion, written.judge) if text):
+    if any(unstorable(text) for text in (settings.criterion, settings.judge) if text):
         raise BadInput("criterion: a name contains a character that cannot be stored")
-    answers, days = window_of(written.last or DEFAULT_WINDOW)
+    answers, days = window_of(settings.last or DEFAULT_WINDOW)
     return threshold, Level(
-        measure=measure if written.criterion is None else None,
-        criterion=written.criterion,
-        judge=written.judge,
+        measure=measure if settings.criterion is None else None,
+        criterion=settings.criterion,
+        judge=settings.judge,
         direction=direction,
         answers=answers,
         days=days,
     )
 
 
-def _limits(written: WrittenRule, condition: Condition) -> tuple[float | None, str | None]:
+def _limits(settings: WrittenRule, condition: Condition) -> tuple[float | None, str | None]:
     for field, value, meaning in (
-        *((field, getattr(written, field), None) for field in _OF_LEVELS),
-        ("above", written.above, condition.unit),
-        ("after", written.after, condition.period),
-        ("only", written.only or None, condition.subject),
+        *((field, getattr(settings, field), None) for field in _OF_LEVELS),
+        ("above", settings.above, condition.unit),
+        ("after", settings.after, condition.period),
+        ("only", settings.only or None, condition.subject),
     ):
         if value is not None and meaning is None:
-            raise BadInput(f"{field}: the condition {written.when} does not use it: leave it out")
-    threshold = condition.threshold if written.above is None else written.above
+            raise BadInput(f"{field}: the condition {settings.when} does not use it: leave it out")
+    threshold = condition.threshold if settings.above is None else settings.above
     if threshold is None and condition.unit is not None:
-        raise BadInput(f"above: {written.when} needs a threshold ({condition.unit})")
+        raise BadInput(f"above: {settings.when} needs a threshold ({condition.unit})")
     if threshold is not None and not 0 <= threshold <= LARGEST_THRESHOLD:
         raise BadInput(f"above: the threshold must be 0 or more, not {threshold:g}")
-    return threshold, written.after or condition.period
+    return threshold, settings.after or condition.period
 
 
-def checked_rule(written: WrittenRule, by: str = "", now: datetime | None = None) -> AlertRule:
+def checked_rule(settings: WrittenRule, by: str = "", now: datetime | None = None) -> AlertRule:
     """Return the rule that ``by`` adds; raise BadInput, with the name of the field first."""
-    name = checked_name(RuleKind.ALERT, written.name)
-    if written.when not in CONDITIONS:
+    name = checked_name(RuleKind.ALERT, settings.name)
+    if settings.when not in CONDITIONS:
         raise BadInput(
-            f"when: no condition {written.when!r}; the conditions are {', '.join(CONDITIONS)}"
+            f"when: no condition {settings.when!r}; the conditions are {', '.join(CONDITIONS)}"
         )
     threshold: float | None
     level, period = None, None
-    if written.when == AlertCondition.LEVEL:
-        threshold, level = _level(written)
+    if settings.when == AlertCondition.LEVEL:
+        threshold, level = _level(settings)
     else:
-        threshold, period = _limits(written, CONDITIONS[AlertCondition(written.when)])
-    if not written.to:
+        threshold, period = _limits(settings, CONDITIONS[AlertCondition(settings.when)])
+    if not settings.to:
         raise BadInput("to: an alert rule needs a destination")
-    for each in written.to:
+    for each in settings.to:
         destination_of(each)
-    if any(map(unstorable, written.only)):
+    if any(map(unstorable, settings.only)):
         raise BadInput("only: a name contains a character that cannot be stored")
-    if written.quiet is not None:
-        quiet_hours(written.quiet)
+    if settings.quiet is not None:
+        quiet_hours(settings.quiet)
     return AlertRule(
         name=name,
         by=by,
         at=now or utc_now(),
-        condition=AlertCondition(written.when),
+        condition=AlertCondition(settings.when),
         threshold=threshold,
         period_s=None if period is None else seconds_of(period),
-        subjects=tuple(dict.fromkeys(written.only)),
-        destinations=tuple(dict.fromkeys(each.strip() for each in written.to)),
-        remind_s=None if written.remind == NEVER else seconds_of(written.remind),
-        quiet=written.quiet,
+        subjects=tuple(dict.fromkeys(settings.only)),
+        destinations=tuple(dict.fromkeys(each.strip() for each in settings.to)),
+        remind_s=None if settings.remind == NEVER else seconds_of(settings.remind),
+        quiet=settings.quiet,
         level=level,
     )
 
@@ -185,14 +185,14 @@ def unset_webhooks(destinations: Iterable[str]) -> Note | None:
 
 
 def add_alert_rule(
-    store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None
+    store: Store, settings: WrittenRule, actor: Actor, now: datetime | None = None
 ) -> AlertRule:
-    """Add an alert rule, which workers evaluate from now on, and return it.
+    """Add an alert rule, which workers evaluate from now on.
 
     Raises BadInput if a field or the name is not usable, NotFound if a level names an unknown judge
     or criterion, and MissingSetting if no message could be sent.
     """
-    rule = checked_rule(written, actor_name(actor), now)
+    rule = checked_rule(settings, actor_name(actor), now)
     for destination in rule.destinations:
         try:
             check_settings(destination)

@@ -108,7 +108,7 @@ class AlternativeAnnotatorTest:
 
     ``n`` is the number of items with a usable verdict and grades from at least two people. The
     results are corrected for ``tests`` tests. ``passed`` is None if nobody could be tested.
-    Otherwise, it is whether the judge may replace a person: ``omega`` is 0.5 or more.
+    Otherwise, True means that the judge may replace a person: ``omega`` is 0.5 or more.
     """
 
     epsilon: float
@@ -126,7 +126,7 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge may replace a person, on all items.
 
-    ``judge`` has a verdict on each item, coded as ``people.values``, NaN if it is not usable.
+    ``judge`` has a verdict on each item, coded as ``people.values``, NaN if not usable.
     ``epsilon`` (0 to 1) is how much worse than a person the judge may be. ``small`` is the
     treatment of people with fewer than 30 usable items. Unordered categories are near if equal;
     other values are near if the difference is small.

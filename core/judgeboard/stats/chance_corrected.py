@@ -112,11 +112,11 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
         alike = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
         return np.column_stack((np.ones(len(votes)), alike, votes / raters))
 
-    def of_sums(summed: FloatArray) -> FloatArray:
-        items = summed[..., 0]
+    def of_sums(totals: FloatArray) -> FloatArray:
+        items = totals[..., 0]
         observed, expected = (
-            summed[..., 1] / items,
-            np.square(summed[..., 2:] / items[..., None]).sum(axis=-1),
+            totals[..., 1] / items,
+            np.square(totals[..., 2:] / items[..., None]).sum(axis=-1),
         )
         return ratio(observed - expected, 1 - expected, above=1e-9)
 
@@ -161,10 +161,10 @@ def gwet(ratings: Ratings) -> Estimate:
     alike = np.where(usable, agreement_by_item(votes, np.eye(k)), 0.0)
     sums: FloatArray = np.column_stack((usable, alike, np.ones(items), votes / m[:, None]))
 
-    def of_sums(summed: FloatArray) -> FloatArray:
+    def of_sums(totals: FloatArray) -> FloatArray:
         observed, category_shares = (
-            ratio(summed[..., 1], summed[..., 0]),
-            ratio(summed[..., 3:], summed[..., 2, None]),
+            ratio(totals[..., 1], totals[..., 0]),
+            ratio(totals[..., 3:], totals[..., 2, None]),
         )
         return _corrected(
             observed, (category_shares * (1 - category_shares)).sum(axis=-1) / (k - 1)
@@ -251,8 +251,8 @@ def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     total, squares = x.sum(axis=1) / spread, np.square(x).sum(axis=1) / spread**2
     sums = np.stack((m, total, squares, 2 * (m * squares - total**2) / (m - 1)), axis=1)
 
-    def of_sums(summed: FloatArray) -> FloatArray:
-        n_values, total, squares, within = np.moveaxis(summed, -1, 0)
+    def of_sums(totals: FloatArray) -> FloatArray:
+        n_values, total, squares, within = np.moveaxis(totals, -1, 0)
         return _alpha(n_values, within, 2 * (n_values * squares - total**2))
 
     return jackknifed(sums, of_sums, groups.at(usable), n, alike=_NEVER_DIFFER)
@@ -275,8 +275,8 @@ def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
         )
         return halves
 
-    def of_sums(summed: FloatArray) -> FloatArray:
-        return alpha_of_tables(summed.reshape(*summed.shape[:-1], k, k), metric)
+    def of_sums(totals: FloatArray) -> FloatArray:
+        return alpha_of_tables(totals.reshape(*totals.shape[:-1], k, k), metric)
 
     return _jackknifed_votes(
         votes, coincidences, of_sums, ratings.groups.at(usable), alike=_NEVER_DIFFER
@@ -368,8 +368,8 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     moved_within = within + by_item(ranks.mean_above(of_within))
     moved_between = 2 * (all_squares * m + n_values * squares - 2 * all_total * total)
     moved_between += by_item(ranks.mean_above(of_between))
-    moved = moved_within * scale + all_within * (m / between - scale / between * moved_between)
-    return correlation_estimate(value, -n * moved, groups.at(usable))
+    influence = moved_within * scale + all_within * (m / between - scale / between * moved_between)
+    return correlation_estimate(value, -n * influence, groups.at(usable))
 
 
 def _alpha(n_values: FloatArray, within: FloatArray, between: FloatArray) -> FloatArray:
@@ -416,9 +416,9 @@ def set_alpha(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Es
     within = ((votes @ apart) * votes).sum(axis=1) / (m - 1)
     sums: FloatArray = np.column_stack((m, within, votes))
 
-    def of_sums(summed: FloatArray) -> FloatArray:
-        votes = summed[..., 2:]
-        return _alpha(summed[..., 0], summed[..., 1], ((votes @ apart) * votes).sum(axis=-1))
+    def of_sums(totals: FloatArray) -> FloatArray:
+        votes = totals[..., 2:]
+        return _alpha(totals[..., 0], totals[..., 1], ((votes @ apart) * votes).sum(axis=-1))
 
     by_group = grouping(groups[rows], len(rows))
     estimate = jackknifed(sums, of_sums, by_group, len(rows), alike=_RATERS_AGREE)

@@ -1,4 +1,4 @@
-"""Confusion tables and their statistics: kappa, detection rates, macro averages."""
+"""Confusion tables and the statistics of tables: kappa, detection rates, macro averages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -134,7 +134,7 @@ def macro_f1(tables: FloatArray) -> FloatArray:
 
 
 def f1_of(tables: FloatArray, category: int) -> FloatArray:
-    """Return the F1 of one category: 2 TP / (2 TP + FP + FN); undefined if no side gave it."""
+    """Return the F1 of one category: 2 TP / (2 TP + FP + FN); undefined if no side gave the category."""
     totals = row_sums(tables) + column_sums(tables)
     return ratio(2 * tables[..., category, category], totals[..., category])
 
@@ -228,8 +228,8 @@ def table_of_cells(
 
     def of_shares(shares: FloatArray) -> tuple[float | None, FloatArray]:
         # Steps go up, because no share is below 0.
-        moved = np.vstack((shares, shares + _STEP * np.eye(4)))
-        values = compute(moved.reshape(-1, 2, 2))
+        points = np.vstack((shares, shares + _STEP * np.eye(4)))
+        values = compute(points.reshape(-1, 2, 2))
         if np.isnan(values).any():
             return None, np.zeros(4)
         return float(values[0]), (values[1:] - values[0]) / _STEP
@@ -251,8 +251,8 @@ class TableEstimates:
         self._cells = cells
         self._groups = groups
         self._patterns = patterns(cells, k * k, groups)
-        self._observed = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
-        self._resampled = resampled(self._patterns, resamples=resamples).reshape(resamples, k, k)
+        self._table = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
+        self._resamples = resampled(self._patterns, resamples=resamples).reshape(resamples, k, k)
 
     def kappa(self, weights: Weights = "nominal") -> Estimate:
         """Return Cohen's kappa; undefined only if expected agreement is 1."""
@@ -273,14 +273,14 @@ class TableEstimates:
         n = len(self._cells)
         if n == 0:
             return unmeasured(0, "no pairs")
-        value = float(of_tables(self._observed))
+        value = float(of_tables(self._table))
         if np.isnan(value):
             return unmeasured(n, undefined)
         return self._bootstrapped(value, n, of_tables, prefix, scale if abs(value) < 1 else None)
 
     def share(self, share: TableShare) -> Estimate:
         """Return a share of the table; n is the number of pairs in the ``of`` cells."""
-        hits, size = (int(count) for count in share.counts(self._observed))
+        hits, size = (int(count) for count in share.counts(self._table))
         if size == 0:
             return unmeasured(0, share.undefined)
         if hits in {0, size}:
@@ -296,12 +296,12 @@ class TableEstimates:
         prefix: str = "",
         scale: Transform | None = None,
     ) -> Estimate:
-        counts_without = self._observed - self._patterns.counts.reshape(-1, *self._observed.shape)
+        counts_without = self._table - self._patterns.counts.reshape(-1, *self._table.shape)
         without = WithoutOne(of_tables(counts_without), self._patterns.shared_by)
-        draws, above = of_tables(self._resampled), 0.0
+        draws, above = of_tables(self._resamples), 0.0
         if scale is not None:
             above = self._unseen.variance_above(
-                value, of_tables, self._observed, n / self._groups.count
+                value, of_tables, self._table, n / self._groups.count
             )
         return bootstrapped(
             value,
@@ -317,6 +317,6 @@ class TableEstimates:
     @cached_property
     def _unseen(self) -> Unseen:
         """A pair in each empty cell, with the chance of that pair if the judge and people are independent."""
-        empty = self._observed == 0
-        expected = np.outer(row_sums(self._observed), column_sums(self._observed))
+        empty = self._table == 0
+        expected = np.outer(row_sums(self._table), column_sums(self._table))
         return Unseen(np.eye(empty.size)[empty.ravel()].reshape(-1, *empty.shape), expected[empty])

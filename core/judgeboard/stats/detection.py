@@ -42,9 +42,9 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     good_above, bad_above = (
         ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad)
     )
-    beaten: FloatArray = np.where(bad, good_above, 1 - bad_above)
-    value = float(beaten[bad].mean())
-    variance = _variance(beaten - value, bad, groups)
+    wins: FloatArray = np.where(bad, good_above, 1 - bad_above)
+    value = float(wins[bad].mean())
+    variance = _variance(wins - value, bad, groups)
     if variance is None:
         return measured(
             value, n, reason="no interval: all answers of one class are in one evidence group"

@@ -1,4 +1,4 @@
-"""Intraclass correlations: how far the scores of several raters, or repeats, are those of the items."""
+"""Intraclass correlations: how far the scores of several raters, or repeats, depend on the items."""
 
 from collections.abc import Callable
 

@@ -158,7 +158,7 @@ class Detected:
 
 
 def detect(rates: Iterable[tuple[float, float]], direction: Direction) -> tuple[Detected, ...]:
-    """Return the state of a detector after each period. ``rates`` are pairs of a rate and its standard error.
+    """Return the state of a detector after each period. ``rates`` are pairs of a rate and the standard error.
 
     While nothing changes, the evidence reaches a limit A after A periods or more on average.
     """

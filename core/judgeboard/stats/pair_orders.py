@@ -1,7 +1,7 @@
 """Verdicts on pairs of answers that a judge saw in both orders: which verdict counts, and how far both agree.
 
 Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A pair whose verdict
-differs between the orders is inconsistent: an option decides how it counts. A pair with an unusable
+differs between the orders is inconsistent: an option decides how the pair counts. A pair with an unusable
 verdict in one order is unmeasured.
 """
 

@@ -1,4 +1,4 @@
-"""The statistics of agreement, one row each in ``STATISTICS``: name, the scales that have it, how it is computed."""
+"""The statistics of agreement, one row each in ``STATISTICS``: name, scales, computation."""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -139,9 +139,9 @@ class PairStatistics(NamedEstimates):
     """One judge and people on one grade; each estimate is also an attribute: ``statistics.kappa``.
 
     ``weighted_kappa`` uses the weights of the scale. Differences of ordered categories are in
-    levels. ``classes`` has the precision, recall and F1 of the judge for each category, with the
-    number of answers to which people gave it, if the categories are unordered and no statistics
-    were named.
+    levels. If the categories are unordered and no statistics were named, ``classes`` has each
+    category, the number of answers with this category by people, and the judge's precision, recall
+    and F1.
     """
 
     n: int
@@ -205,7 +205,7 @@ def class_statistics(pairs: Pairs) -> Iterator[tuple[str, int, dict[str, Estimat
 
 
 def estimates(pairs: Pairs, names: Collection[str] | None = None) -> dict[str, Estimate]:
-    """Return the statistics of two sides that apply to the scale, or only those in ``names``."""
+    """Return the statistics of two sides that apply to the scale, or only the statistics in ``names``."""
     return {
         name: unmeasured(pairs.n, reason)
         if (reason := why_not(row, pairs.scale, pairs.n))

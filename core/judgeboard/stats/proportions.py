@@ -136,15 +136,15 @@ def anchoring(
     value in only 70 to 90 of 100 simulations.
     """
     same_length(judge, blind, revealed, responses.codes)
-    apart, moved = judge - blind, revealed - blind
+    apart, moves = judge - blind, revealed - blind
     differs = np.abs(apart) > TIE
     n, agreeing_count = int(differs.sum()), int((~differs).sum())
     if not n:
         return unmeasured(
             0, "nobody differed from the judge" if agreeing_count else "no grades before and after"
         )
-    apart, moved, groups = apart[differs], moved[differs], responses.at(differs)
-    upper, lower = groups.sums(apart * moved), groups.sums(apart * apart)
+    apart, moves, groups = apart[differs], moves[differs], responses.at(differs)
+    upper, lower = groups.sums(apart * moves), groups.sums(apart * apart)
     value = float(upper.sum() / lower.sum())
     return leaving_out(
         _on_the_logit(value, n, upper, lower, groups),

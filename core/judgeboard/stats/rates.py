@@ -200,8 +200,8 @@ def bounds(
     Each array has a row per answer. ``strata`` and evidence ``groups`` are small numbers.
     ``values`` has the labels (1 bad, 0 good, NaN unknown). The ``sampled`` labels are a random
     sample of each stratum. In a stratum without such a label, every other label counts for one
-    answer only. The ends are the outer ends of the two intervals, so they contain the sampling
-    error of the labels and, for the app, of the answers.
+    answer only. The result is the outer ends of the two intervals, with the sampling error of the
+    labels and, for the app, of the answers.
     """
     count = int(strata.max(initial=-1)) + 1
     is_unsampled = np.bincount(strata, weights=sampled, minlength=count)[strata] == 0
@@ -300,7 +300,7 @@ def app_effect(population: Population, labels: Labels) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Linearised:
-    """A weighted mean with its standard error and the degrees of freedom of this error."""
+    """A weighted mean with the standard error and the degrees of freedom of this error."""
 
     value: float
     error: float
@@ -360,9 +360,9 @@ def linearised(
         with_label = np.zeros(sums.shape, dtype=np.bool_)
         with_label[labels.groups, labels.strata] = True
         freedom = with_label.sum(axis=0)
-    varying = parts > _FLAT**2
-    weights = np.square(parts[varying]) / np.maximum(freedom[varying] - 1, 1)
-    df = float(parts[varying].sum()) ** 2 / float(weights.sum()) if varying.any() else 1.0
+    varies = parts > _FLAT**2
+    weights = np.square(parts[varies]) / np.maximum(freedom[varies] - 1, 1)
+    df = float(parts[varies].sum()) ** 2 / float(weights.sum()) if varies.any() else 1.0
     # Sums that cancel out may leave noise below zero.
     return Linearised(value, math.sqrt(max(variance, 0.0)), max(df, 1.0))
 

@@ -26,7 +26,7 @@ class Scale:
     """A grade with the declared ``categories`` in order; None is a continuous score.
 
     ``weights`` names the weighted kappa of ordered categories. ``bad`` is the position of the
-    category to detect. If the sides have ``different`` scales, only correlations compare them.
+    category to detect. If the sides have ``different`` scales, only correlations compare the sides.
     """
 
     grade: str
@@ -164,7 +164,7 @@ def positions(values: AnyArray, scale: Scale) -> FloatArray:
 
 
 def positions_of_codes(codes: AnyArray, scale: Scale) -> FloatArray:
-    """Return grades of the store (`Scale.codes`, or scores) as `positions` returns them."""
+    """Return grades of the store (`Scale.codes`, or scores) as positions on the scale, see `positions`."""
     if scale.categories is None:
         return finite_floats(codes)
     return category_codes(codes, scale.codes).astype(np.float64)
@@ -183,8 +183,8 @@ HUMANS: tuple[Human, ...] = get_args(Human)
 class PeopleValues:
     """One row per response, in the order of ids; several rows of a response if each person is a row.
 
-    ``ties`` responses are left out because no label had most votes, ``only_gold`` responses because
-    people alone count and only a lead graded them.
+    ``ties`` counts responses left out because no label had most votes, ``only_gold`` responses left
+    out because people alone count and only a lead graded the response.
     """
 
     response_ids: IntArray
@@ -209,13 +209,13 @@ def human_values(
     grades. If each person is a row, an interval must resample responses.
     """
     n = same_length(response_ids, reviewers, values)
-    adjudicated = np.zeros(n, dtype=np.bool_) if gold is None else gold
-    same_length(adjudicated, response_ids)
-    by_people = ~adjudicated
+    is_adjudicated = np.zeros(n, dtype=np.bool_) if gold is None else gold
+    same_length(is_adjudicated, response_ids)
+    by_people = ~is_adjudicated
     if human == "gold":
-        rows = adjudicated | ~among(response_ids, np.unique(response_ids[adjudicated]))
+        rows = is_adjudicated | ~among(response_ids, np.unique(response_ids[is_adjudicated]))
         return one_value_per_response(response_ids[rows], reviewers[rows], values[rows], kind)
-    only_gold = np.setdiff1d(response_ids[adjudicated], response_ids[by_people]).size
+    only_gold = np.setdiff1d(response_ids[is_adjudicated], response_ids[by_people]).size
     ids, people, grades = response_ids[by_people], reviewers[by_people], values[by_people]
     if human in {"majority", "mean"}:
         return replace(one_value_per_response(ids, people, grades, kind), only_gold=only_gold)

@@ -168,18 +168,18 @@ def labels_in_groups(
     for _ in range(_ROUNDS):
         part = 1.0 if labels is None else min(labels / answers, 1.0)
         effect = 1 + part * (answers_per_group - 1) * correlation
-        following = labels_needed(effect)
-        if following == labels:
+        next_labels = labels_needed(effect)
+        if next_labels == labels:
             break
-        labels = following
+        labels = next_labels
     return labels, effect
 
 
 def allocated(n: int, answers: Sequence[int], *, least: int) -> tuple[int, ...]:
     """Return the number of labels of each stratum. The sum is ``n``, or the number of answers if that is smaller.
 
-    The allocation is proportional. A stratum gets at least ``least`` labels, as far as it has
-    answers and ``n`` allows.
+    The allocation is proportional. A stratum gets at least ``least`` labels, as far as the answers
+    of the stratum and ``n`` allow.
     """
     sizes = np.asarray(answers, dtype=np.float64)
     total = min(n, int(sizes.sum()))

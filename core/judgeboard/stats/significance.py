@@ -20,18 +20,18 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 def wilcoxon_below(differences: FloatArray) -> float:
     """Return the probability of ranks this low if ``differences`` (a few hundred at most) are symmetric around 0."""
-    moved = differences[np.abs(differences) > TIE]
-    if not len(moved):
+    nonzero = differences[np.abs(differences) > TIE]
+    if not len(nonzero):
         return 1.0
-    ranks = mid_ranks(np.abs(moved))
-    doubled = np.rint(2 * len(moved) * ranks.shares + 1).astype(np.int64)
+    ranks = mid_ranks(np.abs(nonzero))
+    doubled = np.rint(2 * len(nonzero) * ranks.shares + 1).astype(np.int64)
     chances = np.zeros(int(doubled.sum()) + 1)
     chances[0] = 1.0
     for rank in doubled.tolist():
         with_it = np.zeros_like(chances)
         with_it[rank:] = chances[: len(chances) - rank]
         chances = (chances + with_it) / 2
-    return min(float(chances[: int(doubled[moved > 0].sum()) + 1].sum()), 1.0)
+    return min(float(chances[: int(doubled[nonzero > 0].sum()) + 1].sum()), 1.0)
 
 
 def benjamini_yekutieli(p: npt.ArrayLike) -> BoolArray:

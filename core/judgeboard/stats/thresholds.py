@@ -71,7 +71,7 @@ def confidence_threshold(
     design_effect: float = 1.0,
     starts: int = STARTS,
 ) -> Passed | None:
-    """Return the lowest threshold such that at most ``risk`` of the verdicts at or above it are wrong, None if none.
+    """Return the lowest threshold with at most a share ``risk`` of wrong verdicts at or above it, None if none.
 
     ``thresholds`` are descending; ``confidence`` and ``wrong`` have one row per labelled answer.
     From each of the ``starts`` the thresholds are tested in order, until one fails. Thresholds with
@@ -125,7 +125,7 @@ def recall_threshold(
     """Return the highest threshold that misses at most ``risk`` of the bad answers, None if none passes.
 
     ``thresholds`` are descending; ``badness`` has one row per answer labelled bad. An answer is
-    missed if its badness is below the threshold. Tests begin at the lowest threshold and end at the
+    missed if the badness is below the threshold. Tests begin at the lowest threshold and end at the
     first that fails.
     """
     best: Passed | None = None
@@ -140,7 +140,7 @@ def recall_threshold(
 
 
 def mistakes(flagged: BoolArray, bad: BoolArray, cost: float) -> FloatArray:
-    """Return the cost of each answer: 1 if it is flagged, ``cost`` if it is bad and not flagged, otherwise 0."""
+    """Return the cost of each answer: 1 if flagged, ``cost`` if bad and not flagged, otherwise 0."""
     return np.where(flagged, 1.0, cost * bad)
 
 

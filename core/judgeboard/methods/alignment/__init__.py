@@ -1,7 +1,7 @@
-"""Alignment: a model proposes better instructions for a judge, and labels of people test them.
+"""Alignment: a model proposes better instructions for a judge, and labels of people test the proposal.
 
-Which answers a proposal has seen is in `store/alignments.py`: their labels count for no figure of
-that version.
+`store/alignments.py` stores which answers a proposal has seen: the labels of these answers count
+for no figure of that version.
 """
 
 from judgeboard.registry.methods import JudgeSection, Registration

@@ -177,13 +177,13 @@ async def align_async(
     )
     if few := _too_little(version.title, held_out, develop, cases, looks):
         return replace(result, notes=(few,))
-    asking = CandidateCalls(spec, endpoint, options, max_output=max_output)
+    calls = CandidateCalls(spec, endpoint, options, max_output=max_output)
     develop_items = [items[id_] for id_ in develop.ids.tolist() if id_ in items]
     try:
-        await asking.show_estimate(candidates, version, cases, develop_items, _calls(held_out))
+        await calls.show_estimate(candidates, version, cases, develop_items, _calls(held_out))
         with shared_rate_limits(store):
             proposals = await asyncio.gather(
-                *(asking.propose(number, version, cases) for number in range(1, candidates + 1))
+                *(calls.propose(number, version, cases) for number in range(1, candidates + 1))
             )
             trials: list[Candidate] = []
             for candidate in proposals:
@@ -193,11 +193,11 @@ async def align_async(
                 if candidate.prompt is None or reason:
                     trials.append(replace(candidate, refused=reason or candidate.refused))
                     continue
-                codes = await asking.verdicts(candidate, develop_items, cuts)
+                codes = await calls.verdicts(candidate, develop_items, cuts)
                 labels = zip(develop.ids.tolist(), develop.bad.tolist(), strict=True)
                 right = sum(codes.get(id_) == (BAD if bad else GOOD) for id_, bad in labels)
                 trials.append(replace(candidate, right=right))
-            result = replace(result, candidates=tuple(trials), cost_micro=asking.cost_micro)
+            result = replace(result, candidates=tuple(trials), cost_micro=calls.cost_micro)
             best = max(
                 (candidate for candidate in trials if candidate.right is not None),
                 key=lambda each: each.right or 0,
@@ -208,7 +208,7 @@ async def align_async(
             test_items = [items[id_] for id_ in held_out.ids.tolist() if id_ in items]
             result = replace(result, best=best.number)
             return await _looked(
-                store, version, asking, best, test_items, held_out, develop, cuts, result, options
+                store, version, calls, best, test_items, held_out, develop, cuts, result, options
             )
     finally:
         await endpoint.aclose()
@@ -391,20 +391,20 @@ def _too_little(
 
 
 async def _obedience(
-    asking: CandidateCalls,
+    calls: CandidateCalls,
     candidate: Candidate,
     items: Sequence[JudgeInput],
     clean: Mapping[int, int],
     cuts: Cuts,
 ) -> Obedience:
     """Return how often a candidate obeys orders in held-out answers; ``clean`` are the verdicts without orders."""
-    ordered = [
-        await asking.verdicts(candidate, [with_order(item, asks) for item in items], cuts)
+    codes_by_order = [
+        await calls.verdicts(candidate, [with_order(item, asks) for item in items], cuts)
         for asks in Asks
     ]
     before, high, low = (
         np.array([_SCORES[codes.get(item.response_id, UNUSABLE)] for item in items])
-        for codes in (clean, *ordered)
+        for codes in (clean, *codes_by_order)
     )
     rows = ~np.isnan(before + high + low)
     return obedience(before[rows], high[rows], low[rows], np.flatnonzero(rows), (0, 1))
@@ -433,32 +433,32 @@ class _LeakCheck:
         self._items = items
         self._present = f"{version.prompt}\n{json.dumps(version.params, ensure_ascii=False)}"
         built_in = prompt_of(version.kind)
-        leaked = self._leaked(
+        leaked_id = self._leaked(
             PromptText(self._present, "" if built_in is None else built_in.text),
             held_out.ids.tolist(),
         )
-        if leaked is not None:
+        if leaked_id is not None:
             raise BadInput(
-                f"the prompt of {version.title} contains the held-out answer {leaked!r}: remove it first"
+                f"the prompt of {version.title} contains the held-out answer {leaked_id!r}: remove it first"
             )
 
     def reason(self, prompt: str) -> str | None:
         """Return why a candidate is refused, or None."""
-        leaked = self._leaked(PromptText(prompt, self._present), self._items)
-        return None if leaked is None else note("align_leak", answer=repr(leaked)).text
+        leaked_id = self._leaked(PromptText(prompt, self._present), self._items)
+        return None if leaked_id is None else note("align_leak", answer=repr(leaked_id)).text
 
     def _leaked(self, text: PromptText, ids: Iterable[int]) -> str | None:
         items = (self._items[id_] for id_ in ids if id_ in self._items)
-        leaked = (
+        leaks = (
             item for item in items if text.contains(item, *self._hashes.get(item.response_id, ()))
         )
-        return next((item.external_id for item in leaked), None)
+        return next((item.external_id for item in leaks), None)
 
 
 async def _looked(
     store: Store,
     version: StoredVersion,
-    asking: CandidateCalls,
+    calls: CandidateCalls,
     best: Candidate,
     items: Sequence[JudgeInput],
     held_out: _Labelled,
@@ -468,14 +468,14 @@ async def _looked(
     options: RunOptions,
 ) -> Alignment:
     """Compare the best candidate with the judge on held-out labels, and store the look."""
-    codes = await asking.verdicts(best, items, cuts)
+    codes = await calls.verdicts(best, items, cuts)
     present = dict(zip(held_out.ids.tolist(), held_out.verdicts.tolist(), strict=True))
     current = Candidate(number=0, prompt=version.prompt)
     judge_obedience, candidate_obedience = [
-        await _obedience(asking, candidate, items[:MOST_ORDERED], clean, cuts)
+        await _obedience(calls, candidate, items[:MOST_ORDERED], clean, cuts)
         for candidate, clean in ((current, present), (best, codes))
     ]
-    candidate = asking.version_of(best)
+    candidate = calls.version_of(best)
     ids = held_out.ids.tolist()
     after = np.array([codes.get(id_, UNUSABLE) for id_ in ids], dtype=np.int64)
     with store.writing() as connection:
@@ -541,5 +541,5 @@ async def _looked(
         held_out=contrast,
         mended=mended,
         broken=broken,
-        cost_micro=asking.cost_micro,
+        cost_micro=calls.cost_micro,
     )

@@ -67,7 +67,7 @@ _LISTED = 1_000
 def make_anchors(
     store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool = False, by: str
 ) -> Result:
-    """Draw about ``n`` anchors with ``seed``, and store them: whole evidence groups, labelled answers first.
+    """Draw and store about ``n`` anchors with ``seed``: whole evidence groups, labelled answers first.
 
     The shares of query types and of bad answers are similar to the shares among all labelled
     answers. Groups with an answer in a judge's prompt, or with a label that `align` used, are not
@@ -86,7 +86,7 @@ def make_anchors(
             for id_ in example_responses(version.params)
         }
         prompts = np.unique(anchor_candidates(connection, examples).evidence_groups)
-        # The groups whose labels chose or tested a prompt in `align`. It leaves out present anchors.
+        # The groups whose labels chose or tested a prompt in `align`, which leaves out present anchors.
         version_ids = sorted({each.look.version_id for each in stored_looks(connection)})
         groups_of_labels = {
             group
@@ -94,8 +94,8 @@ def make_anchors(
             for sample in [LabelledAnswers(connection, get_version(connection, version_id))]
             for group in sample.answers.evidence_groups[sample.labelled].tolist()
         }
-        reserved = sorted(groups_of_labels - anchor_groups(connection))
-        align_groups = np.array(reserved, dtype=np.int64)
+        group_ids = sorted(groups_of_labels - anchor_groups(connection))
+        align_groups = np.array(group_ids, dtype=np.int64)
         in_prompts = among(answers.evidence_groups, prompts)
         left_out = {
             "prompt": int(in_prompts.sum()),
@@ -106,9 +106,9 @@ def make_anchors(
         )
         if len(draw.response_ids) < n:
             answers_of_log = anchor_candidates(connection, None)
-            excluded = np.unique(np.concatenate([prompts, answers.evidence_groups]))
+            excluded_groups = np.unique(np.concatenate([prompts, answers.evidence_groups]))
             kinds = np.full(len(answers_of_log.response_ids), _UNLABELLED)
-            more = _drawn(answers_of_log, kinds, excluded, n - len(draw.response_ids), seed)
+            more = _drawn(answers_of_log, kinds, excluded_groups, n - len(draw.response_ids), seed)
             draw = _Drawn(*(np.concatenate(columns) for columns in zip(draw, more, strict=True)))
     caveats = [note(f"not_drawn_{reason}", n=count) for reason, count in left_out.items() if count]
     if not len(draw.response_ids):
@@ -169,7 +169,7 @@ def _drawn(
 ) -> _Drawn:
     """Return about ``n`` answers of whole groups, but no group of ``without``.
 
-    The strata are the query type of a group, and whether most of its answers are bad.
+    The strata are the query type of a group, and whether most answers of the group are bad.
     """
     free = ~among(answers.evidence_groups, without)
     answers, kinds = answers.at(free), kinds[free]
@@ -212,7 +212,7 @@ class ChangedAnchor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorReport(Result):
-    """The drift of a judge version on the anchors, by its newest ``run`` on them.
+    """The drift of a judge version on the anchors, in the newest ``run``.
 
     ``about.counts``: ``usable`` of the ``anchors`` got a usable verdict in this run, and
     ``labelled`` have a label of people. The slices compare the run with the first verdicts and with

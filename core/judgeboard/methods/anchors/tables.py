@@ -1,4 +1,4 @@
-"""The tables of anchors; their verdicts are in `anchor_judgment`, where a run of the mode `anchors` stores them."""
+"""The tables of anchors. A run of the mode `anchors` stores verdicts on anchors in `anchor_judgment`."""
 
 from datetime import datetime
 

@@ -25,7 +25,7 @@ class AuditedJudgment(NamedTuple):
 
 
 class LatestReview(NamedTuple):
-    """The latest review of a judgment and its sampling rate; ``correct`` is None if it is not usable."""
+    """The latest review of a judgment, with the sampling rate; ``correct`` is None if the review is not usable."""
 
     judgment_id: int
     ask: int

@@ -127,7 +127,7 @@ def audit_recorded(
 
 
 def audited_version(connection: Connection, which: int | str) -> StoredVersion:
-    """Return the judge version to audit; raises BadInput if it has no usable verdict."""
+    """Return the judge version to audit; raises BadInput if the version has no usable verdict."""
     version = get_version(connection, which)
     # A verdict can consist of a rubric's scores only, without any of the common measures.
     if not queries.measures_given(connection, version.id) and not queries.audited_judgments(
@@ -277,7 +277,7 @@ class _MarkTask(NamedTuple):
 
 
 class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
-    """Approach 1: the supreme judge sees each verdict and decides whether it is correct."""
+    """Approach 1: the supreme judge sees each verdict and decides whether the verdict is correct."""
 
     judge: SupremeJudge
 

@@ -1,4 +1,4 @@
-"""The audit of the sample log: it compares recorded verdicts."""
+"""The audit of the sample log, which compares recorded verdicts."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -41,7 +41,7 @@ from judgeboard.store.storing import store_responses
 
 
 def passages_removed(original: Response, _donor: Response) -> Response | None:
-    """Return the answer without passages, because any passage could support the answer; None if it has none."""
+    """Return the answer without passages, because any passage could support the answer; None without passages."""
     return replace(original, passages=()) if original.passages else None
 
 
@@ -308,7 +308,7 @@ def make_control_answers(
     where: RowFilter | None = None,
     actor: Actor = "library",
 ) -> list[MadeControlAnswers]:
-    """Make ``n`` control answers of each kind from logged answers and store them; raises BadInput for an unknown kind.
+    """Make and store ``n`` control answers of each kind from logged answers; raises BadInput for an unknown kind.
 
     The seed selects the answers, first one of each evidence group. A call with another seed makes
     more; a repeated call adds nothing unless the log has new answers. A kind that applies to few
@@ -350,12 +350,12 @@ def _make(
             control = None if original_id in stored_ids else kind.change(copy, lent)
             count += original_id in stored_ids or control is not None
             if control is not None:
-                borrowed = (
+                is_borrowed = (
                     control.answer not in (response.answer, "") and control.answer == lent.answer
                 )
                 # The id of the copied answer is stored, so that forgetting that response also clears the control
                 # answer.
-                lender = {ANSWER_OF: donor_id} if borrowed else {}
+                lender = {ANSWER_OF: donor_id} if is_borrowed else {}
                 new.append(
                     replace(
                         control,
@@ -400,14 +400,14 @@ def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:
     if not len(ids):
         return ids
     # One pseudo-random number per id, by SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA, 2014).
-    mixed = ids.astype(np.uint64) + np.uint64(
+    hashes = ids.astype(np.uint64) + np.uint64(
         (seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64)
     )
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    order = np.argsort((mixed ^ (mixed >> np.uint64(31))).view(np.int64), kind="stable")
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    order = np.argsort((hashes ^ (hashes >> np.uint64(31))).view(np.int64), kind="stable")
     ids, groups = ids[order], groups[order]
-    # The rank of each id within its group.
+    # The rank of each id within the group.
     by_group = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.append(True, groups[by_group][1:] != groups[by_group][:-1]))
     lengths = np.diff(np.append(starts, len(ids)))

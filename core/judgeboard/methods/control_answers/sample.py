@@ -10,7 +10,7 @@ from judgeboard.store.engine import Store
 
 
 def add_sample(store: Store, _folder: Path) -> Iterator[str]:
-    """Make control answers of each kind, and let the offline judge judge them."""
+    """Make control answers of each kind, judged by the offline judge."""
     results = make_control_answers(store, actor=ACTOR)
     judge_control_answers(store, make_judge("lexical"), actor=ACTOR)
     yield f"control answers: {len(results)} kinds"

@@ -1,4 +1,4 @@
-"""Attempts at an answer as pages show them, and the attempts that people select."""
+"""Attempts at an answer in the form for pages, and the attempts that people select."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

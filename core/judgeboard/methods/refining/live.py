@@ -118,7 +118,7 @@ reflect_blocking = from_any_thread(reflect)
 class LiveAnswer:
     """One answer on the way to the reader, as the assistant gave it. Without ``generate``, it is only judged.
 
-    The ``messages`` are also as the assistant gave them. The stored response gets checked messages.
+    The ``messages`` are unchecked. The stored response gets checked messages.
     """
 
     response: Response
@@ -131,7 +131,7 @@ class LiveAnswer:
     async def ask(
         self, judge: str | Judge, store: Store | None, options: dict[str, object]
     ) -> None:
-        """Ask for a verdict and, if the rule wants a second answer, for that answer and a verdict on it.
+        """Ask for a verdict and, if the rule wants a second answer, for that answer and a second verdict.
 
         ``steps`` has what arrived, also if an error is raised.
         """

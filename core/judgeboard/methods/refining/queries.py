@@ -1,4 +1,4 @@
-"""Attempts at better answers: their generations, results, and the attempt that a person selects."""
+"""Attempts at better answers: generations, results, and the attempt that a person selects."""
 
 import json
 from collections import Counter
@@ -153,7 +153,7 @@ def stored_attempts(
 def attempts_with(
     connection: Connection, response_id: int, *, limit: int
 ) -> list[tuple[int, str, str]]:
-    """Return run, subject and method of attempts that started from an answer or made it, the newest run first."""
+    """Return run, subject and method of attempts from an answer, or that made the answer, the newest run first."""
     query = (
         select(REFINEMENT.c.run_id, REFINEMENT.c.subject, REFINEMENT.c.method)
         .where(

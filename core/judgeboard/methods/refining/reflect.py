@@ -191,7 +191,7 @@ class ReflectTask:
         )
 
     def changed(self, generated: Replied[str]) -> str | None:
-        """Return the new answer; None if there is none, or if it repeats the original."""
+        """Return the new answer; None if there is none, or if the answer repeats the original."""
         text = generated.value
         return None if text is None or text.strip() == self.origin.item.answer.strip() else text
 
@@ -203,9 +203,9 @@ class SecondAnswer(NamedTuple):
     verdict: Verdict
 
 
-def outcome_without_second(generated: Replied[str]) -> Outcome:
+def outcome_without_second(reply: Replied[str]) -> Outcome:
     """Return the outcome of a reply of the generator that gives no second answer."""
-    return Outcome.NO_ANSWER if generated.value is None else Outcome.IDENTICAL
+    return Outcome.NO_ANSWER if reply.value is None else Outcome.IDENTICAL
 
 
 # The result of a step is the verdict on the original, the generator's reply, or the new answer with

@@ -217,7 +217,7 @@ serve_answer_blocking = from_any_thread(serve_answer)
 
 @contextmanager
 def _logged(what: str) -> Iterator[None]:
-    """Write an error to the log instead of raising it: the reader waits for the answer."""
+    """Write an error to the log and do not raise the error: the reader waits for the answer."""
     try:
         yield
     except TimeoutError:

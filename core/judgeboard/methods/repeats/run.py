@@ -201,7 +201,7 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class RepeatsReport:
-    """A judge's repeats on every measure, for the ``answers`` (those that match ``where``) judged more than once.
+    """A judge's repeats on every measure, for the ``answers`` that match ``where`` and were judged more than once.
 
     ``temperature`` is None if the temperature is unknown or differs between versions.
     """

@@ -22,7 +22,7 @@ _SAMPLE_COLUMNS = (
 
 
 def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
-    # The position of a sample is its number, so samples after a missing one (in an unfinished run)
+    # The position of a sample is the number, so samples after a missing one (in an unfinished run)
     # are left out.
     versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
     for version_id, name, fingerprint in connection.execute(versions).all():

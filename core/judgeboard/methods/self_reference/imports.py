@@ -182,7 +182,7 @@ def _comparisons(cells: Cells) -> tuple[NewComparison, ...]:
 
 
 def _equals(earlier: StoredSample, sample: NewSample) -> bool:
-    forgotten = earlier.answer is None and earlier.status == Status.OK
-    same_answer = forgotten or earlier.answer == sample.answer
+    is_forgotten = earlier.answer is None and earlier.status == Status.OK
+    same_answer = is_forgotten or earlier.answer == sample.answer
     same_right = None in {earlier.correct, sample.correct} or earlier.correct == sample.correct
     return earlier.status == sample.record.status and same_answer and same_right

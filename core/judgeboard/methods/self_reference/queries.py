@@ -50,7 +50,7 @@ class SampleKey(NamedTuple):
 
 
 class StoredSample(NamedTuple):
-    """The latest ask of a sample; ``answer`` is None if it could not be read, is missing, or was forgotten."""
+    """The latest ask of a sample; ``answer`` is None if unreadable, missing, or forgotten."""
 
     answer: str | None
     status: str

@@ -112,8 +112,8 @@ def _right_samples(question: SampledQuestion, k: int) -> tuple[bool | None, ...]
     keys = (own_answers.answer_key(answer, question.options) for answer in question.answers[:k])
     by_key = [None if correct is None else key == correct for key in keys]
     return tuple(
-        of_key if stated is None else stated
-        for stated, of_key in zip(question.correct, by_key, strict=False)
+        of_key if of_file is None else of_file
+        for of_file, of_key in zip(question.correct, by_key, strict=False)
     )
 
 

@@ -143,7 +143,7 @@ def run(
         raise MissingOption(why, "--candidate", "model:gpt-4o-mini")
     # A suite needs no log: in a build server's fresh checkout there is no database yet.
     store = options.open_store(create=True)
-    answering = make_candidate(
+    answerer = make_candidate(
         candidate,
         max_output=candidate_max_output,
         provider=fields["provider"],
@@ -155,7 +155,7 @@ def run(
     make = partial(make_judge, "rubric")
     judge = make(**at_last_address(store, make, {**fields, "name": name, "rubric": cases.rubric}))
     with run_options(fields, max_cost) as how:
-        result = run_suite(store, cases, answering, judge=judge, baseline=baseline, **how)
+        result = run_suite(store, cases, answerer, judge=judge, baseline=baseline, **how)
     warnings = warned([run_warning(store, judge.version.model, result.run)])
     code = _show(result, warnings)
     options.suggest("serve")

@@ -30,7 +30,7 @@ _ROUND = 9
 
 @dataclass(frozen=True, slots=True)
 class ComparedCase:
-    """A case in both runs: its overall scores, from the dimensions that both runs have, and whether it passes."""
+    """A case in both runs: overall scores, from the dimensions that both runs have, and whether the case passes."""
 
     key: str
     before: float

@@ -33,7 +33,7 @@ _BOUNDS = (1.0, 5.0)
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """A check of a case; ``message`` is the reason if it failed."""
+    """A check of a case; ``message`` is the reason of a failed check."""
 
     kind: str
     passed: bool
@@ -273,7 +273,7 @@ def _case(
 
 
 def _check(check: queries.CheckOutcome, case: queries.StoredCase) -> CaseCheck:
-    # The message may quote the answer, so it is not stored (the text would be stored twice). The
+    # The message may quote the answer, so no message is stored (the text would be stored twice). The
     # check runs again.
     if check.passed or case.answer is None:
         return CaseCheck(check.kind, check.passed, None)

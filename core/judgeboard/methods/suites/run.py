@@ -116,16 +116,16 @@ def _load(name: str) -> Callable[..., Any]:
     ):  # as `python -m` does; an installed command does not import from the working folder
         sys.path.insert(0, here)
     try:
-        thing: Any = importlib.import_module(module_name)
+        target: Any = importlib.import_module(module_name)
         for part in path.split("."):
-            thing = getattr(thing, part)
+            target = getattr(target, part)
     except Exception as error:
         raise BadInput(
             f"python:{name} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
-    if not callable(thing):
+    if not callable(target):
         raise BadInput(f"python:{name} is not a function")
-    function: Callable[..., Any] = thing
+    function: Callable[..., Any] = target
     return function
 
 
@@ -149,7 +149,7 @@ _Step = Answered[CaseTask, Replied[str] | Verdict]
 
 def _judged(task: CaseTask) -> JudgeInput:
     return JudgeInput(
-        response_id=0,  # not stored yet; no judge reads it
+        response_id=0,  # not stored yet; no judge reads the id
         query=task.case.query,
         answer=task.answer or "",
         passages=task.passages,
@@ -456,9 +456,9 @@ async def run_suite_async(
     which = candidate if candidate is not None else suite.candidate
     if which is None:
         raise BadInput("no candidate: give one, for example --candidate model:NAME")
-    answering = which if isinstance(which, Candidate) else make_candidate(which, base_url=base_url)
-    scoring = judge or make_judge("rubric", rubric=suite.rubric, model=model, base_url=base_url)
-    return await run_method(store, _SuiteMethod(suite, answering, scoring, baseline), **options)
+    answerer = which if isinstance(which, Candidate) else make_candidate(which, base_url=base_url)
+    scorer = judge or make_judge("rubric", rubric=suite.rubric, model=model, base_url=base_url)
+    return await run_method(store, _SuiteMethod(suite, answerer, scorer, baseline), **options)
 
 
 run_suite = blocking(run_suite_async)
