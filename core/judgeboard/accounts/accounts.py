@@ -17,6 +17,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import SIGNED_IN, Actor, actor_name, allowed, role_of
 from judgeboard.people.roster import add_person, checked_sign_in_name
 from judgeboard.settings.masking import register_secret
+from judgeboard.settings.model import load_settings
 from judgeboard.store.api_keys import token_hash
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -67,6 +68,11 @@ def invite(store: Store, name: str, role: Role | None, actor: Actor) -> str:
         record_event(connection, "invite_person", actor_name(actor), details={"person": person.id})
     register_secret(token)
     return token
+
+
+def link_address(token: str, server: str) -> str:
+    """Return the address of a link; ``server`` is the address of the server if the settings have none."""
+    return f"{(load_settings().url or server).rstrip('/')}{LINK_PATH}/{token}"
 
 
 def person_of_link(connection: Connection, token: str) -> Reviewer | None:

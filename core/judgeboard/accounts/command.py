@@ -24,14 +24,12 @@ def invite_command(name: str, role: str | None) -> None:
     must sign in. If the person has a password, the link resets it and ends all sessions of the
     person. If JUDGEBOARD_URL is set to the address of the server, the link begins with it.
     """
-    from judgeboard.accounts.accounts import LINK_DAYS, LINK_PATH, invite
+    from judgeboard.accounts.accounts import LINK_DAYS, invite, link_address
     from judgeboard.people.roster import checked_sign_in_name
-    from judgeboard.settings.model import load_settings
 
     name = checked_sign_in_name(name)  # a wrong name makes no database
     token = invite(
         options.open_store(create=True), name, Role(role) if role else None, options.actor()
     )
-    address = (load_settings().url or "http://localhost:8501").rstrip("/")
-    click.echo(f"{address}{LINK_PATH}/{token}")
+    click.echo(link_address(token, "http://localhost:8501"))
     click.echo(f"{name} can use this link once, for {LINK_DAYS} days, to set a password", err=True)

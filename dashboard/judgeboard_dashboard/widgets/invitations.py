@@ -4,10 +4,9 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from judgeboard.accounts.accounts import LINK_DAYS, LINK_PATH, invite
+from judgeboard.accounts.accounts import LINK_DAYS, invite, link_address
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import JudgeboardError
-from judgeboard.settings.model import load_settings
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.session import button, problem, store
 from judgeboard_dashboard.sign_in import configured_sign_in
@@ -39,9 +38,8 @@ def invitations(admin: Reviewer) -> None:
             problem(f"Not invited: {error}")
             return
         here = urlsplit(st.context.url or "")
-        address = f"{here.scheme}://{here.netloc}{configured_sign_in().prefix}"
-        link = (load_settings().url or address).rstrip("/") + f"{LINK_PATH}/{token}"
-        st.code(link, language=None, wrap_lines=True)
+        server = f"{here.scheme}://{here.netloc}{configured_sign_in().prefix}"
+        st.code(link_address(token, server), language=None, wrap_lines=True)
         caption(
             f"Send this link to {name.strip()}. It is shown only now, and works once, for {LINK_DAYS} days. "
             "When it is used, all earlier sign-ins of the person end."
