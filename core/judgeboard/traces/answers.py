@@ -49,11 +49,10 @@ def answer_of(
     if not trees:
         return Taken(None, "The trace has no span yet.")
     results = [_taken(tree, source) for tree in trees]
-    with_response = [each for each in results if each.response is not None]
-    if with_response:
+    valid = [each for each in results if each.response is not None]
+    if valid:
         return max(
-            with_response,
-            key=lambda each: each.response is not None and each.response.passages is not None,
+            valid, key=lambda each: each.response is not None and each.response.passages is not None
         )
     return next((each for each in results if each.reason != _UNKNOWN), results[0])
 
