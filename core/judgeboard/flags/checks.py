@@ -1,9 +1,9 @@
 """Deterministic checks of answers, in suites and on the log. Each has a function and a line in ``CHECKS``.
 
-A check takes a bounded time, whatever its author wrote and whatever the answer contains. Regular
-expressions run in RE2, whose time grows linearly with the text. Schemas have a limit of steps. No
-check measures time: the same answer always gives the same result. PyArrow, jsonschema and
-referencing load slowly: the checks that use them import them.
+A check takes a bounded time for every argument and every answer. Regular expressions run in RE2,
+where the time grows linearly with the text. Schemas have a limit of steps. No check measures time:
+the same answer always gives the same result. PyArrow, jsonschema and referencing load slowly, so
+only the checks that use these packages import them.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ LONGEST = 50_000
 """Characters of an answer up to which patterns and schemas are checked."""
 LONGEST_PATTERN = 1_000
 MOST_SCHEMA_STEPS = 20_000
-_STEPS_OF_A_REFERENCE = 20  # it takes so much longer than another step
+_STEPS_OF_A_REFERENCE = 20  # a reference takes so much longer than another step
 MOST_CHECKS = 50
 
 
@@ -36,7 +36,7 @@ Passages = tuple[str, ...] | None  # None if none were logged
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: a key of ``CHECKS`` and its argument; raises BadInput if one of them is invalid."""
+    """One check: a key of ``CHECKS`` and its argument; raises BadInput if the key or the argument is invalid."""
 
     kind: str
     wanted: Any
@@ -63,28 +63,28 @@ class Check:
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def read_checks(given: Any) -> tuple[Check, ...]:
-    """Return the checks of a case in a file. They are a mapping, or a list of mappings to use one check twice."""
-    mappings = [given] if isinstance(given, dict) else given or []
+def read_checks(content: Any) -> tuple[Check, ...]:
+    """Return the checks of a case in a file: a mapping, or a list of mappings to use one check twice."""
+    mappings = [content] if isinstance(content, dict) else content or []
     if not isinstance(mappings, list) or not all(isinstance(mapping, dict) for mapping in mappings):
         raise ValueError("checks must be a mapping, or a list of mappings")
     checks = []
     for index, mapping in enumerate(mappings):
-        for kind, wanted in mapping.items():
+        for kind, argument in mapping.items():
             try:
-                checks += [] if wanted is None else [Check(kind, wanted)]
+                checks += [] if argument is None else [Check(kind, argument)]
             except BadInput as error:
-                place = (kind,) if isinstance(given, dict) else (index, kind)
+                place = (kind,) if isinstance(content, dict) else (index, kind)
                 raise PydanticCustomError(
                     "check", "{reason}", {"reason": str(error), "place": place}
                 ) from error
     return tuple(checks)
 
 
-def _text(wanted: Any, what: str) -> str:
-    if not isinstance(wanted, str):
-        raise BadInput(f"must be {what}, not {wanted!r}: put it in quotes")
-    return wanted
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise BadInput(f"must be {what}, not {value!r}: put it in quotes")
+    return value
 
 
 def _matches(pattern: str, text: str) -> bool:
@@ -106,13 +106,13 @@ def _matches(pattern: str, text: str) -> bool:
 _LIMITS = {"min_words": True, "max_words": False, "min_characters": True, "max_characters": False}
 
 
-def _length(wanted: Any, answer: str, _passages: Passages) -> str | None:
-    if not isinstance(wanted, dict) or not wanted or not wanted.keys() <= _LIMITS.keys():
+def _length(limits: Any, answer: str, _passages: Passages) -> str | None:
+    if not isinstance(limits, dict) or not limits or not limits.keys() <= _LIMITS.keys():
         raise BadInput(f"must have one or more of {', '.join(_LIMITS)}")
-    for name, limit in wanted.items():
+    for name, limit in limits.items():
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
             raise BadInput(f"{name} must be a whole number from 0, not {limit!r}")
-    for name, limit in wanted.items():
+    for name, limit in limits.items():
         unit = name.partition("_")[2]
         size = len(answer.split()) if unit == "words" else len(answer)
         if size < limit if _LIMITS[name] else size > limit:
@@ -120,18 +120,18 @@ def _length(wanted: Any, answer: str, _passages: Passages) -> str | None:
     return None
 
 
-def _refusal(wanted: Any, answer: str, _passages: Passages) -> str | None:
-    if not isinstance(wanted, bool):
-        raise BadInput(f"must be true or false, not {wanted!r}")
-    if only_declines(answer) is wanted:
+def _refusal(argument: Any, answer: str, _passages: Passages) -> str | None:
+    if not isinstance(argument, bool):
+        raise BadInput(f"must be true or false, not {argument!r}")
+    if only_declines(answer) is argument:
         return None
-    return "the answer is not a refusal" if wanted else "the answer is a refusal"
+    return "the answer is not a refusal" if argument else "the answer is a refusal"
 
 
-def _cites_passage(wanted: Any, answer: str, passages: Passages) -> str | None:
-    """Fail without a citation, or with one of a passage that there is not. A refusal needs no citation."""
-    if wanted is not True:
-        raise BadInput(f"must be true, not {wanted!r}")
+def _cites_passage(argument: Any, answer: str, passages: Passages) -> str | None:
+    """Fail without a citation, or with a citation of a passage that does not exist. A refusal needs no citation."""
+    if argument is not True:
+        raise BadInput(f"must be true, not {argument!r}")
     cited = cited_numbers(answer)
     if not cited:
         return None if only_declines(answer) else "the answer cites no passage"
@@ -141,12 +141,12 @@ def _cites_passage(wanted: Any, answer: str, passages: Passages) -> str | None:
     return f"no passage {absent[0]}" if absent else None
 
 
-def _json_schema(wanted: Any, answer: str, _passages: Passages) -> str | None:
+def _json_schema(schema: Any, answer: str, _passages: Passages) -> str | None:
     import jsonschema
     import referencing
 
     validator = (
-        _validator(json.dumps(wanted, sort_keys=True)) if isinstance(wanted, Mapping) else None
+        _validator(json.dumps(schema, sort_keys=True)) if isinstance(schema, Mapping) else None
     )
     if validator is None:
         raise BadInput("must be a JSON schema")
@@ -189,12 +189,12 @@ def _validator(schema: str) -> Callable[[], Any]:
             _matches(pattern, "")
 
     def make() -> Any:
-        left = [MOST_SCHEMA_STEPS]
+        steps = [MOST_SCHEMA_STEPS]
 
         def limited(name: str, check: Any) -> Any:
             def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-                left[0] -= _STEPS_OF_A_REFERENCE if name in {"$ref", "$dynamicRef"} else 1
-                if left[0] < 0:
+                steps[0] -= _STEPS_OF_A_REFERENCE if name in {"$ref", "$dynamicRef"} else 1
+                if steps[0] < 0:
                     raise _TooManySteps
                 yield from check(validator, value, instance, schema) or ()
 
@@ -235,16 +235,16 @@ def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> 
     import jsonschema
 
     if unique and isinstance(instance, list):
-        seen = {json.dumps(item, sort_keys=True) for item in instance}
-        if len(seen) < len(instance):
+        values = {json.dumps(item, sort_keys=True) for item in instance}
+        if len(values) < len(instance):
             yield jsonschema.ValidationError("the list has non-unique elements")
 
 
 CHECKS: Mapping[str, Callable[[Any, str, Passages], str | None]] = MappingProxyType(
     {
-        "equals": lambda wanted, answer, _passages: (
+        "equals": lambda argument, answer, _passages: (
             None
-            if answer.strip() == _text(wanted, "a text").strip()
+            if answer.strip() == _text(argument, "a text").strip()
             else "the answer is a different text"
         ),
         "regex": lambda wanted, answer, _passages: (
@@ -266,7 +266,7 @@ _REMOVED = frozenset({"language", "python"})  # kinds of earlier releases
 
 @dataclass(frozen=True, slots=True)
 class NamedCheck:
-    """A check of logged answers; ``query_types`` are the types that it applies to (empty: all)."""
+    """A check of logged answers, for answers of the ``query_types`` (empty: all)."""
 
     name: str
     check: Check
@@ -292,7 +292,7 @@ class _Named:
 def named_checks(text: str, *, stored: bool = False) -> tuple[NamedCheck, ...]:
     """Return the checks of logged answers in a YAML text, none for a blank text. BadInput names line and field.
 
-    Of a ``stored`` text, which an earlier release may have checked, removed kinds are left out.
+    From a ``stored`` text, which an earlier release may have checked, removed kinds are left out.
     """
     if not text.strip():
         return ()
@@ -308,15 +308,15 @@ def named_checks(text: str, *, stored: bool = False) -> tuple[NamedCheck, ...]:
         own = type(part)(
             part.name, {key: value for key, value in entry.items() if key != kinds[0]}, part.lines
         )
-        named = own.read(_Named)
+        about = own.read(_Named)
         try:
             check = Check(kinds[0], entry[kinds[0]])
         except BadInput as error:
             raise file.fail(str(error), "checks", place, kinds[0]) from error
         same = checks_by_fingerprint.get(check.fingerprint)
-        if same is not None or named.name in {each.name for each in checks_by_fingerprint.values()}:
+        if same is not None or about.name in {each.name for each in checks_by_fingerprint.values()}:
             raise file.fail(
                 f"another check has the same {'content' if same else 'name'}", "checks", place
             )
-        checks_by_fingerprint[check.fingerprint] = NamedCheck(named.name, check, named.query_types)
+        checks_by_fingerprint[check.fingerprint] = NamedCheck(about.name, check, about.query_types)
     return tuple(checks_by_fingerprint.values())

@@ -155,7 +155,7 @@ _FOREIGN = re.compile(
 
 @cache
 def _marks() -> Mapping[str, re.Pattern[str]]:
-    """Return the compiled patterns: short commands must not wait for it. Ignoring the case would take far longer."""
+    """Return the patterns, compiled late: short commands must not wait. Ignoring case would take far longer."""
     return {name: re.compile("|".join(each), re.MULTILINE) for name, each in _PATTERNS.items()}
 
 
@@ -181,7 +181,7 @@ def marks_in(text: str) -> tuple[str, ...]:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """Yield what the first pieces of Base64 in a text say, in lower case."""
+    """Yield the decoded text of the first pieces of Base64 in a text, in lower case."""
     for piece in islice(_BASE64.finditer(text), _MOST_BASE64):
         letters = piece[0].rstrip("=").translate(_URL_SAFE)
         try:

@@ -68,8 +68,8 @@ class Texts:
 class Signals:
     """The data of one response that the rules read; ``others`` are the judgments of judges other than the primary.
 
-    ``failed`` is set only if ``primary`` is None, ``texts`` only for rules that need them
-    (`Rule.reads_texts`). Of a response that is being stored, it is the response itself.
+    ``failed`` is set only if ``primary`` is None. ``texts`` is set only for rules that need texts
+    (`Rule.reads_texts`); while a response is stored, ``texts`` is the response.
     """
 
     source: str
@@ -88,11 +88,11 @@ class Reason:
     """Why a rule flags a response.
 
     ``fingerprint`` identifies the judge version whose judgment is the reason (the primary or the
-    audited judge), or the check that failed. It is None for other rules. ``severity`` (0 to 1)
-    orders the queue. ``details`` has numbers and titles of judges or checks, never texts of the
-    answer; ``params`` has the settings that were applied. ``inclusion_probability`` is below 1 only
-    for random samples. ``decided_before_id`` is the rule's latest decided flag, for another judge
-    version; `reconcile` sets it.
+    audited judge), or the check that failed; None for other rules. ``severity`` (0 to 1) orders the
+    queue. ``details`` has numbers and titles of judges or checks, never texts of the answer;
+    ``params`` has the settings that were applied. ``inclusion_probability`` is below 1 only for
+    random samples. ``decided_before_id`` is the rule's latest decided flag, for another judge
+    version; `reconcile` sets this id.
     """
 
     rule: str
@@ -119,17 +119,17 @@ class Rule:
     "Severity: …".
 
     An ``each_judge`` rule can give one reason for each judge or check; other rules give at most
-    one. A ``drawn`` rule depends on the response only. It is applied when a response is stored and
-    by `judgeboard flags apply`, never when a judgment or feedback is stored. ``holds`` gets the
-    details of a flag and of its current reason, and returns whether what the flag states about
-    other judges or the user is still true. A rule with ``reads_texts`` gets the texts of the
+    one. A ``drawn`` rule depends on the response only. `judgeboard flags apply` and the storing of
+    a response apply a ``drawn`` rule, the storing of a judgment or feedback does not. ``holds``
+    gets the details of a flag and of its current reason, and returns whether what the flag states
+    about other judges or the user is still true. A rule with ``reads_texts`` gets the texts of the
     responses that ``texts_for`` selects.
 
     A rule of another package may have ``options`` in the project file, which
     `Thresholds.options_of` returns.
 
-    A rule that needs no judgment reads every answer: without a setting that switches it off by
-    default, it can flag most of a log at once.
+    A rule that needs no judgment reads every answer. Such a rule needs a setting that switches it
+    off by default, or it can flag most of a log at once.
     """
 
     name: str
@@ -180,32 +180,32 @@ def reconcile(
     superseded when its reason no longer exists, or when it names a judge that no longer gives this
     reason. Decided flags and flags of other rules do not change.
     """
-    asked = {rule.name: rule for rule in rules}
+    rules_by_name = {rule.name: rule for rule in rules}
     now = {reason.raise_key: reason for reason in reasons}
     gone = [
         flag
         for flag in flags
         if flag.state is FlagState.OPEN
-        and flag.rule in asked
+        and flag.rule in rules_by_name
         and not (
             flag.raise_key in now
             and (
                 flag.details is None
-                or asked[flag.rule].holds(flag.details, now[flag.raise_key].details)
+                or rules_by_name[flag.rule].holds(flag.details, now[flag.raise_key].details)
             )
         )
     ]
-    known = {flag.raise_key for flag in flags if flag not in gone}
-    decided = {
+    keys = {flag.raise_key for flag in flags if flag not in gone}
+    decided_ids = {
         flag.rule: flag.id
         for flag in sorted(flags, key=attrgetter("id"))
         if flag.state is not FlagState.OPEN
     }
     return Reconciled(
         tuple(
-            replace(reason, decided_before_id=decided.get(reason.rule))
+            replace(reason, decided_before_id=decided_ids.get(reason.rule))
             for reason in reasons
-            if reason.raise_key not in known
+            if reason.raise_key not in keys
         ),
         tuple(flag.id for flag in gone),
     )

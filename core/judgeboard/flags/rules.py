@@ -38,13 +38,13 @@ def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
     Severity: (threshold − score) / threshold
     """
-    judged, texts = signals.primary, signals.texts
-    if judged is None:
+    judgment, texts = signals.primary, signals.texts
+    if judgment is None:
         return None
     threshold = thresholds.cuts.of(signals.query_type)
-    if not _is_low(judged, threshold):
+    if not _is_low(judgment, threshold):
         return None
-    if judged.groundedness is not None and _confidence(judged.groundedness) >= rounded(
+    if judgment.groundedness is not None and _confidence(judgment.groundedness) >= rounded(
         excused_confidence(thresholds)
     ):
         return None  # the verdict needs no review
@@ -54,18 +54,20 @@ def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
         and is_right_refusal(texts.query, texts.answer, texts.passages)
     ):
         return None
-    if judged.groundedness is None:
+    if judgment.groundedness is None:
         return _of_primary(
-            LOW_GROUNDEDNESS, judged, 1.0, {"label": Label.HALLUCINATED.value}, threshold
+            LOW_GROUNDEDNESS, judgment, 1.0, {"label": Label.HALLUCINATED.value}, threshold
         )
-    details = {"groundedness": judged.groundedness}
-    severity = (threshold - judged.groundedness) / threshold
-    return _of_primary(LOW_GROUNDEDNESS, judged, severity, details, threshold, judged.groundedness)
+    details = {"groundedness": judgment.groundedness}
+    severity = (threshold - judgment.groundedness) / threshold
+    return _of_primary(
+        LOW_GROUNDEDNESS, judgment, severity, details, threshold, judgment.groundedness
+    )
 
 
 def _of_primary(
     rule: str,
-    judged: JudgeSignal,
+    judgment: JudgeSignal,
     severity: float,
     details: dict[str, Any],
     threshold: float,
@@ -74,10 +76,10 @@ def _of_primary(
     return Reason(
         rule,
         severity,
-        {"judge": judged.title} | details,
+        {"judge": judgment.title} | details,
         {"threshold": threshold},
-        judged.fingerprint,
-        judged.judgment_id,
+        judgment.fingerprint,
+        judgment.judgment_id,
         auto_score,
     )
 
@@ -90,10 +92,10 @@ def _at_threshold(measure: str, details: Mapping[str, Any], params: Mapping[str,
     return f"{measure.capitalize()} {shown(details[measure], threshold)} (threshold {shown(threshold)})"
 
 
-def _is_low(judged: JudgeSignal, threshold: float) -> bool:
-    if judged.groundedness is None:
-        return judged.label is Label.HALLUCINATED
-    return rounded(judged.groundedness) < rounded(threshold)
+def _is_low(judgment: JudgeSignal, threshold: float) -> bool:
+    if judgment.groundedness is None:
+        return judgment.label is Label.HALLUCINATED
+    return rounded(judgment.groundedness) < rounded(threshold)
 
 
 def uncertain_verdict(signals: Signals, thresholds: Thresholds) -> Reason | None:
@@ -104,21 +106,23 @@ def uncertain_verdict(signals: Signals, thresholds: Thresholds) -> Reason | None
 
     Severity: (threshold − confidence) / (threshold − 0.5); 1 if the verdict has no score
     """
-    judged, threshold = signals.primary, thresholds.uncertain_verdict
+    judgment, threshold = signals.primary, thresholds.uncertain_verdict
     if (
-        judged is None
+        judgment is None
         or threshold <= _LEAST_CONFIDENCE
-        or (judged.groundedness is None and judged.label is None)
+        or (judgment.groundedness is None and judgment.label is None)
     ):
         return None
-    if judged.groundedness is None:
-        return _of_primary(UNCERTAIN_VERDICT, judged, 1.0, {}, threshold)
-    confidence = _confidence(judged.groundedness)
+    if judgment.groundedness is None:
+        return _of_primary(UNCERTAIN_VERDICT, judgment, 1.0, {}, threshold)
+    confidence = _confidence(judgment.groundedness)
     if confidence >= rounded(threshold):
         return None
     severity = (threshold - confidence) / (threshold - _LEAST_CONFIDENCE)
     details = {"confidence": confidence}
-    return _of_primary(UNCERTAIN_VERDICT, judged, severity, details, threshold, judged.groundedness)
+    return _of_primary(
+        UNCERTAIN_VERDICT, judgment, severity, details, threshold, judgment.groundedness
+    )
 
 
 _LEAST_CONFIDENCE = 0.5
@@ -131,7 +135,7 @@ def _confidence(groundedness: float) -> float:
 def excused_confidence(thresholds: Thresholds) -> float:
     """Return the confidence from which on a verdict raises no flag of `low_groundedness`, infinite if none does.
 
-    Without a random sample every verdict can raise a flag.
+    Without a random sample, every verdict can raise a flag.
     """
     threshold = thresholds.uncertain_verdict
     if (
@@ -148,11 +152,11 @@ def low_quality(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
     Severity: (threshold − score) / threshold
     """
-    judged, threshold = signals.primary, thresholds.low_quality
-    if judged is None or judged.quality is None or judged.quality > rounded(threshold):
+    judgment, threshold = signals.primary, thresholds.low_quality
+    if judgment is None or judgment.quality is None or judgment.quality > rounded(threshold):
         return None
-    severity = (threshold - judged.quality) / threshold
-    return _of_primary("low_quality", judged, severity, {"quality": judged.quality}, threshold)
+    severity = (threshold - judgment.quality) / threshold
+    return _of_primary("low_quality", judgment, severity, {"quality": judgment.quality}, threshold)
 
 
 def feedback_gap(signals: Signals, thresholds: Thresholds) -> Reason | None:
@@ -162,20 +166,20 @@ def feedback_gap(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
     Severity: difference between the judge's quality and the user's feedback, divided by 3
     """
-    judged, feedback = signals.primary, signals.feedback
-    if judged is None or judged.quality is None or feedback is None:
+    judgment, feedback = signals.primary, signals.feedback
+    if judgment is None or judgment.quality is None or feedback is None:
         return None
-    gap = rounded(abs(feedback.quality - judged.quality))
+    gap = rounded(abs(feedback.quality - judgment.quality))
     if gap < rounded(thresholds.feedback_gap):
         return None
     details = {
-        "quality": judged.quality,
+        "quality": judgment.quality,
         "feedback": feedback.kind.value,
         "value": float(feedback.value),
         "user_quality": feedback.quality,
         "gap": gap,
     }
-    return _of_primary("feedback_gap", judged, gap / 3, details, thresholds.feedback_gap)
+    return _of_primary("feedback_gap", judgment, gap / 3, details, thresholds.feedback_gap)
 
 
 def _rating_words(details: Mapping[str, Any]) -> str:
@@ -329,18 +333,18 @@ def judge_failed(signals: Signals, _thresholds: Thresholds) -> Reason | None:
 
     Severity: 0.5
     """
-    failed = signals.failed
-    if failed is None:
+    signal = signals.failed
+    if signal is None:
         return None
-    details: dict[str, Any] = {"judge": failed.title, "status": failed.status.value}
+    details: dict[str, Any] = {"judge": signal.title, "status": signal.status.value}
     # Only causes that Judgeboard defines: an error text from an endpoint or a file may quote the
     # answer.
-    if failed.cause in _CAUSES or _HTTP.fullmatch(failed.cause or ""):
-        details["cause"] = failed.cause
-    if failed.tokens is not None:
-        details["tokens"] = failed.tokens
+    if signal.cause in _CAUSES or _HTTP.fullmatch(signal.cause or ""):
+        details["cause"] = signal.cause
+    if signal.tokens is not None:
+        details["tokens"] = signal.tokens
     return Reason(
-        "judge_failed", 0.5, details, fingerprint=failed.fingerprint, judgment_id=failed.judgment_id
+        "judge_failed", 0.5, details, fingerprint=signal.fingerprint, judgment_id=signal.judgment_id
     )
 
 
@@ -516,7 +520,7 @@ def _checked(plugin: Plugin, rule: Any) -> Rule:
         raise BadInput("it must be a `Rule` of judgeboard.flags.rule")
     if rule.name != plugin.name:
         raise BadInput(f"its `name` must be {plugin.name!r}, the name of the entry point")
-    named = f"the flag rule {rule.name} of {plugin.source}"
+    title = f"the flag rule {rule.name} of {plugin.source}"
 
     @wraps(rule.reason)
     def reason(signals: Signals, thresholds: Thresholds) -> Reason | tuple[Reason, ...] | None:
@@ -525,24 +529,24 @@ def _checked(plugin: Plugin, rule: Any) -> Rule:
         except JudgeboardError:
             raise
         except Exception as error:
-            raise JudgeboardError(f"{named} failed: {in_words(error)}") from error
+            raise JudgeboardError(f"{title} failed: {in_words(error)}") from error
         reasons = result if isinstance(result, tuple) else () if result is None else (result,)
         if not all(isinstance(each, Reason) and each.rule == rule.name for each in reasons):
-            raise JudgeboardError(f"{named} returned something else than a `Reason` of {rule.name}")
+            raise JudgeboardError(f"{title} returned something else than a `Reason` of {rule.name}")
         return result
 
     return replace(rule, reason=reason)
 
 
 RULES: Registry[Rule] = Registry("judgeboard.rules", {rule.name: rule for rule in _OURS}, _checked)
-"""The rules by name: those of Judgeboard, then those of other packages."""
+"""The rules by name: the rules of Judgeboard, then those of other packages."""
 
 
 def why(rule: str, details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
-    """Return the sentence that explains a stored flag; it can contain texts of a log, so escape it.
+    """Return the sentence that explains a stored flag; escape the sentence, because it can contain texts of a log.
 
-    A flag of a rule whose package is gone, or with details of an older release, is named by its
-    rule only.
+    A flag of a rule whose package is gone, or with details of an older release, is described by the
+    rule's name only.
     """
     try:
         return RULES[rule].why(details, params)

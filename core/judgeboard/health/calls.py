@@ -63,11 +63,11 @@ def import_log(column: str) -> str:
 
 
 def _combine(version: StoredVersion) -> str:
-    named = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"
+    name_option = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"
     members = (
         " ".join(str(member)[:_ENOUGH] for member in version.params.get("members", ())) or "A B C"
     )
-    return f"judgeboard compare judges {members}{named}"
+    return f"judgeboard compare judges {members}{name_option}"
 
 
 def _of_member(version: StoredVersion) -> str:
@@ -99,34 +99,36 @@ MOST = 1.0
 def unusable(record: JudgeRecord) -> Check:
     """Warn if significantly more than 5 % of all replies are unusable. Names answers without groundedness too.
 
-    A jury gives verdicts, not replies. Its ties are unusable, and are named as ties.
+    A jury gives verdicts, not replies. Ties of a jury are unusable, and are named as ties.
     """
-    asked = sum(record.asked.values())
-    if asked < LEAST:
+    calls = sum(record.asked.values())
+    if calls < LEAST:
         return not_measured(
-            "unusable", judge_answers(record), note("few_calls", n=asked, least=LEAST), n=asked
+            "unusable", judge_answers(record), note("few_calls", n=calls, least=LEAST), n=calls
         )
-    failed = Counter({status: n for status, n in record.asked.items() if status != Status.OK.value})
-    failed += Counter(ties=record.ties)
-    failed[Status.UNPARSABLE.value] -= record.ties
-    without = share_intervals(failed.total(), asked)[0]
+    failures = Counter(
+        {status: n for status, n in record.asked.items() if status != Status.OK.value}
+    )
+    failures += Counter(ties=record.ties)
+    failures[Status.UNPARSABLE.value] -= record.ties
+    without = share_intervals(failures.total(), calls)[0]
     warns = surely_above(without, HARMLESS)
-    kinds = [f"{name} {n:,}" for name, n in sorted(failed.items()) if n]
+    kinds = [f"{name} {n:,}" for name, n in sorted(failures.items()) if n]
     notes = [note("unusable_kinds", kinds=kinds) if kinds else note("all_usable")]
     if warns:
         notes.append(note("missing_not_at_random"))
     also = {}
     if record.mended:
-        also["mended"] = share_intervals(record.mended, asked)[0]
-        notes.append(note("mended", share=record.mended / asked))
-    # Some judged answers have no verdict, because they have other scores only. A judge of quality
-    # alone gives no groundedness at all.
+        also["mended"] = share_intervals(record.mended, calls)[0]
+        notes.append(note("mended", share=record.mended / calls))
+    # Some judged answers have other scores only, and so no verdict. A judge of quality alone gives
+    # no groundedness at all.
     scores = record.scored.scores
     if {"groundedness", "label"} <= scores.keys():
-        missing = np.isnan(scores["groundedness"]) & np.isnan(scores["label"])
-        if missing.any() and not missing.all():
-            n = int(missing.sum())
-            notes.append(note("without_groundedness", n=n, judged=len(missing)))
+        is_missing = np.isnan(scores["groundedness"]) & np.isnan(scores["label"])
+        if is_missing.any() and not is_missing.all():
+            n = int(is_missing.sum())
+            notes.append(note("without_groundedness", n=n, judged=len(is_missing)))
     command = (
         judge_answers(record)
         if record.version.kind == RECORDED
@@ -158,16 +160,19 @@ def cost(record: JudgeRecord) -> Check:
 
 
 SOUND = 0.9
-"""Minimum share of answers with equal repeats. Our own limit: if one verdict in ten changes in a repeat, the noise is
-as large as most differences between two systems."""
+"""Minimum share of answers with equal repeats.
+
+Our own limit: if one verdict in ten changes in a repeat, the noise is as large as most differences
+between two systems.
+"""
 
 
 def self_consistency(record: JudgeRecord) -> Check:
     """Warn if the share of answers with equal values in all repeats is significantly below 90 %.
 
     `judgeboard test repeats` shows the same share as its first figure. The measure is the one with
-    the most answers. A recorded judge has one version per rubric, and the repeats of all its
-    versions count.
+    the most answers. A recorded judge has one version per rubric, and the repeats of all versions
+    count.
     """
     n = len(record.repeats.same)
     if not kind_of(record.version.kind).calls_host:

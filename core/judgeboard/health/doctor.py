@@ -1,4 +1,4 @@
-"""Checks what judging and serving need, and how to fix what is missing."""
+"""Checks the requirements of judging and serving, and names the fix of each fault."""
 
 import asyncio
 import shlex
@@ -60,8 +60,8 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
             with see(store).reading() as connection:
                 answers, open_flags = count_log(connection), count_open_flags(connection)
             integrity = check_integrity(store.engine)
-            # Of a file, an unfinished check is no good news. A server without the extension is as most
-            # servers are.
+            # For a file, an unfinished check is a fault. Most servers have no extension for the
+            # check, which is no fault.
             ok = not integrity.faults and (integrity.complete or not store.is_sqlite)
             fix = damaged(store.engine.url) if store.is_sqlite else "restore a backup"
             value = "; ".join(integrity.faults) or integrity.reason or "no fault"
@@ -71,10 +71,10 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
             with store.reading() as connection:
                 hashed = compare_hashes(connection)
             fix = "these texts changed outside Judgeboard, or the file is damaged: restore a backup"
-            compared = f"{hashed.compared:,} of {counted(hashed.answers, 'answer')}"
+            count_words = f"{hashed.compared:,} of {counted(hashed.answers, 'answer')}"
             if hashed.differing:
                 rows = ", ".join(map(str, hashed.differing[:MOST_FAULTS]))
-                value = f"{len(hashed.differing):,} of {compared}: row {rows}"
+                value = f"{len(hashed.differing):,} of {count_words}: row {rows}"
                 yield Finding(
                     ok=False, what="answers that differ from their hash", value=value, fix=fix
                 )
@@ -87,7 +87,7 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
                     fix=fix,
                 )
             if not hashed.differing and not hashed.versions:
-                yield Finding(ok=True, what="content compared with its hash", value=compared)
+                yield Finding(ok=True, what="content compared with its hash", value=count_words)
             yield from _settings_findings(store)
         except DamagedDatabase as error:
             yield Finding(ok=False, what="database", fix=str(error))
@@ -115,7 +115,7 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
 
 
 def _settings_findings(store: Store) -> Iterator[Finding]:
-    """Look for faults of the settings, and compare them with those of the servers and workers on the database."""
+    """Look for faults of the settings, and compare the settings with those of servers and workers on the database."""
     here = setting_hashes(load_settings())
     with store.reading() as connection:
         workers = worker_settings(connection)
@@ -136,7 +136,7 @@ def _fault_findings(connection: Connection | None) -> Iterator[Finding]:
 
 
 def plugins() -> list[Plugin]:
-    """Return the plugins of all groups, each loaded: one that cannot be used has its fault."""
+    """Return the plugins of all groups, each loaded: a plugin that cannot be used has its fault."""
     registries: tuple[Registry[Any], ...] = (
         *(JUDGES, RULES, IMPORTS, PROVIDERS, TARGETS),
         *(methods(), *mask_kinds()),
@@ -154,12 +154,12 @@ def plugin_finding(plugin: Plugin) -> Finding:
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:
     """Ask the model for one small verdict. This makes one real call."""
     settings = load_settings()
-    named = model or settings.model
-    chosen = choose_provider(
-        provider or settings.provider, model=named, base_url=base_url or provider_address("openai")
+    name = model or settings.model
+    choice = choose_provider(
+        provider or settings.provider, model=name, base_url=base_url or provider_address("openai")
     )
-    endpoint = f"endpoint {masked(base_url or provider_address(chosen.name) or chosen.base_url)}"
-    if not named:
+    endpoint = f"endpoint {masked(base_url or provider_address(choice.name) or choice.base_url)}"
+    if not name:
         fix = (
             "choose a model with --model or JUDGEBOARD_MODEL; without a model, use --judge lexical"
         )

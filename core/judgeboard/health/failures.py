@@ -1,4 +1,4 @@
-"""What failed to arrive or to run lately: sources, traces without an answer, alerts, jobs, runs, rules and pushes."""
+"""Recent failures to arrive or to run: sources, traces without an answer, alerts, jobs, runs, rules and pushes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from judgeboard.store.traces import unused_traces
 from judgeboard.text import counted
 
 DAYS = 7
-"""The number of days that failures are listed for."""
+"""The number of days for which failures are listed."""
 
 _SILENT = timedelta(days=1)
 _GIVEN_UP = timedelta(days=30)  # a source that is silent for longer was switched off
@@ -39,7 +39,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that failed; ``lead`` names it, ``words`` say what happened, ``subject`` is its source, run or rule."""
+    """Something that failed; ``lead`` names it, ``words`` describe it, ``subject`` is its source, run or rule."""
 
     kind: Kind
     subject: str
@@ -48,12 +48,12 @@ class Failure:
 
 
 def failures(connection: Connection, now: datetime) -> list[Failure]:
-    """Return what failed in the last `DAYS` days and is not resolved. Alarms of figures are not among it.
+    """Return what failed in the last `DAYS` days and is not resolved. Alarms of figures are not included.
 
-    A source is silent after a day without a span. After 30 days it no longer counts.
+    A source is silent after a day without a span. After 30 days, a silent source no longer counts.
     """
     since = now - timedelta(days=DAYS)
-    # Open alerts; the source of one is not named again as silent.
+    # Open alerts; the source of an alert is not named again as silent.
     conditions = {rule.name: rule.condition for rule in list_rules(connection, AlertRule)}
     failures = [
         Failure("alert", event.subject or name, f"Alert {name}.", event.sentence)
@@ -94,7 +94,7 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
         for rule in active_rules(connection, AlertRule)
         if rule.problem
     )
-    # Pushes that stopped, or of which the tool refused items.
+    # Pushes that stopped, or with items that the tool refused.
     for target in active_rules(connection, PushTarget):
         problem = target.problem or (target.reason if target.refused else None)
         if problem:

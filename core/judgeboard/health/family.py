@@ -1,4 +1,4 @@
-"""The judge's model compared with the models that it judges: family, self-enhancement, size."""
+"""The judge's model compared with the models of the judged answers: family, self-enhancement, size."""
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -34,22 +34,22 @@ def family(record: JudgeRecord) -> Check:
     Source: "LLM-as-Judge", AI Engineering Patterns (2026), collusion.
     """
     judge = record.judge_model
-    if (missing := _without_models("family", record, share=True)) is not None:
-        return missing
+    if (check := _without_models("family", record, share=True)) is not None:
+        return check
     own = record.models.family(judge)
-    known = _comparable(judge, record.generators, record.models)
-    if own is None and not any(_is_same(judge, model) for model in known):
+    comparable = _comparable(judge, record.generators, record.models)
+    if own is None and not any(_is_same(judge, model) for model in comparable):
         return not_measured("family", with_families(record), note("family_unknown", model=judge))
-    if not known:
-        named = [model for model in record.generators if model]
+    if not comparable:
+        models = [model for model in record.generators if model]
         return not_measured(
-            "family", with_families(record), note("families_unknown", models=_first(named))
+            "family", with_families(record), note("families_unknown", models=_first(models))
         )
-    mine = sum(n for model, n in known.items() if _is_own(judge, model, record.models))
-    share = share_intervals(mine, sum(known.values()))[0]
+    mine = sum(n for model, n in comparable.items() if _is_own(judge, model, record.models))
+    share = share_intervals(mine, sum(comparable.values()))[0]
     warning = family_warning(judge, record.generators, record.models)
     notes = [warning or note("no_own_family", judge=judge, family=own or judge)]
-    if rest := sum(record.generators.values()) - sum(known.values()):
+    if rest := sum(record.generators.values()) - sum(comparable.values()):
         notes.append(note("family_partly_known", answers=rest))
     return Check(
         "family", state_of(warns=mine > 0), share, tuple(notes), with_families(record), share=True
@@ -59,7 +59,7 @@ def family(record: JudgeRecord) -> Check:
 def family_warning(
     judge_model: str | None, generators: Mapping[str | None, int], models: ModelTable | None = None
 ) -> Note | None:
-    """Return a warning if the family of a judge's model wrote answers, or will write them; None if not, or if unknown.
+    """Return a warning if the family of a judge's model wrote answers, or will; None if not, or if unknown.
 
     ``generators`` counts answers by model. A model of an unknown family is compared with itself
     only.
@@ -92,8 +92,8 @@ def _comparable(
 ) -> dict[str, int]:
     """Return the answers by model, of models that can be compared with the judge's model.
 
-    If the judge's family is known, these are the models of known families. Otherwise they are all
-    models, because the judge's model is compared by its name only.
+    If the judge's family is known, these are the models of known families. Otherwise these are all
+    models, because the judge's model is compared by name only.
     """
     by_name = models.family(judge_model) is None
     return {
@@ -104,7 +104,7 @@ def _comparable(
 
 
 def run_warning(store: Readable, judge_model: str | None, run_id: int | None) -> Note | None:
-    """Return `family_warning` for the answers that a run judged; None if it judged none."""
+    """Return `family_warning` for the answers that a run judged; None without such answers."""
     if judge_model is None or run_id is None:
         return None
     with store.reading() as connection:
@@ -119,9 +119,9 @@ def self_enhancement(record: JudgeRecord) -> Check:
     generations" (NeurIPS 2024). Scores are compared with people's grades, so a family that really
     writes better answers causes no warning.
     """
-    graded_models = (name for graded in record.graded.values() for name in graded.model_names)
-    if (missing := _without_models("self_enhancement", record, *graded_models)) is not None:
-        return missing
+    graded_models = (name for answers in record.graded.values() for name in answers.model_names)
+    if (check := _without_models("self_enhancement", record, *graded_models)) is not None:
+        return check
     own = record.models.family(record.judge_model)
     if own is None:
         return not_measured(
@@ -130,28 +130,28 @@ def self_enhancement(record: JudgeRecord) -> Check:
             note("family_unknown", model=record.judge_model),
         )
     most: tuple[str, Estimate] | None = None
-    for measure, graded in record.graded.items():
-        families = [record.models.family(model) for model in graded.model_names]
+    for measure, answers in record.graded.items():
+        families = [record.models.family(model) for model in answers.model_names]
         is_own = np.array([each == own for each in families], dtype=np.bool_)
         is_known = np.array([each is not None for each in families], dtype=np.bool_)
-        mine, others = is_own[graded.models], (is_known & ~is_own)[graded.models]
+        mine, others = is_own[answers.models], (is_known & ~is_own)[answers.models]
         rows = mine | others
-        if not graded.same:
+        if not answers.same:
             continue
         if min(int(mine.sum()), int(others.sum())) < MIN_PAIRS or (
             most is not None and most[1].n >= int(rows.sum())
         ):
             continue
-        distance = (graded.judge - graded.people)[rows]
-        groups = grouping(graded.groups[rows], len(distance))
+        distance = (answers.judge - answers.people)[rows]
+        groups = grouping(answers.groups[rows], len(distance))
         most = measure, difference_of_means(distance, mine[rows], groups)
     if most is None:
         few = note("few_graded_of_family", least=MIN_PAIRS, family=own)
-        chosen = (
-            each for graded in record.graded.values() if graded.same for each in graded.of_sample
+        sample_notes = (
+            each for answers in record.graded.values() if answers.same for each in answers.of_sample
         )
         command = f"{with_families(record)}  # after grading more answers"
-        return not_measured("self_enhancement", command, few, *islice(chosen, 1))
+        return not_measured("self_enhancement", command, few, *islice(sample_notes, 1))
     measure, difference = most
     warns = surely_above(difference, 0)
     finding = note(
@@ -170,18 +170,18 @@ def weaker(record: JudgeRecord) -> Check:
     order within one series.
     """
     judge = record.judge_model
-    if (missing := _without_models("weaker", record, share=True)) is not None:
-        return missing
+    if (check := _without_models("weaker", record, share=True)) is not None:
+        return check
     order = {model: record.models.smaller(judge, model) for model in record.generators if model}
-    known = {model: smaller for model, smaller in order.items() if smaller is not None}
-    if not known:
+    smaller_by_model = {model: smaller for model, smaller in order.items() if smaller is not None}
+    if not smaller_by_model:
         return not_measured(
             "weaker",
             with_families(record),
             note("sizes_unknown", judge=judge, models=_first(order)),
         )
-    n = sum(record.generators[model] for model in known)
-    larger = [model for model, smaller in known.items() if smaller]
+    n = sum(record.generators[model] for model in smaller_by_model)
+    larger = [model for model, smaller in smaller_by_model.items() if smaller]
     share = share_intervals(sum(record.generators[model] for model in larger), n)[0]
     finding = (
         note("judge_smaller", judge=judge, models=_first(larger))
@@ -206,6 +206,6 @@ def _without_models(
 
 
 def _first(models: Iterable[str]) -> list[str]:
-    listed = sorted(models)
-    more = len(listed) - MOST_NAMED
-    return listed if more <= 0 else [*listed[:MOST_NAMED], f"{more:,} more"]
+    names = sorted(models)
+    more = len(names) - MOST_NAMED
+    return names if more <= 0 else [*names[:MOST_NAMED], f"{more:,} more"]

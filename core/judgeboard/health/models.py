@@ -47,7 +47,7 @@ class ModelTable(BaseModel):
         return None if pattern is None else self.families[pattern]
 
     def size(self, model: str | None) -> float | None:
-        """Return the size of a model in billions of parameters, from the table or else its name; None if unknown."""
+        """Return the size of a model in billions of parameters, from the table or else the name; None if unknown."""
         pattern = _longest(self.sizes, model)
         if pattern is not None:
             return self.sizes[pattern]
@@ -78,7 +78,7 @@ class ModelTable(BaseModel):
 
 @cache
 def shipped_models() -> ModelTable:
-    """Return the table that the package contains."""
+    """Return the table of models in the package."""
     return _parse(
         resources.files(__package__).joinpath("models.toml").read_text(encoding="utf-8"),
         "models.toml",
@@ -87,24 +87,24 @@ def shipped_models() -> ModelTable:
 
 def model_table(file: Path | None = None) -> ModelTable:
     """Return the shipped table with the entries of the user's own ``file``, which take precedence."""
-    known = shipped_models()
+    shipped = shipped_models()
     if file is None:
-        return known
+        return shipped
     text = file_text(file, f"the table of models {file}")
     own = _parse(text, str(file))
-    # A pattern of the user also replaces each longer shipped pattern that it matches.
+    # A pattern of the user also replaces each longer shipped pattern with a match.
     return ModelTable(
-        families=_not_covered(known.families, own.families) | own.families,
-        sizes=_not_covered(known.sizes, own.sizes) | own.sizes,
+        families=_not_covered(shipped.families, own.families) | own.families,
+        sizes=_not_covered(shipped.sizes, own.sizes) | own.sizes,
         ladders=own.ladders
-        | {name: rungs for name, rungs in known.ladders.items() if name not in own.ladders},
+        | {name: rungs for name, rungs in shipped.ladders.items() if name not in own.ladders},
     )
 
 
-def _not_covered(known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def _not_covered(shipped: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return {
         pattern: value
-        for pattern, value in known.items()
+        for pattern, value in shipped.items()
         if not any(_fits(pattern, mine) for mine in own)
     }
 

@@ -1,4 +1,4 @@
-"""Finds the faults of the project file that otherwise only the command that uses a table would notice."""
+"""Finds the faults of the project file that otherwise only the command that reads a table would notice."""
 
 from collections.abc import Iterator, Mapping
 
@@ -24,20 +24,21 @@ _CHOICES: Mapping[tuple[str, str], Mapping[str, object]] = {
 def settings_faults(settings: Settings, connection: Connection | None) -> Iterator[BadInput]:
     """Yield an error with its place for each setting below that names something unknown.
 
-    These are the primary judge, the kind and the provider of a judge, the preset of a queue, the
-    provider of a judging rule, the filters of both, the options of a flag rule, and whatever an
-    alert says. Without a database, a rule or a judge that exists only there is unknown.
+    These settings are the primary judge, the kind and the provider of a judge, the preset of a
+    queue, the provider of a judging rule, the filters of queues and judging rules, the options of a
+    flag rule, and all fields of an alert. Without a database, a rule or a judge that exists only
+    there is unknown.
     """
     try:
         check_primary_judge(connection)
     except BadInput as error:
         yield error
-    for (section, field), known in _CHOICES.items():
+    for (section, field), choices in _CHOICES.items():
         for name, table in getattr(settings, section).items():
             value = getattr(table, field)
-            if value is not None and value not in known:
+            if value is not None and value not in choices:
                 yield settings.fail(
-                    f"{value!r} is unknown; known: {', '.join(known)}", section, name, field
+                    f"{value!r} is unknown; known: {', '.join(choices)}", section, name, field
                 )
     for section in ("queues", "judging_rules"):
         for name, table in getattr(settings, section).items():
@@ -57,11 +58,11 @@ def _rule_faults(settings: Settings) -> Iterator[BadInput]:
     for name in settings.flag_rules:
         model = RULES[name].options if name in RULES else None
         if model is None:
-            known = (
+            names = (
                 ", ".join(rule.name for rule in RULES.values() if rule.options is not None)
                 or "none"
             )
-            yield settings.fail(f"has no options; known: {known}", "flag_rules", name)
+            yield settings.fail(f"has no options; known: {names}", "flag_rules", name)
             continue
         try:
             settings.options_of(name, model)

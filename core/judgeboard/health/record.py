@@ -1,4 +1,4 @@
-"""The data of a judge version that checks read (no texts), a cache for it, and the result of a check."""
+"""The data of a judge version that checks read (no texts), a cache for the data, and the result of a check."""
 
 import re
 import time
@@ -46,11 +46,11 @@ def given_by(scores: Scores) -> list[str]:
 class GradedAnswers:
     """Answers that the version scored on one measure and people graded, with length, evidence group and generator.
 
-    They represent all answers that the version judged: people graded all of these, or a random
-    sample of them. Of the ``graded`` answers (default: as many), those that people chose are left
-    out. If ``same`` is False, people graded another measure; their grades then only tell which
-    answers are equally good. ``models`` are positions in ``model_names``; the name "" means
-    unknown.
+    The answers represent all answers that the version judged: people graded all judged answers, or
+    a random sample. ``graded`` counts all graded answers (default: as many); answers that people
+    chose are left out. If ``same`` is False, people graded another measure; the grades then only
+    tell which answers are equally good. ``models`` are positions in ``model_names``; the name ""
+    means unknown.
     """
 
     judge: FloatArray
@@ -74,8 +74,8 @@ class GradedAnswers:
 class LevelCounts:
     """Counts of each level of a measure; ``names`` are the levels.
 
-    ``possible`` is the number of levels that the judge can give (None: all). It is lower if a judge
-    gives 0 or 1 only.
+    ``possible`` is the number of levels that the judge can give (None: all), for example fewer for
+    a judge that gives 0 or 1 only.
     """
 
     names: tuple[str, ...]
@@ -100,13 +100,13 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeRecord:
-    """The data of one judge version that the checks read. A check whose data are empty is not measured.
+    """The data of one judge version that the checks read. A check without data is not measured.
 
-    ``generators`` counts judged answers by the model that wrote them (None: unknown). ``asked``
-    counts calls by status, in all methods. Of the unparsable ones, ``ties`` are ties of a jury; of
-    the ok ones, ``mended`` were read after they were mended. ``pairs`` are verdicts on pairs by
-    aspect. ``costs`` sum the judge's costs (upper) and the generator's (lower) over answers with
-    both. ``logged`` is the number of logged answers (None: unknown).
+    ``generators`` counts judged answers by the model that wrote the answer (None: unknown).
+    ``asked`` counts calls by status, in all methods. Of the unparsable calls, ``ties`` are ties of
+    a jury; of the ok calls, ``mended`` had replies that were mended to be read. ``pairs`` are
+    verdicts on pairs by aspect. ``costs`` sum the judge's costs (upper) and the generator's (lower)
+    over answers with both. ``logged`` is the number of logged answers (None: unknown).
     """
 
     version: StoredVersion
@@ -127,7 +127,7 @@ class JudgeRecord:
 
     @property
     def judged_all(self) -> bool:
-        """Whether the version judged all logged answers, so that it can judge no more of them."""
+        """Whether the version judged all logged answers, so that no answer is left to judge."""
         return self.logged is not None and sum(self.generators.values()) >= self.logged
 
     @property
@@ -188,7 +188,7 @@ def not_applicable(name: str, why: Note, *, share: bool = False, n: int = 0) -> 
 
 
 def effect_words(estimate: Estimate) -> str:
-    """Return a figure with its interval; small ones have three digits."""
+    """Return a figure with its interval; small figures have three digits."""
     if estimate.value is None or abs(estimate.value) >= SMALL or interval(estimate) is None:
         return number_words(estimate)
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
@@ -215,7 +215,7 @@ _ROUNDING = 0.005  # of the length of the scale; scores often have two decimals
 
 MOST = 8  # cached records; each has the arrays of up to 20,000 answers
 # Maximum age of a cached record. On PostgreSQL, a row can be committed after rows with higher ids;
-# the mark misses it.
+# the mark misses such a row.
 SECONDS = 600.0
 
 
@@ -223,21 +223,21 @@ def read_record(
     connection: Connection,
     version: StoredVersion,
     models: ModelTable,
-    known: JudgeRecord | None = None,
+    earlier: JudgeRecord | None = None,
 ) -> JudgeRecord:
-    """Return the stored data of a version; a record that is ``known`` has all that its judgments alone decide."""
-    if known is None:
+    """Return the stored data of a version; an ``earlier`` record has the part that depends on judgments alone."""
+    if earlier is None:
         counts = health.value_counts(connection, version.id)
-        written = health.judged_generators(connection, version.id)
+        generators = health.judged_generators(connection, version.id)
         verdicts = load_comparisons(connection, [version.id], condition=PLAIN)
         one_order = is_one_order(version, verdicts)
         by_aspect: dict[str, list[BothOrders]] = {}
         for verdict in verdicts:
             by_aspect.setdefault(verdict.aspect, []).append(verdict)
-        known = JudgeRecord(
+        earlier = JudgeRecord(
             version=version,
             models=models,
-            generators=written or health.compared_generators(connection, version.id),
+            generators=generators or health.compared_generators(connection, version.id),
             levels={name: levels_of(name, of_name) for name, of_name in counts.items()},
             scored=health.scored_lengths(connection, version.id),
             pairs={
@@ -252,7 +252,7 @@ def read_record(
             costs=health.cost_sums(connection, version.id),
         )
     source = PairSource(connection)
-    graded: dict[str, GradedAnswers] = {}
+    graded_answers: dict[str, GradedAnswers] = {}
     for grade in GRADES:
         pairs = source.pairs(version.id, grade)
         # A label that is derived from groundedness adds nothing to groundedness.
@@ -262,26 +262,26 @@ def read_record(
                 pairs.n,
                 pairs.at(np.isin(pairs.response_ids, _representative(connection, version, grade))),
             )
-            judge, people = (  # a label is 1 (grounded) or 0, as its position is
+            judge, people = (  # a label is 1 (grounded) or 0, equal to its position
                 side if grade == "label" else pairs.scale.named(side).astype(np.float64)
                 for side in (pairs.judge, pairs.people)
             )
             with_facts = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
-            graded[grade] = replace(with_facts, graded=n)
-    for grade in (grade for grade in GRADES if grade not in graded):
+            graded_answers[grade] = replace(with_facts, graded=n)
+    for grade in (grade for grade in GRADES if grade not in graded_answers):
         other = _by_other_grade(connection, source, version, grade)
         if other is not None:
-            graded[grade] = other
+            graded_answers[grade] = other
     return replace(
-        known,
-        graded=graded,
+        earlier,
+        graded=graded_answers,
         controls=health.control_rows(connection, version),
         logged=count_log(connection),
     )
 
 
 def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
-    # A recorded judge has one version per rubric; all of them count. Combined repeats name their
+    # A recorded judge has one version per rubric; all versions count. Combined repeats name their
     # member.
     versions = [version]
     if version.kind == RECORDED:
@@ -310,12 +310,12 @@ def levels_of(name: str, value_counts: health.ValueCounts) -> LevelCounts:
     values = value_counts.values
     ends = {"groundedness": (0, 1), "quality": (1, 4)}.get(name)
     if ends is None:
-        # The ends of the scale as it is written, further apart if there are scores outside it.
+        # The ends of the scale as written, further apart if there are scores outside the scale.
         match = _SCALE.fullmatch(value_counts.scale or "")
-        seen = int(np.floor(values.min())), int(np.ceil(values.max()))
-        low, high = (int(match[1]), int(match[2])) if match else seen
-        low = min(low, seen[0])
-        ends = low, min(max(high, seen[1]), low + _MOST_LEVELS - 1)
+        extent = int(np.floor(values.min())), int(np.ceil(values.max()))
+        low, high = (int(match[1]), int(match[2])) if match else extent
+        low = min(low, extent[0])
+        ends = low, min(max(high, extent[1]), low + _MOST_LEVELS - 1)
     low, high = ends
     if name == "groundedness" or (high - low == 1 and bool((values != np.rint(values)).any())):
         names = tuple(f"about {low + tenth / 10:g}" for tenth in range(11))
@@ -393,33 +393,33 @@ class KeptRecords:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Start empty; ``clock`` counts seconds."""
         self._clock = clock
-        self._kept: OrderedDict[int, tuple[health.RecordMark, float, JudgeRecord]] = OrderedDict()
+        self._cache: OrderedDict[int, tuple[health.RecordMark, float, JudgeRecord]] = OrderedDict()
         self._lock = Lock()
 
     def read(
         self, connection: Connection, version: StoredVersion, models: ModelTable
     ) -> JudgeRecord:
-        """Return the record of a version; from the cache if it is still valid and the reader sees all rows."""
+        """Return the record of a version; from the cache if still valid, and if the reader sees all rows."""
         # The mark counts events, which a reader with limited sources does not see.
         if hides_blind_rows(connection) or row_limits(connection):
             return read_record(connection, version, models)
         mark, now, record = health.record_mark(connection), self._clock(), None
         with self._lock:
-            kept = self._kept.get(version.id)
-        if kept is not None:
-            read_at, since, known = kept
-            if now - since < SECONDS and known.models == models:
+            entry = self._cache.get(version.id)
+        if entry is not None:
+            read_at, since, earlier = entry
+            if now - since < SECONDS and earlier.models == models:
                 if read_at == mark:
-                    return known
+                    return earlier
                 if read_at.judgments == mark.judgments:
-                    record, now = read_record(connection, version, models, known), since
+                    record, now = read_record(connection, version, models, earlier), since
         if record is None:
             record = read_record(connection, version, models)
         with self._lock:
-            self._kept[version.id] = (mark, now, record)
-            self._kept.move_to_end(version.id)
-            while len(self._kept) > MOST:
-                self._kept.popitem(last=False)
+            self._cache[version.id] = (mark, now, record)
+            self._cache.move_to_end(version.id)
+            while len(self._cache) > MOST:
+                self._cache.popitem(last=False)
         return record
 
 

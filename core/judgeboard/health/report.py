@@ -56,7 +56,7 @@ _AFTER_METHODS: Mapping[str, Callable[[JudgeRecord], Check]] = {
 }
 
 
-# The checks of methods, each with the place that shows how to make what it reads.
+# The checks of methods, each with the place that shows how to make the data of the check.
 _OF_METHODS = with_methods(
     "check",
     dict[str, tuple[str | None, TitledCheck]](),
@@ -104,8 +104,8 @@ _TITLES = {
 class HealthReport(AskCounts):
     """Every check of one judge version, in the order of ``CHECKS``.
 
-    The counts cover its calls in all methods. ``not_reached`` counts calls that its unfinished runs
-    have yet to make. ``warnings`` counts the checks that warn.
+    The counts cover the version's calls in all methods. ``not_reached`` counts calls that
+    unfinished runs of the version have yet to make. ``warnings`` counts the checks that warn.
     """
 
     judge: str
@@ -116,7 +116,7 @@ class HealthReport(AskCounts):
     checks: tuple[Check, ...]
 
     def in_state(self, state: State) -> tuple[Check, ...]:
-        """Return the checks in a state, without those that do not apply."""
+        """Return the checks in a state, without checks that do not apply."""
         return tuple(check for check in self.checks if check.state is state and check.applies)
 
     @property
@@ -127,7 +127,7 @@ class HealthReport(AskCounts):
 
 @dataclass(frozen=True, slots=True)
 class HealthPage:
-    """The report on one judge version, its data, and ``answers`` that show a fault, each with the check it fails."""
+    """The report on one judge version, its data, and ``answers`` that show a fault, each with the failed check."""
 
     report: HealthReport
     record: JudgeRecord
@@ -153,15 +153,15 @@ def measure_health(
         return report_on(record, not_reached(connection, version.id))
 
 
-def report_on(record: JudgeRecord, left: int = 0) -> HealthReport:
-    """Return the report on the data of a judge version; ``left`` calls are yet to be made."""
+def report_on(record: JudgeRecord, remaining: int = 0) -> HealthReport:
+    """Return the report on the data of a judge version; ``remaining`` calls are yet to be made."""
     checks = tuple(check(record) for check in CHECKS.values())
     return HealthReport(
         **AskCounts.of(record.asked).by_status,
         judge=record.version.title,
         fingerprint=record.version.fingerprint,
         model=record.version.model,
-        not_reached=left,
+        not_reached=remaining,
         warnings=sum(check.state is State.WARNING for check in checks),
         checks=checks,
     )
@@ -183,19 +183,19 @@ def health_page(
     read = read_record if records is None else records.read
     record = read(connection, version, models)
     report = report_on(record, not_reached(connection, version.id))
-    picked = [
+    pairs = [
         (check, id_)
         for check in report.in_state(State.WARNING)
         for id_ in check.response_ids[:MOST_SHOWN]
     ]
-    known = answer_starts(connection, {id_ for _, id_ in picked})
+    starts = answer_starts(connection, {id_ for _, id_ in pairs})
     return HealthPage(
-        report, record, tuple((check, known[id_]) for check, id_ in picked if id_ in known)
+        report, record, tuple((check, starts[id_]) for check, id_ in pairs if id_ in starts)
     )
 
 
 def by_maker(checks: Sequence[Check]) -> dict[str, list[Check]]:
-    """Return the checks of methods with a command, by the place that shows how to make what they read."""
+    """Return the checks of methods with a command, by the place that shows how to make the data of the check."""
     of_makers: dict[str, list[Check]] = {}
     for check in checks:
         maker, _ = _OF_METHODS.get(check.name, (None, None))
@@ -226,15 +226,15 @@ def figure_words(check: Check) -> str | None:
 
 
 def health_notes(report: HealthReport) -> tuple[Note, ...]:
-    """Return which of the checks found faults; checks that do not apply do not count."""
+    """Return which checks found faults; checks that do not apply do not count."""
     warnings = report.in_state(State.WARNING)
-    measured = sum(
+    count = sum(
         len(report.in_state(each)) for each in (State.WARNING, State.OK, State.NOT_CONCLUSIVE)
     )
-    if not measured:
+    if not count:
         return (note("health_unknown", judge=report.judge, calls=report.asked),)
     scope = note("health_scope")
     if not warnings:
-        return note("no_fault", judge=report.judge, checks=measured), scope
+        return note("no_fault", judge=report.judge, checks=count), scope
     faults = [check_words(each) for each in warnings]
-    return note("faults", judge=report.judge, checks=measured, faults=faults), scope
+    return note("faults", judge=report.judge, checks=count, faults=faults), scope

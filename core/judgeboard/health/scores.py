@@ -50,10 +50,10 @@ def collapse(record: JudgeRecord) -> Check:
             "collapse", State.OK, use.most, tuple(notes), judge_answers(record), share=True
         )
     controls, command = record.controls.get("other_answer", ControlScores()), None
-    judged = max(
+    judged_count = max(
         (int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0
     )
-    if judged >= LEAST:  # nothing more to measure: their check has it
+    if judged_count >= LEAST:  # nothing more to measure: the check of control answers has it
         notes.append(note("controls_show"))
     elif controls.suitable is None or controls.suitable >= LEAST:
         notes.append(note("controls_would_show"))
@@ -62,7 +62,7 @@ def collapse(record: JudgeRecord) -> Check:
 
 
 def _too_few_scores(record: JudgeRecord, name: str, n: int) -> Check:
-    """Return that too few logged answers have a score, with the command that judges more if there are more."""
+    """Return that too few logged answers have a score, with the command that judges more answers, if there are more."""
     why = note("few_scores", n=n, least=LEAST)
     if n and record.judged_all:
         return not_measured(name, None, why, note("judged_all"), n=n)
@@ -89,7 +89,7 @@ PER = 100  # characters: the unit of the slope
 
 
 def verbosity(record: JudgeRecord) -> Check:
-    """Warn if scores rise significantly with the length of the answer, unless people's grades explain it.
+    """Warn if scores rise significantly with the length of the answer, unless people's grades explain the rise.
 
     Longer answers may be better, so the correlation at equal human grades decides, if there are
     enough grades. If there are several scores, the one with the clearest rise is shown.
@@ -136,7 +136,7 @@ def verbosity(record: JudgeRecord) -> Check:
 
 
 def _after_grades(correlation: Estimate, within: Estimate | None) -> tuple[State, Note | None]:
-    """Return what a correlation with length shows, beside the one ``within`` answers with equal human grades.
+    """Return what a correlation with length shows, beside the correlation ``within`` answers with equal human grades.
 
     The note is None if the correlation may be 0.
     """
@@ -163,8 +163,8 @@ MEDIUM = 0.3
 def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     """Warn if scores rise or fall significantly with length among answers with equal human grades.
 
-    The check is ok only if the interval leaves out a medium influence. It shows the score that is
-    farthest from 0.
+    The check is ok only if the interval leaves out a medium influence. The score that is farthest
+    from 0 is shown.
     """
     correlations = _within(record)
     if not correlations:
@@ -201,7 +201,7 @@ def _direction(within: Estimate) -> str:
 
 
 def _is_small(within: Estimate) -> bool:
-    """Return whether a correlation may be 0, and its interval leaves out a medium one (Cohen, 1988)."""
+    """Return whether a correlation may be 0, and the interval leaves out a medium correlation (Cohen, 1988)."""
     if within.low is None or within.high is None:
         return False
     return within.low <= 0 <= within.high and max(-within.low, within.high) < MEDIUM
@@ -217,12 +217,12 @@ def _within(record: JudgeRecord) -> dict[str, Estimate]:
 
 def _all_within(record: JudgeRecord) -> dict[str, Estimate]:
     correlations: dict[str, Estimate] = {}
-    for measure, graded in record.graded.items():
-        rows = ~np.isnan(graded.lengths)
+    for measure, answers in record.graded.items():
+        rows = ~np.isnan(answers.lengths)
         # Groundedness is a mean over people, so grades that round to the same tenth count as equal.
-        strata = np.rint(graded.people * 10)
+        strata = np.rint(answers.people * 10)
         correlations[measure] = correlation_within(
-            graded.judge[rows], graded.lengths[rows], strata[rows], graded.groups[rows]
+            answers.judge[rows], answers.lengths[rows], strata[rows], answers.groups[rows]
         )
     return correlations
 
@@ -236,7 +236,7 @@ def _high(estimate: Estimate) -> float:
 
 
 CHANCE = 0.5
-"""The value for a judge that cannot distinguish what it compares: a control answer from its original, for example."""
+"""The value for a judge that cannot distinguish two kinds of answers, such as control answers and originals."""
 LEAST_FEEDBACK = 10
 """Minimum number of judged answers with negative feedback, and with positive feedback."""
 USEFUL = 0.6
@@ -246,8 +246,8 @@ USEFUL = 0.6
 def user_feedback(record: JudgeRecord) -> Check:
     """Warn if the AUROC of the score for negative feedback is significantly below 0.6.
 
-    The check is ok only if the AUROC is above chance; with an interval that includes chance it is
-    not conclusive.
+    The check is ok only if the AUROC is above chance; with an interval that includes chance, the
+    check is not conclusive.
     """
     feedback = record.feedback
     aurocs: dict[str, Estimate] = {}
@@ -262,7 +262,7 @@ def user_feedback(record: JudgeRecord) -> Check:
     if not aurocs:
         why = note("few_feedback", n=most, least=LEAST_FEEDBACK)
         return not_measured("user_feedback", import_log("feedback"), why, n=most)
-    # Users may care about any of the scores, so the score that follows their feedback best is used.
+    # Users may care about any of the scores, so the score that follows feedback best is used.
     measure = max(aurocs, key=lambda each: aurocs[each].value or 0)
     best = aurocs[measure]
     state, code = State.NOT_CONCLUSIVE, "users_unclear"

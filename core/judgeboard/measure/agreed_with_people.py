@@ -1,4 +1,4 @@
-"""Agreement of a judge version with people in two figures, on all its answers or on some, and what these describe."""
+"""Agreement of a judge version with people in two figures, on all its answers or on some, and the answers described."""
 
 from dataclasses import dataclass
 
@@ -18,8 +18,8 @@ from judgeboard.store.tables import StoredVersion
 class AgreedWithPeople:
     """Agreement of a judge version with people: the figures of `measure_agreement`.
 
-    Both figures describe ``answers`` answers. None: they describe the graded answers alone, which
-    are no random sample.
+    Both figures describe ``answers`` answers. None: the figures describe the graded answers alone,
+    which are no random sample.
     """
 
     judge_version: str
@@ -33,8 +33,8 @@ def agreed_with_people(
 ) -> AgreedWithPeople:
     """Return how far a judge version agrees with people on these answers (ascending ids; default: all).
 
-    The figures are those of `measure_agreement`: where the labels stand for all these answers, they
-    are of all of them.
+    The figures are those of `measure_agreement`: if the labels represent all these answers, the
+    figures describe all these answers.
     """
     pairs = ratings.compared(version)
     if response_ids is not None:
@@ -42,14 +42,16 @@ def agreed_with_people(
     statistics = judge_statistics(pairs, only=("agreement", "kappa"))
     in_all = None
     if statistics.n >= MIN_PAIRS:
-        loaded = weighted_labels(ratings, version)
-        if loaded is None:
+        answers = weighted_labels(ratings, version)
+        if answers is None:
             in_all = unweighted(ratings, version)
         else:
             inside = (
-                None if response_ids is None else np.isin(loaded.answers.response_ids, response_ids)
+                None
+                if response_ids is None
+                else np.isin(answers.answers.response_ids, response_ids)
             )
-            in_all = in_all_answers(loaded, inside)
+            in_all = in_all_answers(answers, inside)
     statistics, _ = for_all(statistics, in_all)
     return AgreedWithPeople(
         version.title,

@@ -1,4 +1,4 @@
-"""Agreement of people, judges and repeats: all its figures are computed here from the store."""
+"""Agreement of people, judges and repeats: all figures of agreement are computed here from the store."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -149,10 +149,10 @@ def measure_agreement(
         BadInput: Arguments that cannot be combined.
         NotFound: No such judge version, grade or aspect, or no judge with rating pairs.
     """
-    counted = CountedGrades(human=human, implied_labels=implied_labels, where=where or RowFilter())
+    people = CountedGrades(human=human, implied_labels=implied_labels, where=where or RowFilter())
     versions = tuple(judge_versions)
     choice = AgreementChoice(
-        of, versions, unit, aspect, grade, counted, unusable, inconsistent, by, epsilon, small
+        of, versions, unit, aspect, grade, people, unusable, inconsistent, by, epsilon, small
     )
     with store.reading() as connection:
         return agreement_of(connection, choice)
@@ -167,8 +167,8 @@ def agreement_of(
 ) -> AgreementResult:
     """Return the same as `measure_agreement`, in an open transaction.
 
-    ``source`` has the ratings, if they are loaded already. ``of_slices`` limits the statistics of a
-    judge's slices.
+    ``source`` has the ratings, if loaded already. ``of_slices`` limits the statistics of a judge's
+    slices.
     """
     if choice.of == "repeats":
         result = of_repeats(connection, choice)
@@ -184,19 +184,19 @@ def agreement_of(
         elif choice.of == "judges":
             result = _judges(choice, source)
         else:
-            known = list(source.versions)
+            versions = list(source.versions)
             if choice.judge_versions:
-                named = choice.judge_versions[0]
+                which = choice.judge_versions[0]
                 try:
                     version = choose_version(
-                        source.connection, named, known, "judged what people graded too"
+                        source.connection, which, versions, "judged what people graded too"
                     )
                 except NotFound:
-                    version = get_version(source.connection, named)
+                    version = get_version(source.connection, which)
                     # Raises NotFound without verdicts on pairs; without rating pairs n is 0.
                     source.compared(version)
-            elif known:
-                version = known[0]
+            elif versions:
+                version = versions[0]
             else:
                 if isinstance(source, AnswerRatings):
                     reason = nothing_to_compare(source.source, None, source.grade)
@@ -242,32 +242,34 @@ def stand_in_test(
 
 
 def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
-    rated = source.people()
-    result = of_raters(choice, rated.ratings)
+    items = source.people()
+    result = of_raters(choice, items.ratings)
     statistics, rater_pairs = result.statistics, result.parts
     if isinstance(source, PairRatings) and (numbers := source.people_numbers()) is not None:
         statistics = _with_numbers(statistics, of_raters(choice, numbers.ratings).statistics)
-        known = {
+        statistics_of_pairs = {
             (each.first, each.second): each.statistics for each in pairs_of_raters(numbers.ratings)
         }
         pairs = (
             replace(
                 each,
-                statistics=_with_numbers(each.statistics, known.get((each.first, each.second), {})),
+                statistics=_with_numbers(
+                    each.statistics, statistics_of_pairs.get((each.first, each.second), {})
+                ),
             )
-            for each in pairs_of_raters(rated.ratings)
+            for each in pairs_of_raters(items.ratings)
         )
         rater_pairs = tuple(part_of("rater_pairs", "raters", map(pair_line, pairs)))
-    twice, gold = source.rated_twice(), source.gold(rated.ids)
+    twice, gold = source.rated_twice(), source.gold(items.ids)
     of_themselves = self_agreement(
         twice.raters, twice.first, twice.second, source.scale, twice.groups
     )
-    with_gold = against_gold(rated.ratings, gold) if not np.isnan(gold).all() else ()
+    with_gold = against_gold(items.ratings, gold) if not np.isnan(gold).all() else ()
     result = replace(
-        result, rows=(*rows_of(result.n, statistics), *_slices_of_raters(choice, source, rated))
+        result, rows=(*rows_of(result.n, statistics), *_slices_of_raters(choice, source, items))
     )
-    caveats = people_caveats(rated, statistics, picked=source.picked, luck=luck(result, "alpha"))
-    left_out = {"one_person": int((rated.ratings.per_item == 1).sum()), "revealed": source.revealed}
+    caveats = people_caveats(items, statistics, picked=source.picked, luck=luck(result, "alpha"))
+    left_out = {"one_person": int((items.ratings.per_item == 1).sum()), "revealed": source.revealed}
     return replace(
         result,
         about=replace(result.about, left_out=without_zeros(left_out)),
@@ -292,13 +294,13 @@ def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
 
 
 def _other_grades_of_people(source: Source, n: int) -> Iterator[Note]:
-    """Yield which grades two people gave to the same answers, if no answer has the chosen grade by two people."""
+    """Yield the grades that two people gave to the same answers, if no answer has the chosen grade by two people."""
     if n or isinstance(source, PairRatings):
         return
     grades = []
     for name in (*GRADES, *dimensions_scored(source.source.connection)):
-        asked = source.source
-        other = PairSource(asked.connection, asked.counted.of_everybody(), name)
+        pair_source = source.source
+        other = PairSource(pair_source.connection, pair_source.counted.of_everybody(), name)
         if (AnswerRatings(other, name).people().ratings.per_item >= 2).any():
             grades.append(name)
     if grades:
@@ -315,13 +317,13 @@ def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
     versions = versions or [
         each for each in list_versions(source.connection) if not kind_of(each.kind).combined
     ]
-    rated = source.judges(versions)
-    if not len(rated.ids):
+    items = source.judges(versions)
+    if not len(items.ids):
         raise NotFound("no judge version has a usable verdict of this kind")
-    result = of_raters(choice, rated.ratings)
-    result = replace(result, rows=(*result.rows, *_slices_of_raters(choice, source, rated)))
-    titles = tuple(each.title for each in versions if each.title in rated.ratings.raters)
-    left_out = without_zeros(source.left_out_of_judges(versions, rated))
+    result = of_raters(choice, items.ratings)
+    result = replace(result, rows=(*result.rows, *_slices_of_raters(choice, source, items)))
+    titles = tuple(each.title for each in versions if each.title in items.ratings.raters)
+    left_out = without_zeros(source.left_out_of_judges(versions, items))
     return replace(
         result,
         about=replace(result.about, judges=titles, left_out=left_out),
@@ -331,19 +333,19 @@ def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
     )
 
 
-def _slices_of_raters(choice: AgreementChoice, source: Source, rated: ItemRatings) -> Iterator[Row]:
+def _slices_of_raters(choice: AgreementChoice, source: Source, items: ItemRatings) -> Iterator[Row]:
     if choice.by is not None:
-        for name, inside in slices_of(source.connection, choice.unit, choice.by, rated.ids):
-            ratings = rated.at(inside).ratings
-            agreed = overall_agreement(ratings)
-            yield from rows_of(agreed.items, with_alpha(agreed, ratings.scale), name)
+        for name, inside in slices_of(source.connection, choice.unit, choice.by, items.ids):
+            ratings = items.at(inside).ratings
+            overall = overall_agreement(ratings)
+            yield from rows_of(overall.items, with_alpha(overall, ratings.scale), name)
 
 
 class _JudgeFigures:
     """The figures of a judge version with people; ``only`` limits the statistics.
 
-    Figures are of all answers where the labels came by known chances (``in_all``), else of the
-    graded ones.
+    Figures describe all answers if the labels came by known chances (``in_all``), else the graded
+    answers.
     """
 
     def __init__(
@@ -356,17 +358,17 @@ class _JudgeFigures:
         self._choice, self._source, self._version, self._only = choice, source, version, only
         self._answers = source if isinstance(source, AnswerRatings) else None
         self._human = choice.counted.human
-        self._compared = source.compared(version)
-        of_graded = judge_statistics(self._compared, choice.unit, self._human, only=only)
-        self._loaded: LabelledAnswers | None = None
+        self._pairs = source.compared(version)
+        of_graded = judge_statistics(self._pairs, choice.unit, self._human, only=only)
+        self._all_answers: LabelledAnswers | None = None
         self._in_all: InAllAnswers | None = None
         if self._answers is not None and (only is None or of_graded.n >= MIN_PAIRS):
-            self._loaded = weighted_labels(self._answers, version)
-            if self._loaded is not None:
-                self._in_all = in_all_answers(self._loaded)
+            self._all_answers = weighted_labels(self._answers, version)
+            if self._all_answers is not None:
+                self._in_all = in_all_answers(self._all_answers)
             elif only is None:
                 self._in_all = unweighted(self._answers, version)
-        self._of_pairs, self._graded = for_all(of_graded, self._in_all)
+        self._of_pairs, self._graded_figures = for_all(of_graded, self._in_all)
 
     def whole(self, of_slices: Collection[str] | None) -> AgreementResult:
         """Return the figures with caveats; ``of_slices`` limits the statistics of slices."""
@@ -374,23 +376,23 @@ class _JudgeFigures:
         source, version, answers = self._source, self._version, self._answers
         caveats = judge_caveats(
             self._of_pairs,
-            self._compared,
+            self._pairs,
             in_all=self._in_all,
             cut_at=None if answers is None else answers.source.cuts.words,
-            picked=no_ints() if self._graded else source.picked,
+            picked=no_ints() if self._graded_figures else source.picked,
             judged_again=() if answers is None else judged_again(source.connection, version.id),
             correlated=_correlated(source, ((version, each) for each in source.versions)),
-            luck=luck(result, headline_name(self._compared.scale)),
+            luck=luck(result, headline_name(self._pairs.scale)),
         )
-        # How pairs count whose verdicts differ with the order, and unusable verdicts.
+        # Notes on how pairs with verdicts that differ by order, and unusable verdicts, count.
         of_orders = list[Note]()
-        comparisons, choice = self._compared.comparisons, self._choice
+        comparisons, choice = self._pairs.comparisons, self._choice
         if comparisons is not None and comparisons.differences is None:
             of_orders += order_note(comparisons.orders.changed_with_order(), choice.inconsistent)
             unusable = int((comparisons.orders.verdicts == NONE).sum())
             if unusable and choice.unusable != "drop":
                 of_orders.append(note(f"unusable_{choice.unusable}", n=unusable))
-        # What gives figures if the judge has not judged enough of the graded answers.
+        # Notes on the ways to figures if the judge has judged too few of the graded answers.
         next_steps, unjudged = list[Note](), result.unjudged
         if unjudged is not None:
             next_steps.append(note("judge_graded", title=unjudged.title, n=unjudged.answers))
@@ -409,7 +411,7 @@ class _JudgeFigures:
         )
 
     def _reactions(self) -> Iterator[Result]:
-        """Yield how people moved to the verdicts that they saw, and the labels of served answers by their notice."""
+        """Yield how people moved to the verdicts that people saw, and the labels of served answers by notice."""
         if self._answers is not None:
             anchored = self._answers.anchoring(self._version)
             yield from part_of(
@@ -435,19 +437,19 @@ class _JudgeFigures:
             unjudged = unjudged_answers(self._answers, self._version)
         alt_test, tests = self._stand_in_tests()
         everybody = choice.counted.reviewer_id is None
-        version, left_out = self._version, dict(self._compared.left_out)
+        version, left_out = self._version, dict(self._pairs.left_out)
         if in_all is not None and in_all.hidden:
             left_out = {"hidden": in_all.hidden} | left_out
-        graded = {f"graded_{name}": each for name, each in self._graded.items()}
+        graded_figures = {f"graded_{name}": each for name, each in self._graded_figures.items()}
         answers = None if in_all is None else in_all.described
-        statistics = with_accuracy(self._of_pairs) | order_statistics(self._compared.comparisons)
+        statistics = with_accuracy(self._of_pairs) | order_statistics(self._pairs.comparisons)
         if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
             of_numbers = judge_statistics(numbers, choice.unit, self._human)
             statistics = _with_numbers(statistics, of_numbers.estimates)
         return AgreementResult(
             about=About(
                 judges=(version.title,),
-                people=compared_with(self._human, combined_as(self._compared.scale))
+                people=compared_with(self._human, combined_as(self._pairs.scale))
                 if everybody
                 else None,
                 grade=source.scale.grade,
@@ -460,7 +462,7 @@ class _JudgeFigures:
             ),
             headline=self._headline(),
             rows=(
-                *rows_of(self._of_pairs.n, statistics | graded, answers=answers),
+                *rows_of(self._of_pairs.n, statistics | graded_figures, answers=answers),
                 *self._slices(of_slices),
             ),
             of=choice.of,
@@ -477,35 +479,35 @@ class _JudgeFigures:
         )
 
     def _calibration(self) -> tuple[Tenth, ...] | None:
-        pairs = self._compared
+        pairs = self._pairs
         scored = ~np.isnan(pairs.scores)
         if pairs.scale.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
             return None
         return calibration(pairs.scores[scored], pairs.people[scored] != pairs.scale.bad)
 
     def _slices(self, only: Collection[str] | None) -> Iterator[Row]:
-        """Yield the figures of each slice, for all its answers where their labels came by known chances."""
-        by, source, loaded = self._choice.by, self._source, self._loaded
+        """Yield the figures of each slice, for all its answers if the labels of the slice came by known chances."""
+        by, source, all_answers = self._choice.by, self._source, self._all_answers
         if by is None:
             return
         by_version = by == "judge_version"
         versions = {each.title: each for each in source.versions} if by_version else {}
         whole: dict[str, BoolArray] = {}
-        if loaded is not None and not by_version:
-            whole = dict(slices_of_answers(source.connection, loaded, by))
+        if all_answers is not None and not by_version:
+            whole = dict(slices_of_answers(source.connection, all_answers, by))
         parts = (
             ((title, source.compared(each)) for title, each in versions.items())
             if by_version
-            else source.slices(by, self._compared)
+            else source.slices(by, self._pairs)
         )
         for name, part in parts:
             of_pairs = judge_statistics(part, self._choice.unit, self._human, only=only)
             in_all = None
-            if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
-                in_all = in_all_answers(loaded, whole[name])
+            if of_pairs.n >= MIN_PAIRS and all_answers is not None and name in whole:
+                in_all = in_all_answers(all_answers, whole[name])
             elif (
                 of_pairs.n >= MIN_PAIRS
-                and loaded is not None
+                and all_answers is not None
                 and self._answers is not None
                 and name in versions
             ):
@@ -524,17 +526,17 @@ class _JudgeFigures:
         choice = self._choice
         if choice.epsilon is None:
             return None, {}
-        verdicts, rated = self._source.with_people(self._version)
+        verdicts, items = self._source.with_people(self._version)
         test = alternative_annotator_test(
-            verdicts, rated.ratings, choice.epsilon, small=choice.small
+            verdicts, items.ratings, choice.epsilon, small=choice.small
         )
         if choice.by is None or choice.by in {"rule", "judge_version"}:
             return test, {}
-        slices = np.full(len(rated.ids), "", dtype=object)
-        for name, inside in slices_of(self._source.connection, choice.unit, choice.by, rated.ids):
+        slices = np.full(len(items.ids), "", dtype=object)
+        for name, inside in slices_of(self._source.connection, choice.unit, choice.by, items.ids):
             slices[inside] = name
         return test, alternative_annotator_tests_by_slice(
-            verdicts, rated.ratings, slices, choice.epsilon, choice.small
+            verdicts, items.ratings, slices, choice.epsilon, choice.small
         )
 
     def _headline(self) -> Note:
@@ -550,41 +552,41 @@ class _JudgeFigures:
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
     """Return all answers with the labels that figures of all answers weight.
 
-    None where figures are not weighted: for other grades, for one person, and if each person's
+    Returns None if figures are not weighted: for other grades, for one person, and if each person's
     grade counts alone.
     """
-    asked = source.source
+    pair_source = source.source
     if (
         source.grade != "label"
-        or asked.counted.reviewer_id is not None
-        or asked.counted.human not in {"gold", "majority"}
+        or pair_source.counted.reviewer_id is not None
+        or pair_source.counted.human not in {"gold", "majority"}
     ):
         return None
-    where, implied_labels = asked.counted.where, asked.counted.implied_labels
-    if asked.counted.human == "majority":
-        people = asked.people("label")
+    where, implied_labels = pair_source.counted.where, pair_source.counted.implied_labels
+    if pair_source.counted.human == "majority":
+        people = pair_source.people("label")
         return LabelledAnswers(
-            asked.connection,
+            pair_source.connection,
             version,
             where,
             implied_labels=implied_labels,
             majority=people,
             scores=False,
         )
-    return labelled_answers(asked.connection, version, where, implied_labels=implied_labels)
+    return labelled_answers(pair_source.connection, version, where, implied_labels=implied_labels)
 
 
 def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | None:
-    """Return all answers of which people graded some, for figures that are not weighted."""
-    asked, grade = source.source, next((each for each in GRADES if each == source.grade), None)
+    """Return all answers, for figures of the graded answers that are not weighted."""
+    pairs, grade = source.source, next((each for each in GRADES if each == source.grade), None)
     if grade is None:
         return None
-    counted = asked.counted
-    loaded = labelled_answers(
-        asked.connection, version, counted.where, grade=grade, implied_labels=counted.implied_labels
+    grades = pairs.counted
+    all_answers = labelled_answers(
+        pairs.connection, version, grades.where, grade=grade, implied_labels=grades.implied_labels
     )
-    in_all = in_all_answers(loaded)
-    if asked.counted.reviewer_id is not None:  # the labels are of everybody
+    in_all = in_all_answers(all_answers)
+    if pairs.counted.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
     return replace(in_all, statistics={})
 
@@ -593,11 +595,11 @@ def _correlated(
     source: Source, versions: Iterable[tuple[StoredVersion, StoredVersion]]
 ) -> Iterator[Note]:
     """Yield the note on unrelated judge versions that agree more with each other than with people."""
-    known = {each.id: (each.title, source.compared(each)) for each in source.versions}
+    pairs_by_id = {each.id: (each.title, source.compared(each)) for each in source.versions}
     judges = (
-        (known[a.id], known[b.id])
+        (pairs_by_id[a.id], pairs_by_id[b.id])
         for a, b in versions
-        if {a.id, b.id} <= known.keys() and not are_related(a, b)
+        if {a.id, b.id} <= pairs_by_id.keys() and not are_related(a, b)
     )
     return correlated_judges(judges, source.unit, source.human)
 

@@ -1,4 +1,4 @@
-"""The headline of figures of agreement, and the caveats beside it, the most serious first."""
+"""The headline of figures of agreement, and the caveats with the headline, the most serious first."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from shlex import quote
@@ -53,9 +53,8 @@ _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
 _FEW_OF_A_CATEGORY = 15
 _MANY_SLICES = 4
-_UNEVEN = (
-    1.5  # times more labels of what the judge calls bad: then the direction of the error is known
-)
+# times more labels of what the judge calls bad: then the direction of the error is known
+_UNEVEN = 1.5
 
 
 def compared_with(human: Human, kind: Kind) -> str:
@@ -108,9 +107,9 @@ def judge_caveats(
         return
     headline, estimates = headline_name(pairs.scale), statistics.estimates
     if "sensitivity" in estimates and statistics.agreement.value is not None:
-        for missing, share in (("bad", statistics.sensitivity), ("good", statistics.specificity)):
+        for label, share in (("bad", statistics.sensitivity), ("good", statistics.specificity)):
             if share.value is None:
-                yield note("one_class", missing=missing)
+                yield note("one_class", missing=label)
     yield from _graded_alone(in_all)
     yield from _no_interval(headline, estimates)
     yield from _wide_interval(estimates[headline], in_all)
@@ -131,10 +130,10 @@ def judge_caveats(
 
 
 def people_caveats(
-    rated: ItemRatings, statistics: Statistics, *, picked: IntArray, luck: Iterable[Note]
+    items: ItemRatings, statistics: Statistics, *, picked: IntArray, luck: Iterable[Note]
 ) -> list[Note]:
     """Return the caveats of several raters on the items that two or more rated; arguments as in `judge_caveats`."""
-    common = rated.at(rated.ratings.per_item >= 2)
+    common = items.at(items.ratings.per_item >= 2)
     if len(common.ids) < MIN_PAIRS:
         return []
     scale, grades = common.ratings.scale, common.ratings.values[common.ratings.rated]
@@ -149,10 +148,10 @@ def people_caveats(
 def other_grades(
     reviews: GradedReviews, grade: str, reviewer_id: int | None = None
 ) -> Iterator[Note]:
-    """Yield a note on how many reviews (of one person or of all) lack this grade, and which grades they have.
+    """Yield a note on how many reviews (of one person or of all) lack this grade, and which grades these reviews have.
 
-    There is no note on rubric dimensions, because it is not known which reviewers were asked for
-    them.
+    There is no note on rubric dimensions, because the log does not tell which reviewers were asked
+    for a dimension.
     """
     if grade not in GRADES:
         return
@@ -165,10 +164,10 @@ def other_grades(
         yield note("other_grades", n=int(np.count_nonzero(rows)), grade=grade, others=others)
 
 
-def order_note(changed: Estimate, inconsistent: InconsistentAs) -> Iterator[Note]:
-    """Yield how pairs count whose verdicts differ with the order of the answers, if there are any."""
-    if changed.value and changed.n >= MIN_PAIRS:
-        yield note(f"orders_{inconsistent}", changed=changed.value)
+def order_note(share: Estimate, inconsistent: InconsistentAs) -> Iterator[Note]:
+    """Yield how pairs count if verdicts differ with the order of the answers, if there are such pairs."""
+    if share.value and share.n >= MIN_PAIRS:
+        yield note(f"orders_{inconsistent}", changed=share.value)
 
 
 def _graded_alone(in_all: InAllAnswers | None) -> Iterator[Note]:
@@ -178,8 +177,8 @@ def _graded_alone(in_all: InAllAnswers | None) -> Iterator[Note]:
     if in_all.to_label is not None and in_all.to_label.hidden:
         yield note("hidden_until_reviewed", n=in_all.to_label.hidden)
     yield note("graded_alone", answers=in_all.answers)
-    # Labels of what the judge calls bad find its false alarms, the others what it misses (Begg,
-    # Greenes, 1983).
+    # Labels of answers judged bad find false alarms, labels of answers judged good find misses
+    # (Begg, Greenes, 1983).
     of_bad, of_good = in_all.labelled_shares or (0.0, 0.0)
     if of_bad and of_bad >= _UNEVEN * of_good:
         yield note("labelled_unevenly", bad=of_bad, good=of_good)
@@ -225,10 +224,12 @@ def _flagged(ids: IntArray, picked: IntArray) -> Iterator[Note]:
 
 
 def _skewed(
-    grades: FloatArray, scale: Scale, estimates: Mapping[str, Estimate], corrected: str
+    grades: FloatArray, scale: Scale, estimates: Mapping[str, Estimate], chance_corrected: str
 ) -> Iterator[Note]:
     """Yield a note if one category is so frequent that agreement is high by chance; ``grades`` are positions."""
-    agreement, by_chance, ac1 = (estimates.get(each) for each in ("agreement", corrected, "ac1"))
+    agreement, by_chance, ac1 = (
+        estimates.get(each) for each in ("agreement", chance_corrected, "ac1")
+    )
     if agreement is None or by_chance is None or ac1 is None or ac1.value is None:
         return
     frequent = scale.categories is not None and scale.weights is None and len(grades) > 0
@@ -253,19 +254,19 @@ def _few_of_rarer(grades: FloatArray, scale: Scale) -> Iterator[Note]:
 def luck(result: AgreementResult, statistic: str) -> Iterator[Note]:
     """Yield a note on the slice that is far from all others; without one, the probability of a difference by chance.
 
-    ``statistic`` is compared.
+    The slices are compared on ``statistic``.
     """
     noun = sliced_by(result.about.by or "query_type")
-    measured = {
+    figures = {
         name: result.figure(statistic, name)
         for name in result.slices
         if result.figure("n", name).n >= MIN_PAIRS
     }
-    apart = far_from_others(measured)
+    apart = far_from_others(figures)
     if apart is not None:
-        yield note("slice_apart", slice=apart, slices=noun, figure=measured[apart])
-    elif len(measured) >= _MANY_SLICES:
-        yield note("slices", n=len(measured), slices=noun, chance=1 - 0.95 ** len(measured))
+        yield note("slice_apart", slice=apart, slices=noun, figure=figures[apart])
+    elif len(figures) >= _MANY_SLICES:
+        yield note("slices", n=len(figures), slices=noun, chance=1 - 0.95 ** len(figures))
 
 
 def correlated_judges(
@@ -275,7 +276,7 @@ def correlated_judges(
 ) -> Iterator[Note]:
     """Of ``judges`` that surely agree more with each other than with people, yield a note on the most extreme two.
 
-    Each judge is a title with its rating pairs. All figures are about the answers that both judges
+    Each judge is a title with its rating pairs. All figures describe the answers that both judges
     and people graded.
     """
     excesses: list[tuple[float, Note]] = []
@@ -319,9 +320,8 @@ def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade:
     # Grades of the same answers under different names
     by_people, by_judge = ({names[side] for names in dimensions} for side in (0, 1))
     if not dimensions:
-        # What people and the judge (None: any) gave on the answers that both graded, under whatever
-        # name.
-        judged = current_verdicts(
+        # Grades of people and of the judge (None: any) on the answers that both graded, by any name
+        verdicts = current_verdicts(
             source.connection,
             of_reviewed=True,
             version_ids=None if version is None else {version.id},
@@ -337,8 +337,8 @@ def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade:
             name: each.response_ids[is_given(column_of(each, name))]
             for name, each in reviews.items()
         }
-        common = among(judged.response_ids, np.unique(np.concatenate(list(people.values()))))
-        of_both = judged.at(common)
+        common = among(verdicts.response_ids, np.unique(np.concatenate(list(people.values()))))
+        of_both = verdicts.at(common)
         by_people = {
             name
             for name, of_people in people.items()

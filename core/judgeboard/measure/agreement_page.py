@@ -63,8 +63,8 @@ class TimePoint:
     """Agreement on the answers of one week, from UTC day ``start``.
 
     ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of
-    groundedness. ``kappa`` is the (weighted) kappa of the same labels or qualities; without a value
-    or an interval, it has the reason.
+    groundedness. ``kappa`` is the (weighted) kappa of the same labels or qualities, with the reason
+    if there is no value or no interval.
     """
 
     start: int
@@ -89,7 +89,7 @@ class AgreementPage:
 
 @dataclass(frozen=True, slots=True)
 class AgreementDetails:
-    """What stands beside the figures of a judge version: all versions on the same answers, and the weeks.
+    """The details beside the figures of a judge version: all versions on the same answers, and the weeks.
 
     ``without_time`` counts answers of no week. ``differing`` counts people's reasons for differing
     from the judge (None if the page has a filter).
@@ -110,12 +110,12 @@ def agreement_page(
 ) -> AgreementPage:
     """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs)."""
     ratings = AnswerRatings(source, grade)
-    chosen = next(
+    page_version = next(
         (version for version in ratings.versions if version_id in {None, version.id}), None
     )
-    versions = () if chosen is None else (chosen.id,)
+    versions = () if page_version is None else (page_version.id,)
     choice = AgreementChoice(judge_versions=versions, grade=grade, counted=source.counted, by=by)
-    if chosen is None:
+    if page_version is None:
         result = AgreementResult(
             of="judge",
             unit="responses",
@@ -128,22 +128,24 @@ def agreement_page(
         result = agreement_of(
             source.connection, choice, ratings, of_slices=(headline_name(ratings.scale),)
         )
-    return AgreementPage(grade, chosen, choice, result)
+    return AgreementPage(grade, page_version, choice, result)
 
 
 def agreement_details(source: PairSource, page: AgreementPage) -> AgreementDetails:
-    """Return what stands beside the figures of the page's judge version."""
-    ratings, chosen = AnswerRatings(source, page.grade), page.version
-    if chosen is None:
+    """Return the details beside the figures of the page's judge version."""
+    ratings, page_version = AnswerRatings(source, page.grade), page.version
+    if page_version is None:
         return AgreementDetails(same_answers(ratings, ratings.versions), (), 0, None)
-    pairs = source.pairs(chosen.id, page.grade)
+    pairs = source.pairs(page_version.id, page.grade)
     timed = pairs.at(pairs.days >= 0)
     reasons = why_counts(source.connection) if source.matching is None else []
     return AgreementDetails(
-        same_answers(ratings, sorted(ratings.versions, key=lambda version: version != chosen)),
+        same_answers(
+            ratings, sorted(ratings.versions, key=lambda version: version != page_version)
+        ),
         over_time(timed, source.counted.human),
         pairs.n - timed.n,
-        next((each for each in reasons if each.version_id == chosen.id), None),
+        next((each for each in reasons if each.version_id == page_version.id), None),
     )
 
 
@@ -151,36 +153,36 @@ def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> R
     """Return the agreement of judge versions, each a slice, on the answers that all of them judged.
 
     The rows have the ``COMPARED_BY`` statistics and, for labels, the complements of sensitivity and
-    specificity. If labels came by known chances, they are for all ``answers`` that each version
-    judged. ``about.counts`` has the number of answers that each of them and people graded.
+    specificity. If labels came by known chances, the rows describe all ``answers`` that each
+    version judged. ``about.counts`` has the number of answers that every version and people graded.
 
-    The first version is included, then versions in the order of how many answers they share with
-    it. A version with few verdicts must not remove most answers: it is left out if the others have
-    more verdicts in total without it, or if fewer than ten answers would be left.
+    The first version is included, then versions by the number of answers shared with the first. A
+    version with few verdicts must not remove most answers. Such a version is left out if the others
+    have more verdicts in total without this version, or if fewer than ten answers would be left.
     """
     pairs = {version.id: ratings.compared(version) for version in versions}
     by_name = attrgetter("name", "number")
     ids = [np.unique(pairs[version.id].response_ids) for version in versions]
-    kept: list[StoredVersion] = []
+    members: list[StoredVersion] = []
     common = np.empty(0, dtype=np.int64)
-    sets: list[tuple[list[StoredVersion], IntArray]] = [(kept, common)]
+    sets: list[tuple[list[StoredVersion], IntArray]] = [(members, common)]
     order = sorted(range(len(versions)), key=lambda at: -len(np.intersect1d(ids[0], ids[at])))
     for at in order:
-        shared = np.intersect1d(common, ids[at]) if kept else ids[at]
+        shared = np.intersect1d(common, ids[at]) if members else ids[at]
         if len(shared) >= MIN_PAIRS:
-            kept, common = [*kept, versions[at]], shared
-            sets.append((kept, common))
+            members, common = [*members, versions[at]], shared
+            sets.append((members, common))
     # A comparison needs at least two versions.
-    kept, common = max(sets[2:] or sets, key=lambda each: len(each[0]) * len(each[1]))
-    named = sorted(kept, key=by_name)
+    members, common = max(sets[2:] or sets, key=lambda each: len(each[0]) * len(each[1]))
+    ordered = sorted(members, key=by_name)
     shared_pairs = [
-        pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in named
+        pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in ordered
     ]
-    in_all = _in_all_of_each(ratings, named, len(common))
+    in_all = _in_all_of_each(ratings, ordered, len(common))
     rows: list[Row] = []
-    for version, shown, of_all in zip(named, shared_pairs, in_all, strict=True):
-        of_shown = judge_statistics(shown, human=ratings.human, only=COMPARED_BY)
-        of_version = slice_of(version.title, of_shown, of_all)
+    for version, part, of_all in zip(ordered, shared_pairs, in_all, strict=True):
+        of_part = judge_statistics(part, human=ratings.human, only=COMPARED_BY)
+        of_version = slice_of(version.title, of_part, of_all)
         rows += of_version
         for name, complementary in COMPLEMENTS.items():
             rows += (
@@ -188,13 +190,13 @@ def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> R
                 for each in of_version
                 if each.figure == complementary
             )
-    too_few = [version.title for version in sorted(versions, key=by_name) if version not in kept]
+    too_few = [version.title for version in sorted(versions, key=by_name) if version not in members]
     headline = answers_words(
         len(common), next((row.n for row in rows if row.figure == "answers"), None)
     )
     return Result(
         about=About(
-            judges=tuple(each.title for each in named), grade=ratings.grade, by="judge_version"
+            judges=tuple(each.title for each in ordered), grade=ratings.grade, by="judge_version"
         ),
         headline=note("same_answers", answers=headline),
         rows=tuple(rows),
@@ -205,16 +207,16 @@ def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> R
 def _in_all_of_each(
     ratings: AnswerRatings, versions: Sequence[StoredVersion], n: int
 ) -> Sequence[InAllAnswers | None]:
-    """Return the agreement of each version in all answers that all of them judged; None if any is not available."""
+    """Return the agreement of each version in the answers that all versions judged; None if any is not available."""
     nothing = [None] * len(versions)
     if n < MIN_PAIRS:
         return nothing
-    loaded = [weighted_labels(ratings, version) for version in versions]
-    of_each = [each for each in loaded if each is not None]
+    labels = [weighted_labels(ratings, version) for version in versions]
+    of_each = [each for each in labels if each is not None]
     if len(of_each) < len(versions):
         return nothing
-    judged = [each.answers.response_ids[each.answers.verdicts != UNUSABLE] for each in of_each]
-    common = reduce(np.intersect1d, judged)
+    judged_ids = [each.answers.response_ids[each.answers.verdicts != UNUSABLE] for each in of_each]
+    common = reduce(np.intersect1d, judged_ids)
     in_all = [in_all_answers(each, np.isin(each.answers.response_ids, common)) for each in of_each]
     return in_all if all(each.described is not None for each in in_all) else nothing
 
@@ -234,7 +236,8 @@ def over_time(pairs: RatingPairs, human: Human = "gold") -> tuple[TimePoint, ...
 def _kappa(pairs: RatingPairs, human: Human) -> Estimate | None:
     """Return the kappa of grades in categories, without an interval if nearly all grades are equal; None for scores.
 
-    The resamples of a week then have too few of the rarer grades, and the interval is too narrow.
+    With nearly equal grades, the resamples of a week have too few of the rarer grades, and the
+    interval is too narrow.
     """
     if pairs.scale.categories is None:
         return None

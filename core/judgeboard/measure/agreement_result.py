@@ -39,14 +39,16 @@ class AgreementResult(Result):
     """Agreement of people, of a judge with people, of judges, or of a judge with itself. JSON has the same fields.
 
     ``title`` names who was measured. The row ``n`` is the number of items (of grades, if people are
-    stacked) behind the statistics of a slice. Where people's labels came by known chances, the
-    statistics are for all ``answers`` with a verdict (otherwise there is no such row). If not all
-    of them are graded, rows ``graded_…`` have the weighted figures on the graded answers alone, and
-    each other statistic is about these. ``to_label`` says what to label for figures of all answers,
-    None if nothing is missing. ``unjudged`` are graded answers that the judge has to judge first,
-    None if people have to grade more. ``about.counts`` has the ``ungraded`` answers with a verdict
-    that nobody has reviewed. ``alt_tests`` are corrected for the tests in all slices. ``parts`` are
-    further results, such as every two raters.
+    stacked) behind the statistics of a slice. If people's labels came by known chances, the
+    statistics describe all ``answers`` with a verdict (otherwise there is no such row). If some
+    answers are not graded, rows ``graded_…`` have the weighted figures on the graded answers alone,
+    and all other statistics describe the graded answers.
+
+    ``to_label`` says what to label for figures of all answers, None if nothing is missing.
+    ``unjudged`` are graded answers that the judge has to judge first, None if people have to grade
+    more. ``about.counts`` has the ``ungraded`` answers with a verdict that nobody has reviewed.
+    ``alt_tests`` are corrected for the tests in all slices. ``parts`` are further results, such as
+    every two raters.
     """
 
     of: Of
@@ -68,7 +70,7 @@ class AgreementResult(Result):
 
     @property
     def answers(self) -> int | None:
-        """The number of answers that the statistics describe; None: the graded ones alone."""
+        """The number of answers that the statistics describe; None: the graded answers alone."""
         return self.figure("answers").n if self.has("answers") else None
 
     @property
@@ -106,7 +108,7 @@ def statistics_of_slice(result: Result, slice_: str | None) -> Statistics:
 def shown_rows(result: Result) -> tuple[Row, ...]:
     """Return the rows for tables and charts of slices: a weighted statistic without an interval has no value.
 
-    A few labels may stand for most answers. Beside a large n, the value would look certain.
+    A few labels may represent most answers. Beside a large n, the value would look certain.
     """
     of_all = {row.slice for row in result.rows if row.figure == "answers"}
     return tuple(
@@ -120,7 +122,7 @@ def shown_rows(result: Result) -> tuple[Row, ...]:
 def rows_of(
     n: int, statistics: Mapping[str, Estimate], slice_: str | None = ALL, answers: int | None = None
 ) -> tuple[Row, ...]:
-    """Return the statistics of a slice as rows; ``n`` items are behind them, and they describe all ``answers``."""
+    """Return the statistics of a slice as rows, from ``n`` items; the statistics describe all ``answers``."""
     counts = {"n": n} | ({} if answers is None else {"answers": answers})
     return (
         *(Row(name, slice_, count, n=count) for name, count in counts.items()),
@@ -131,7 +133,7 @@ def rows_of(
 def part_of(
     code: str, by: str, lines: Iterable[tuple[str, int, Mapping[str, Estimate]]], *caveats: Note
 ) -> Iterator[Result]:
-    """Yield a part of a result if it has ``lines``: the name of a slice, its number of items, and its figures."""
+    """Yield a part of a result if there are ``lines``: the name of a slice, its number of items, and its figures."""
     rows = tuple(row for name, n, figures in lines for row in rows_of(n, figures, name))
     if rows:
         yield Result(about=About(by=by), headline=note(code), rows=rows, caveats=caveats)
@@ -143,35 +145,35 @@ def pair_name(first: str, second: str) -> str:
 
 
 def answers_words(n: int, answers: int | None, thing: str = "graded answer") -> str:
-    """Return what figures describe: "all 442 judged answers", or the graded ones alone ("146 graded answers")."""
+    """Return what figures describe: "all 442 judged answers", or the graded answers alone ("146 graded answers")."""
     return counted(n, thing) if answers is None else f"all {counted(answers, 'judged answer')}"
 
 
 def left_out_sentence(left_out: Mapping[str, int]) -> str | None:
-    """Return what was left out, for counts by reason; None if there are none."""
+    """Return what was left out, for counts by reason; None without reasons."""
     return left_out_words((LEFT_OUT[reason], n) for reason, n in left_out.items())
 
 
 def left_out_words(counts: Iterable[tuple[str, int]]) -> str | None:
-    """Return "Left out: people tied (3), unusable verdict (1)." for reasons with counts; None if there are none."""
+    """Return "Left out: people tied (3), unusable verdict (1)." for reasons with counts; None without reasons."""
     reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts)
     return note("left_out", reasons=reasons).text if reasons else None
 
 
 def shown_statistics(statistics: Mapping[str, Estimate]) -> Statistics:
-    """Return the statistics to show, in their order: misses and false alarms replace their complements.
+    """Return the statistics to show, in their order: misses and false alarms replace sensitivity and specificity.
 
     A statistic with two names is shown once.
     """
-    shown = dict(statistics)
+    by_name = dict(statistics)
     for name, complementary in COMPLEMENTS.items():
-        if complementary in shown:
-            shown[name] = complement(shown.pop(complementary))
-    alpha = shown.get("alpha")
+        if complementary in by_name:
+            by_name[name] = complement(by_name.pop(complementary))
+    alpha = by_name.get("alpha")
     return {
-        name: shown[name]
+        name: by_name[name]
         for name in STATISTICS
-        if name in shown and name != "accuracy" and (name == "alpha" or shown[name] != alpha)
+        if name in by_name and name != "accuracy" and (name == "alpha" or by_name[name] != alpha)
     }
 
 
@@ -184,8 +186,8 @@ def judge_statistics(
 ) -> PairStatistics:
     """Return every statistic of a judge version compared with people, or ``only`` the named ones.
 
-    Every page, file and command gets its figures of a judge and people from this function. A
-    statistic is the same to the last bit, whichever other statistics are computed with it.
+    Every page, file and command takes the figures of a judge and people from this function. A
+    statistic is the same to the last bit, whichever other statistics are computed in the same call.
     """
     scores = pairs.scores if pairs.scale.grade == "label" else None
     groups = grouping_of(pairs, unit, human)
@@ -193,10 +195,10 @@ def judge_statistics(
 
 
 def order_statistics(comparisons: Comparisons | None) -> Statistics:
-    """Return a judge's figures that depend on the order of the answers; none if it scored each answer by itself.
+    """Return the figures that depend on the order of the answers; none if the judge scored each answer alone.
 
-    They are how often it changes its preference with the order, and how often its verdicts are
-    unusable.
+    The figures are how often the judge changes its preference with the order, and how often its
+    verdicts are unusable.
     """
     if comparisons is None or comparisons.differences is not None:
         return {}
@@ -211,8 +213,7 @@ def with_accuracy(statistics: PairStatistics) -> Statistics:
     estimates = dict(statistics.estimates)
     if "agreement" in estimates:
         agreement = estimates["agreement"]
-        # An accuracy that is there already may be of other answers: `for_all` replaces the
-        # agreement alone.
+        # An earlier accuracy may describe other answers: `for_all` replaces the agreement alone.
         return {"agreement": agreement, "accuracy": agreement} | estimates | {"accuracy": agreement}
     return estimates
 
@@ -220,22 +221,24 @@ def with_accuracy(statistics: PairStatistics) -> Statistics:
 def for_all(
     of_pairs: PairStatistics, in_all: InAllAnswers | None
 ) -> tuple[PairStatistics, Statistics]:
-    """Return the statistics with those of all answers in their place, and what these are on the graded answers alone.
+    """Return the statistics, replaced by those of all answers, and the replaced statistics of the graded answers.
 
-    Where the labels came by no known chances, or all answers are graded, nothing is replaced.
+    If the labels came by no known chances, or all answers are graded, nothing is replaced.
     """
     if in_all is None or not in_all.is_weighted:
         return of_pairs, {}
     of_all = _replaced(of_pairs, in_all)
-    graded = {name: each for name, each in of_pairs.estimates.items() if name in in_all.statistics}
-    return of_all, with_accuracy(replace(of_pairs, estimates=graded))
+    graded_estimates = {
+        name: each for name, each in of_pairs.estimates.items() if name in in_all.statistics
+    }
+    return of_all, with_accuracy(replace(of_pairs, estimates=graded_estimates))
 
 
 def slice_of(name: str, of_pairs: PairStatistics, in_all: InAllAnswers | None) -> tuple[Row, ...]:
-    """Return the rows of a slice, with its statistics of all answers, if they are known.
+    """Return the rows of a slice, with its statistics of all answers, if available.
 
-    If a part has too few labels, they have no value: figures of the graded answers would stand
-    beside those of all.
+    If a part has too few labels, the statistics have no value: otherwise figures of the graded
+    answers would stand beside figures of all answers.
     """
     described = None if in_all is None else in_all.described
     if in_all is None or not (
@@ -246,16 +249,16 @@ def slice_of(name: str, of_pairs: PairStatistics, in_all: InAllAnswers | None) -
 
 
 def _replaced(of_pairs: PairStatistics, in_all: InAllAnswers) -> PairStatistics:
-    """Return the statistics with those of all answers in their place."""
+    """Return the statistics, replaced by those of all answers."""
     of_all = {name: in_all.statistics.get(name, each) for name, each in of_pairs.estimates.items()}
     return replace(of_pairs, estimates=of_all)
 
 
 COMPLEMENTS = {"missed": "sensitivity", "false_alarms": "specificity"}
-"""The shares of errors that pages show, and the statistics whose complements they are."""
+"""The shares of errors that pages show, each with the statistic to which it is the complement."""
 
 HEADLINES = ("weighted_kappa", "kappa", "spearman")
-"""The statistics of `headline_name`. Of those that a result has, the first is that of its scale."""
+"""The statistics of `headline_name`. The first one that a result has is that of its scale."""
 LEADING = tuple(name for name, row in STATISTICS.items() if row.leads)
 """The names of the statistics in short tables."""
 
@@ -284,15 +287,15 @@ def of_raters(
 
     ``more`` are further figures of all items.
     """
-    agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
-    of_pair = pairs[0].statistics if len(pairs) == 1 and agreed.raters == 2 else {}
-    statistics = of_pair | with_alpha(agreed, ratings.scale) | (more or {})
+    overall, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
+    of_pair = pairs[0].statistics if len(pairs) == 1 and overall.raters == 2 else {}
+    statistics = of_pair | with_alpha(overall, ratings.scale) | (more or {})
     return AgreementResult(
         of=choice.of,
         unit=choice.unit,
         about=About(grade=ratings.scale.grade, by=choice.by, unit=choice.things),
-        headline=raters_headline(agreed.items, statistics, choice.of),
-        rows=rows_of(agreed.items, statistics),
+        headline=raters_headline(overall.items, statistics, choice.of),
+        rows=rows_of(overall.items, statistics),
         parts=tuple(part_of("rater_pairs", "raters", map(pair_line, pairs))),
     )
 
@@ -302,12 +305,12 @@ def pair_line(pair: RaterPair) -> tuple[str, int, Statistics]:
     return pair_name(pair.first, pair.second), pair.n, pair.statistics
 
 
-def with_alpha(agreed: OverallAgreement, scale: Scale) -> Statistics:
+def with_alpha(overall: OverallAgreement, scale: Scale) -> Statistics:
     """Return the estimates with ``alpha``: nominal alpha for unordered categories, interval alpha otherwise."""
     unordered = scale.categories is not None and scale.weights is None
     return {
-        "alpha": agreed.estimates["alpha_nominal" if unordered else "alpha_interval"],
-        **agreed.estimates,
+        "alpha": overall.estimates["alpha_nominal" if unordered else "alpha_interval"],
+        **overall.estimates,
     }
 
 
@@ -315,23 +318,23 @@ MOST_LINES = 50
 
 
 def shortened(result: AgreementResult, most: int = MOST_LINES) -> AgreementResult:
-    """Return the result with at most ``most`` lines in each part: those with the most items."""
+    """Return the result with at most ``most`` lines in each part: the lines with the most items."""
     parts = []
     for part in result.parts:
         sizes = {name: part.figure("n", name).n for name in part.slices}
         if len(sizes) <= most:
             parts.append(part)
             continue
-        kept = set(sorted(sizes, key=lambda name: -sizes[name])[:most])
+        largest = set(sorted(sizes, key=lambda name: -sizes[name])[:most])
         caveats = [*part.caveats, note("shortened", n=most, lines=len(sizes))]
         for name in HEADLINES:
-            known = sorted(
+            values = sorted(
                 row.value for row in part.rows if row.figure == name and row.value is not None
             )
-            if known:
-                ends = {"lowest": known[0], "highest": known[-1]}
-                caveats.append(note("range", median=median(known), **ends))
+            if values:
+                ends = {"lowest": values[0], "highest": values[-1]}
+                caveats.append(note("range", median=median(values), **ends))
                 break
-        rows = tuple(row for row in part.rows if row.slice in kept)
+        rows = tuple(row for row in part.rows if row.slice in largest)
         parts.append(replace(part, rows=rows, caveats=tuple(caveats)))
     return replace(result, parts=tuple(parts))

@@ -43,11 +43,11 @@ _MOST_ALARMS = 3  # sentences about alarms of one day
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """A detector of a figure of a query type, after the newest week that it has read.
+    """A detector of a figure of a query type, after the newest week read so far.
 
-    ``weeks`` is the number of weeks that it has read. It raises an alarm if its ``evidence``
-    reaches ``limit``. A change of the size ``seen`` would have been found in 80 % of cases; None if
-    no possible change would have been. ``alarm`` is the number of its open alarm.
+    ``weeks`` is the number of weeks read. The detector raises an alarm if its ``evidence`` reaches
+    ``limit``. A change of the size ``seen`` would have been found in 80 % of cases; None if no
+    possible change would have been. ``alarm`` is the number of the detector's open alarm.
     """
 
     query_type: str
@@ -77,7 +77,7 @@ def watch(
     """Evaluate the detectors of all query types on the weeks that have ended, and store the new alarms.
 
     Only answers from the UTC day ``since`` on (days since 1970-01-01; default: all) are read. After
-    an acknowledged alarm, both detectors of its figure start anew with the week of the change. A
+    an acknowledged alarm, both detectors of the figure start again with the week of the change. A
     detector with an open alarm raises no second alarm, and neither does another change of a judge's
     model: the open alarm then names both changes.
     """
@@ -176,8 +176,8 @@ def _row(
 def _new_models(connection: Connection, by: str, at: datetime) -> list[Alarm]:
     """Return the rows of new alarms: one for each judge version whose provider reports another model name than before.
 
-    The name before is the last one when the version's latest alarm was acknowledged; without an
-    alarm, it is the first one. A version with an open alarm has no new one (`_with_later_change`).
+    The name before is the last one when the version's latest alarm was acknowledged, or the first
+    one without an alarm. A version with an open alarm has no new alarm (`_with_later_change`).
     ``evidence`` is the number of judgments with the new name; one is enough. ``rate_before`` and
     ``rate_after`` are the shares of judgments with the new name before the change (0), and of all
     judgments since the acknowledgement.
@@ -199,8 +199,8 @@ def _new_models(connection: Connection, by: str, at: datetime) -> list[Alarm]:
         if acknowledged := [
             each.acknowledgement.at for each in alarms if each.acknowledgement is not None
         ]:
-            known = reported_models(connection, version_id, until=max(acknowledged))
-            before = max(known, key=lambda model: model.last_at, default=before)
+            earlier_models = reported_models(connection, version_id, until=max(acknowledged))
+            before = max(earlier_models, key=lambda model: model.last_at, default=before)
             models = reported_models(connection, version_id, after=max(acknowledged))
         model = next((model for model in models if model.model != before.model), None)
         if model is not None:
@@ -224,31 +224,31 @@ def _new_models(connection: Connection, by: str, at: datetime) -> list[Alarm]:
     return rows
 
 
-def _with_later_change(connection: Connection, seen: SeenAlarm) -> SeenAlarm:
+def _with_later_change(connection: Connection, seen_alarm: SeenAlarm) -> SeenAlarm:
     """Return an open alarm with the latest change of the model, if the model changed again."""
-    alarm = seen.alarm
+    alarm = seen_alarm.alarm
     if alarm.measure != MODEL_CHANGED or alarm.judge_version_id is None:
-        return seen
+        return seen_alarm
     models = sorted(
         reported_models(connection, alarm.judge_version_id), key=lambda model: model.last_at
     )
     if len(models) < 2:
-        return seen
+        return seen_alarm
     now, other = models[-1], models[-2]
     since = reported_models(connection, alarm.judge_version_id, after=other.last_at)
     first = next((model.first_at for model in since if model.model == now.model), None)
     if first is None:  # both names were reported at once
-        return seen
+        return seen_alarm
     day = utc_day(first)
     if alarm.direction.endswith(f" to {now.model}") and day == alarm.from_day:
-        return seen
-    return replace(seen, later_model=now.model, later_day=day)
+        return seen_alarm
+    return replace(seen_alarm, later_model=now.model, later_day=day)
 
 
 def acknowledge(
     store: Store, alarm_id: int, note: str, *, by: Actor, now: datetime | None = None
 ) -> SeenAlarm:
-    """Acknowledge an alarm with a note. The detectors of its figure then start anew on the day of the change.
+    """Acknowledge an alarm with a note. The detectors of the figure then start again on the day of the change.
 
     Raises:
         BadInput: The note is empty, too long or cannot be stored, or the alarm is acknowledged
@@ -261,9 +261,9 @@ def acknowledge(
         raise BadInput(f"the note of an acknowledgement has 1 to {LONGEST_NOTE:,} characters")
     at, name = now or utc_now(), actor_name(by)
     with allowed(store, by, Action.ACKNOWLEDGE_ALARMS) as connection:
-        seen = _alarm(connection, alarm_id).acknowledgement
-        if seen is not None:
-            raise BadInput(f"{seen.by} has already acknowledged alarm {alarm_id}")
+        earlier = _alarm(connection, alarm_id).acknowledgement
+        if earlier is not None:
+            raise BadInput(f"{earlier.by} has already acknowledged alarm {alarm_id}")
         acknowledgement = AlarmAcknowledgement(alarm_id=alarm_id, by=name, note=text, at=at)
         insert_acknowledgement(connection, acknowledgement)
         record_event(connection, "acknowledge_alarm", name, details={"alarm": alarm_id}, now=at)
@@ -280,10 +280,10 @@ def _alarm(connection: Connection, alarm_id: int) -> SeenAlarm:
 
 
 def open_alarms(connection: Connection) -> list[SeenAlarm]:
-    """Return the alarms that nobody has acknowledged: those of all answers first, then of query types, newest first."""
+    """Return the open alarms: alarms of all answers first, then of query types, newest first."""
 
-    def place(seen: SeenAlarm) -> tuple[bool, float, int]:
-        alarm = seen.alarm
+    def place(seen_alarm: SeenAlarm) -> tuple[bool, float, int]:
+        alarm = seen_alarm.alarm
         return alarm.query_type not in {"", ALL_ANSWERS}, -alarm.at.timestamp(), alarm.id
 
     alarms = [
@@ -292,20 +292,20 @@ def open_alarms(connection: Connection) -> list[SeenAlarm]:
     return sorted(alarms, key=place)
 
 
-def alarm_sentence(seen: SeenAlarm) -> str:
+def alarm_sentence(seen_alarm: SeenAlarm) -> str:
     """Return for example "The share of bad answers rose about 12 Oct 2026, from 26 % to 58 %. It rose by …"."""
-    alarm = seen.alarm
+    alarm = seen_alarm.alarm
     if alarm.measure == MODEL_CHANGED:
-        changed = f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
-        if seen.later_day is None:
-            return changed
-        return f"{changed} It has changed again since: {seen.later_model} since {day_words(seen.later_day)}."
+        words = f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
+        if seen_alarm.later_day is None:
+            return words
+        return f"{words} It has changed again since: {seen_alarm.later_model} since {day_words(seen_alarm.later_day)}."
     return " ".join(filter(None, [alarm_words(alarm), alarm.explanation]))
 
 
 @dataclass(frozen=True, slots=True)
 class ShareChange:
-    """A change of the share of bad answers on the UTC day ``from_day``, found by alarms: what a mean over it hides."""
+    """A change of the share of bad answers on the UTC day ``from_day``, found by alarms: a mean hides the change."""
 
     from_day: int
     alarms: tuple[SeenAlarm, ...]
@@ -317,12 +317,12 @@ class ShareChange:
 
     @property
     def in_all_answers(self) -> bool:
-        """Whether the share of all answers changed, not only that of a query type."""
+        """Whether the share of all answers changed, not only the share of a query type."""
         return any(each.alarm.query_type in {"", ALL_ANSWERS} for each in self.alarms)
 
     @property
     def since(self) -> str:
-        """The condition of the answers since then: "from=2026-08-31"."""
+        """The condition of the answers since the change: "from=2026-08-31"."""
         return f"from={date(1970, 1, 1) + timedelta(days=self.from_day)}"
 
     @property
@@ -352,31 +352,31 @@ def share_changes(
 ) -> Iterator[ShareChange]:
     """Yield the changes of the share of bad answers, in all answers and in these query types, by day.
 
-    An open alarm comes before the acknowledged ones. Of these, the latest of a query type counts,
-    if none is open.
+    Open alarms come before acknowledged alarms. Of the acknowledged alarms, the latest of a query
+    type counts, if none is open.
     """
     still_open = open_alarms(connection)
     has_open = {(each.alarm.measure, each.alarm.query_type) for each in still_open}
     acknowledged = latest_acknowledged(list_alarms(connection))
     by_day: dict[int, list[SeenAlarm]] = {}
-    for seen in (
+    for seen_alarm in (
         *still_open,
         *(each for figure, each in acknowledged.items() if figure not in has_open),
     ):
-        alarm = seen.alarm
+        alarm = seen_alarm.alarm
         if alarm.measure == "bad_share" and alarm.query_type in {"", ALL_ANSWERS, *query_types}:
-            by_day.setdefault(alarm.from_day, []).append(seen)
+            by_day.setdefault(alarm.from_day, []).append(seen_alarm)
     yield from (ShareChange(day, tuple(each)) for day, each in by_day.items())
 
 
 def further_changes(trend: CorrectedTrend, alarms: Iterable[SeenAlarm]) -> list[str]:
     """Return the changes of the judge's error and the rises of unusable verdicts that no open alarm names."""
     rows = [each.alarm for each in alarms]
-    known = {(each.measure, each.direction, each.query_type) for each in rows}
+    open_changes = {(each.measure, each.direction, each.query_type) for each in rows}
     return [
         words.text
         for watched, direction, query_type, words in judge_changes(trend)
-        if (watched, direction, query_type) not in known
+        if (watched, direction, query_type) not in open_changes
         and (watched, direction) != ("unusable", "fell")
     ]
 

@@ -42,11 +42,11 @@ class Cell:
       the grade, None for any; ``score`` is a tenth of the judge's groundedness. ``counted`` are the
       grades of people.
     - ``people``: two persons, or `ALL` for answers with two ratings or more.
-    - ``gold``: person ``first`` and gold labels. ``twice``: person ``first``, who rated the answers
-      twice.
+    - ``gold``: person ``first`` and gold labels.
+    - ``twice``: person ``first``, who rated the answers twice.
     - ``standin``: judge version ``first``, tested as a replacement of person ``second``.
-    - ``shown``: answers on which people differed from judge version ``first`` before they saw its
-      judgment.
+    - ``shown``: answers on which people differed from judge version ``first`` before the reveal of
+      the judgment.
 
     ``by`` and ``slice`` narrow the cell to one slice of a field. Raises BadInput if a value is
     unknown.
@@ -166,18 +166,18 @@ def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
     if cell.raters == "twice":
         twice = source.rated_twice()
         return np.asarray(twice.ids[twice.raters == person])
-    rated = source.people()
+    items = source.people()
     if cell.raters == "people" and cell.first == ALL:
-        return rated.ids[rated.ratings.per_item >= 2]
+        return items.ids[items.ratings.per_item >= 2]
     if cell.raters == "people":
-        return rated.ids[_is_rated(rated, person) & _is_rated(rated, names.get(cell.second, ""))]
+        return items.ids[_is_rated(items, person) & _is_rated(items, names.get(cell.second, ""))]
     if cell.raters == "gold":
-        return rated.ids[_is_rated(rated, person) & ~np.isnan(source.gold(rated.ids))]
-    verdicts = source.judge_on(get_version(connection, cell.first), rated.ids)
-    by_person = _is_rated(rated, names.get(cell.second, ""))
-    return rated.ids[by_person & ~np.isnan(verdicts) & (rated.ratings.per_item >= 2)]
+        return items.ids[_is_rated(items, person) & ~np.isnan(source.gold(items.ids))]
+    verdicts = source.judge_on(get_version(connection, cell.first), items.ids)
+    by_person = _is_rated(items, names.get(cell.second, ""))
+    return items.ids[by_person & ~np.isnan(verdicts) & (items.ratings.per_item >= 2)]
 
 
-def _is_rated(rated: ItemRatings, name: str) -> AnyArray:
-    raters = np.array(rated.ratings.raters, dtype=np.str_)
-    return np.asarray(rated.ratings.rated[:, raters == name].any(axis=1))
+def _is_rated(items: ItemRatings, name: str) -> AnyArray:
+    raters = np.array(items.ratings.raters, dtype=np.str_)
+    return np.asarray(items.ratings.rated[:, raters == name].any(axis=1))

@@ -1,4 +1,4 @@
-"""What detectors found over time, in all answers and in each group, as a result."""
+"""The changes that detectors found over time, in all answers and in each group, as a result."""
 
 import math
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ ERRORS = ("sensitivity_before", "sensitivity_since", "specificity_before", "spec
 class Figure:
     """A figure over time with its ``name`` ("the share of bad answers").
 
-    ``kind`` begins the codes of its sentences and the names of its rows. ``scale`` is the length of
-    its scale. Changes of a mean are in its own unit, other changes in points.
+    ``kind`` begins the codes of sentences and the names of rows. ``scale`` is the length of the
+    figure's scale. Changes of a mean are in the unit of the mean, other changes in points.
     """
 
     name: str
@@ -38,19 +38,19 @@ class Figure:
             else counted(math.ceil(change * 100), "point")
         )
 
-    def unchanged(self, seen: float | None, span: str) -> Note:
-        """Return that no change was found in a ``span`` of time. A change of the size ``seen`` would have been."""
-        if seen is None:
+    def unchanged(self, smallest: float | None, span: str) -> Note:
+        """Return that no change was found in a ``span`` of time. A change of size ``smallest`` would have been."""
+        if smallest is None:
             return note("change_unfindable", figure=self.name, span=span)
-        code = "no_change" if seen <= CLEAR * self.scale else "change_unclear"
-        return note(code, figure=self.name, span=span, size=self.size(seen))
+        code = "no_change" if smallest <= CLEAR * self.scale else "change_unclear"
+        return note(code, figure=self.name, span=span, size=self.size(smallest))
 
 
 class Finding(NamedTuple):
-    """The changes that the detectors of a panel found, and the smallest change that they would have found.
+    """The changes that the detectors of a panel found, and the smallest change that the detectors would have found.
 
-    ``seen`` is None if they would have found no possible change. With a ``known`` alarm, which was
-    acknowledged, both are of the time since its change.
+    ``seen`` is None if no possible change would have been found. With a ``known`` alarm, which was
+    acknowledged, both are of the time since the change of the alarm.
     """
 
     panel: str
@@ -60,10 +60,10 @@ class Finding(NamedTuple):
 
 
 def changes_of(findings: Sequence[Finding], figure: Figure, span: str, about: About) -> Result:
-    """Return the latest change of each panel: the headline is of all answers, the first finding.
+    """Return the latest change of each panel: the headline describes all answers, the first finding.
 
-    Rows ``…_before`` and ``…_since`` are the figure before the change and since it, ``changed`` is
-    its day, and ``detectable`` the smallest change that would have been found.
+    Rows ``…_before`` and ``…_since`` are the figure before and since the change, ``changed`` is the
+    day of the change, and ``detectable`` the smallest change that would have been found.
     """
     whole, rows = findings[0], list[Row]()
     for finding in findings:
@@ -88,13 +88,13 @@ def changes_of(findings: Sequence[Finding], figure: Figure, span: str, about: Ab
             before=change.before,
             since=change.after,
         )
-    known = [
+    alarm_notes = [
         note("acknowledged", alarm=each.known.id, part=each.panel, day=each.known.from_day)
         for each in findings
         if each.known is not None
     ]
     return Result(
-        about=about, headline=headline, rows=tuple(rows), caveats=(*known, note("detectable"))
+        about=about, headline=headline, rows=tuple(rows), caveats=(*alarm_notes, note("detectable"))
     )
 
 
@@ -120,7 +120,7 @@ def extent(change: Change) -> tuple[float, float]:
 
 
 def _ends_or_value(side: Estimate) -> tuple[float, float, float]:
-    """Return the lower end, the value and the upper end; without an interval, each of them is the value."""
+    """Return the lower end, the value and the upper end; without an interval, the value three times."""
     value = side.value or 0.0
     return (
         (value, value, value)
@@ -131,9 +131,9 @@ def _ends_or_value(side: Estimate) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRates:
-    """The judge's sensitivity and specificity in all answers, before a change of its error and since it.
+    """The judge's sensitivity and specificity in all answers, before and since a change of the judge's error.
 
-    Its error also moves if they stay the same, because more answers are bad.
+    The judge's error also moves with constant rates, if more answers are bad.
     """
 
     sensitivity: tuple[Estimate, Estimate]
@@ -141,7 +141,7 @@ class ErrorRates:
 
     @property
     def have_moved(self) -> bool:
-        """Whether the intervals of one of them have no value in common."""
+        """Whether the intervals of one rate have no value in common."""
         return any(_apart(*each) for each in (self.sensitivity, self.specificity))
 
     def rows(self, name: str | None) -> list[Row]:

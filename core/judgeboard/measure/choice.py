@@ -80,8 +80,8 @@ EVERYBODY = CountedGrades()
 class AgreementChoice:
     """The arguments of `measure_agreement`: whose agreement is measured, and on what.
 
-    For repeats a judge's name means all its versions. ``grade`` None means the label of answers,
-    the preference of pairs, and the most frequent measure of repeats. A single person of
+    For repeats, a judge's name means all versions of the judge. ``grade`` None means the label of
+    answers, the preference of pairs, and the most frequent measure of repeats. A single person of
     ``counted`` can be compared only with a judge. Raises BadInput if a value is unknown or the
     values cannot be combined.
     """
@@ -200,42 +200,42 @@ def slices_of(
     ``by`` cannot be ``judge_version``: each version has its own items. ``ids`` repeat if people are
     stacked.
     """
-    known = np.unique(ids)
+    item_ids = np.unique(ids)
     if by == "rule":
-        flagged = np.zeros(len(ids), dtype=np.bool_)
-        for rule, raised in rules_of(connection, known).items():
-            inside = among(ids, raised)
-            flagged |= inside
+        has_rule = np.zeros(len(ids), dtype=np.bool_)
+        for rule, rule_ids in rules_of(connection, item_ids).items():
+            inside = among(ids, rule_ids)
+            has_rule |= inside
             yield rule, inside
-        if not flagged.all():
-            yield NO_RULE, ~flagged
+        if not has_rule.all():
+            yield NO_RULE, ~has_rule
         return
-    names = _slice_names(connection, unit, by, known)[np.searchsorted(known, ids)]
+    names = _slice_names(connection, unit, by, item_ids)[np.searchsorted(item_ids, ids)]
     for name in _BANDS if by == "length" else np.unique(names).tolist():
         inside = names == name
         if inside.any():
             yield str(name), inside
 
 
-def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) -> AnyArray:
+def _slice_names(connection: Connection, unit: Unit, by: By, item_ids: IntArray) -> AnyArray:
     if unit == "pairs":
         pairs = pair_facts(connection)
         return _texts(pairs.query_types if by == "query_type" else pairs.sources)[
-            np.searchsorted(pairs.ids, known)
+            np.searchsorted(pairs.ids, item_ids)
         ]
     if by == "length":
-        lengths, _ = answer_facts(connection, known)
+        lengths, _ = answer_facts(connection, item_ids)
         bands = np.searchsorted(LENGTH_BANDS, lengths, side="right")
         bands[np.isnan(lengths)] = _BANDS.index(FORGOTTEN)
         return _texts(TextColumn(_BANDS, bands))
     if by.startswith(METADATA):
-        values = metadata_of(connection, known.tolist(), [by.removeprefix(METADATA)])
-        shown = [shown_value(values[id_][0]) or NO_VALUE for id_ in known.tolist()]
-        frequent = {name for name, _ in Counter(shown).most_common(_MOST_VALUES)}
+        values = metadata_of(connection, item_ids.tolist(), [by.removeprefix(METADATA)])
+        texts = [shown_value(values[id_][0]) or NO_VALUE for id_ in item_ids.tolist()]
+        frequent = {name for name, _ in Counter(texts).most_common(_MOST_VALUES)}
         return np.array(
-            [name if name in frequent else OTHER_VALUES for name in shown], dtype=np.str_
+            [name if name in frequent else OTHER_VALUES for name in texts], dtype=np.str_
         )
-    facts = response_facts(connection, known)
+    facts = response_facts(connection, item_ids)
     if by == "time":
         months = (
             NO_TIME if day < 0 else datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m")

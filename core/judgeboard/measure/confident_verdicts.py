@@ -1,4 +1,4 @@
-"""Verdicts that need no review: those of which a judge, or the mean of several, is sure enough."""
+"""Verdicts that need no review: verdicts of which a judge, or the mean of several judges, is sure enough."""
 
 import math
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def measure_confident_verdicts(
     """Return from which confidence on verdicts agree with people at least as often as ``agreement`` (0 to 1).
 
     The confidence of a verdict is the larger of groundedness and 1 - groundedness. Half of the
-    evidence groups chooses the threshold, the other half measures the ``agreement`` of such
+    evidence groups chooses the threshold, the other half measures the ``agreement`` of confident
     verdicts and their ``share``. For a set of labels, the agreement is missed with a probability of
     at most ``delta``. The mean score of a ``jury`` of two or more judge versions takes the place of
     ``judge_version`` (default: the primary judge's newest). Raises BadInput and NotFound.
@@ -55,10 +55,10 @@ def measure_confident_verdicts(
 
 def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DELTA) -> Result:
     """Return the same as `measure_confident_verdicts` from a loaded sample."""
-    labels, judged = sample.by_lot, sample.judged.n
+    labels, judged_count = sample.by_lot, sample.judged.n
     about = About(
         judges=(sample.title,),
-        counts={"judged": judged, "labels": labels.n},
+        counts={"judged": judged_count, "labels": labels.n},
         left_out=sample.left_out,
     )
     if sample.gap is not None:
@@ -85,11 +85,11 @@ def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DE
         starts=STARTS,
     )
     if test is None:
-        needed = math.ceil(labels_to_pass(risk, delta / STARTS) * effect)
-        if half.n >= needed:
+        least = math.ceil(labels_to_pass(risk, delta / STARTS) * effect)
+        if half.n >= least:
             headline = note("confidence_not_shown", agreement=agreement, n=half.n)
             return Result(about=about, headline=headline, rows=())
-        more = labels_missing(needed, half.n, labels.n)
+        more = labels_missing(least, half.n, labels.n)
         answers = answers_to_sample(sample, sample.labels, more, sample.labelled > 0)
         next_step = queue_note(sample, answers)
         if answers is None:
@@ -100,7 +100,7 @@ def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DE
             rows=(),
             next=(next_step,),
         )
-    # The other half measures it.
+    # The other half measures the threshold.
     other, confident = labels.at(~labels.choosing), int((confidences >= test.threshold).sum())
     stands = other.confidence >= test.threshold
     of_stands = other.at(stands)
@@ -118,8 +118,8 @@ def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DE
         ),
         rows=(
             *(Row(name, ALL, value, n=test.n) for name, value in tested.items()),
-            Row("no_review", ALL, confident, n=judged),
-            Row("no_review_share", ALL, confident / judged, n=judged),
+            Row("no_review", ALL, confident, n=judged_count),
+            Row("no_review_share", ALL, confident / judged_count, n=judged_count),
             Row.of("agreement", ALL, agreed),
             Row.of("share", ALL, share(stands, other.grouping)),
         ),

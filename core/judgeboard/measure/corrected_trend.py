@@ -55,8 +55,8 @@ Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
 
 ``bad_share``: the corrected share of bad answers. ``judge_error``: the share of bad answers
-according to the judge, minus the corrected share. ``unusable``: the share of answers whose verdict
-is unusable.
+according to the judge, minus the corrected share. ``unusable``: the share of answers with an
+unusable verdict.
 """
 WATCHED: tuple[Watched, ...] = get_args(Watched)
 WATCHED_WORDS: Mapping[str, str] = {
@@ -72,24 +72,28 @@ MISDATED = -2
 
 
 class DatedAnswers:
-    """All answers, or those of one query type, by UTC day, with their sampled labels."""
+    """All answers, or the answers of one query type, by UTC day, with their sampled labels."""
 
-    def __init__(self, labelled: LabelledAnswers, rows: IntArray, days: IntArray) -> None:
-        """``rows`` are positions in ``labelled.answers``, ``days`` are their days, `NO_DAY` or `MISDATED`."""
+    def __init__(self, answers: LabelledAnswers, rows: IntArray, days: IntArray) -> None:
+        """Sort the answers by day.
+
+        ``rows`` are positions in ``answers.answers``, ``days`` are the days of these rows, `NO_DAY`
+        or `MISDATED`.
+        """
         order = np.argsort(days, kind="stable")
-        self._labelled, self._rows, self.days = labelled, rows[order], days[order]
+        self._answers, self._rows, self.days = answers, rows[order], days[order]
         self.without_time = int((days == NO_DAY).sum())
         self.with_time = int((days >= 0).sum())
         self._samples: dict[tuple[int, int], SampledLabels] = {}
         self._windows: dict[tuple[int, int], Window] = {}
         self._gaps: dict[tuple[int, int], bool] = {}
-        self._verdicts = labelled.answers.verdicts[self._rows]
-        self._groups = grouping_of_numbers(labelled.groups[self._rows])
+        self._verdicts = answers.answers.verdicts[self._rows]
+        self._groups = grouping_of_numbers(answers.groups[self._rows])
 
     def sample(self, first: int, last: int) -> SampledLabels:
         """Return the sampled labels of the answers from the day ``first`` to the day ``last``, both included."""
         if (first, last) not in self._samples:
-            self._samples[first, last] = self._labelled.sample(
+            self._samples[first, last] = self._answers.sample(
                 self._rows[self._between(first, last)]
             )
         return self._samples[first, last]
@@ -98,8 +102,8 @@ class DatedAnswers:
         """Return why these days have no figure, and what to do, if too many answers are hidden from the viewer."""
         days = self._between(first, last)
         return (
-            self._labelled.hidden_sentence()
-            if self._labelled.hidden(days.stop - days.start)
+            self._answers.hidden_sentence()
+            if self._answers.hidden(days.stop - days.start)
             else None
         )
 
@@ -116,7 +120,7 @@ class DatedAnswers:
         """Return a figure of the answers from the day ``first`` to the day ``last``, and its standard error for tests.
 
         The error takes each answer as an evidence group of its own. The figure is None if a stratum
-        has no label or no answer is there.
+        has no label, or if there is no answer.
         """
         if watched == "unusable":
             days = self._between(first, last)
@@ -130,23 +134,23 @@ class DatedAnswers:
             return rate(whole, "app", effect), rate_error(whole)
         if (first, last) not in self._gaps:
             rows = self._rows[self._between(first, last)]
-            self._gaps[first, last] = not len(rows) or self._labelled.has_gap(rows)
+            self._gaps[first, last] = not len(rows) or self._answers.has_gap(rows)
         if self._gaps[first, last]:
             return None
-        sampled, window = self.sample(first, last), self.window(first, last)
+        sample, window = self.sample(first, last), self.window(first, last)
         if watched == "bad_share":
             return window.rate, rate_error(window.strata)
         counts = zip(
-            sampled.counts, sampled.judged_by.tolist(), sampled.judged_bad_by.tolist(), strict=True
+            sample.counts, sample.judged_by.tolist(), sample.judged_bad_by.tolist(), strict=True
         )
-        judged = [
+        judged_strata = [
             (Stratum(usable, each.labelled, each.bad), bad / usable)
             for each, usable, bad in counts
             if usable
         ]
-        if not judged:
+        if not judged_strata:
             return None
-        strata, shares = zip(*judged, strict=True)
+        strata, shares = zip(*judged_strata, strict=True)
         return rate(strata, "app", window.design_effect, shares), rate_error(
             strata, judged_bad=shares
         )
@@ -177,14 +181,15 @@ class DatedAnswers:
     def badness(self, first: int, last: int) -> tuple[IntArray, FloatArray]:
         """Return the ids of the answers of these days, oldest first, and how bad each is: 0 to 1.
 
-        That is the label of a sampled answer (1 bad), and the share of bad answers in the stratum
-        of each other one. The mean is the corrected share. Each stratum has a label.
+        The badness of a sampled answer is the label (1 bad). The badness of any other answer is the
+        share of bad answers in the stratum. The mean is the corrected share. Each stratum has a
+        label.
         """
         rows, sample = self._rows[self._between(first, last)], self.sample(first, last)
         shares = np.array([stratum.bad / max(stratum.labelled, 1) for stratum in sample.counts])
         badness = shares[sample.stratum_of]
         badness[sample.is_sampled] = sample.labels.values
-        return self._labelled.answers.response_ids[rows], badness
+        return self._answers.answers.response_ids[rows], badness
 
     def error_rates(self, since: int, first: int, last: int) -> ErrorRates:
         """Return the judge's rates from the day ``first`` to before ``since``, and from then to ``last``."""
@@ -211,14 +216,15 @@ class DatedAnswers:
 def dated_answers(
     connection: Connection, version: StoredVersion | None, now: datetime | None = None
 ) -> tuple[dict[str, DatedAnswers], tuple[LeftOut, ...]]:
-    """Return the answers that a judge version was asked about: all of them, then the largest query type first.
+    """Return the answers about which a judge version was asked: all answers, then the largest query type first.
 
-    One query type alone is all answers. The second value are the answers without a plausible date.
+    One query type alone is all answers. The second value counts the answers without a plausible
+    date.
     """
-    labelled = labelled_answers(connection, version)
+    answers = labelled_answers(connection, version)
     names, days, plausible = (
-        labelled.answers.query_types,
-        labelled.answers.days,
+        answers.answers.query_types,
+        answers.answers.days,
         PlausibleDays.at(now),
     )
     left_out = tuple(without_date(counts_by_day(days), plausible))
@@ -230,7 +236,7 @@ def dated_answers(
     parts = {ALL_ANSWERS: np.arange(len(days))} | (
         {name: rows[name] for name in types} if len(types) > 1 else {}
     )
-    dated = {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
+    dated = {name: DatedAnswers(answers, part, days[part]) for name, part in parts.items()}
     return dated, left_out
 
 
@@ -248,7 +254,8 @@ class CorrectedPoint:
     ``start`` and ``end`` are UTC days since 1970-01-01, both included. ``judge_share`` is the share
     of bad answers according to the judge alone. ``z`` is the distance from all points before, in
     standard errors. ``rose`` and ``fell`` are the evidence of the two detectors after the point.
-    All three are None if the period has not ended; ``z`` is also None for the first point.
+    ``z``, ``rose`` and ``fell`` are None if the period has not ended; ``z`` is also None for the
+    first point.
     """
 
     start: int
@@ -265,12 +272,12 @@ class CorrectedPoint:
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """The two detectors of one figure of a query type, after the newest of the ``periods`` that they have read.
+    """The two detectors of one figure of a query type, after the newest of the ``periods`` read so far.
 
-    ``rose`` and ``fell`` are their evidence; a detector raises an alarm if its evidence reaches
-    ``limit``. A change of the size ``seen`` in the middle of the periods would have been found in
-    80 % of cases; None if no possible change would have been. For the judge's error, ``rates`` has
-    one entry per change.
+    ``rose`` and ``fell`` are the evidence of the detectors; a detector raises an alarm if its
+    evidence reaches ``limit``. A change of the size ``seen`` in the middle of the periods would
+    have been found in 80 % of cases; None if no possible change would have been. For the judge's
+    error, ``rates`` has one entry per change.
     """
 
     watched: Watched
@@ -287,11 +294,11 @@ class Monitor:
 class CorrectedPanel:
     """The corrected shares of all answers or of one query type, and the monitors that have read a period.
 
-    ``judge_shares`` are the share of bad answers according to the judge alone, for each period (its
-    first day) with a verdict. ``waiting`` periods have no point, because a stratum has no label, or
-    because answers are ``hidden`` from the viewer (a sentence). Answers without a time are left
-    out. The detectors of a figure with an ``acknowledged`` alarm begin with the period of its
-    change.
+    ``judge_shares`` are the shares of bad answers according to the judge alone, for each period
+    (its first day) with a verdict. ``waiting`` periods have no point, because a stratum has no
+    label, or because answers are ``hidden`` from the viewer (a sentence). Answers without a time
+    are left out. The detectors of a figure with an ``acknowledged`` alarm begin with the period of
+    the change.
     """
 
     query_type: str
@@ -305,7 +312,7 @@ class CorrectedPanel:
     hidden: str | None = None
 
     def monitor(self) -> Monitor | None:
-        """Return the monitor of the share of bad answers; None if it has read no period."""
+        """Return the monitor of the share of bad answers; None if the monitor has read no period."""
         return next((monitor for monitor in self.monitors if monitor.watched == "bad_share"), None)
 
 
@@ -341,7 +348,7 @@ class CorrectedTrend:
 
     @property
     def changes(self) -> Result:
-        """The changes of the share of bad answers, and as caveats those of the judge; or why there is no trend."""
+        """The changes of the share of bad answers, with changes of the judge as caveats; or why there is no trend."""
         about = About(judges=(self.judge,) if self.judge else (), by="query_type")
         points = [point for panel in self.panels for point in panel.points]
         acknowledged = any("bad_share" in panel.acknowledged for panel in self.panels)
@@ -352,9 +359,9 @@ class CorrectedTrend:
         findings = []
         for panel in self.panels:
             monitor = panel.monitor()
-            changes, seen = ((), None) if monitor is None else (monitor.changes, monitor.seen)
+            changes, smallest = ((), None) if monitor is None else (monitor.changes, monitor.seen)
             findings.append(
-                Finding(panel.query_type, changes, seen, panel.acknowledged.get("bad_share"))
+                Finding(panel.query_type, changes, smallest, panel.acknowledged.get("bad_share"))
             )
         result = changes_of(findings, BAD_SHARE, span, about)
         errors = [
@@ -377,10 +384,10 @@ def corrected_trend(
 ) -> CorrectedTrend:
     """Return the corrected share of bad answers per period, of all answers and of each query type, with its detectors.
 
-    Each point is measured on the answers and sampled labels of its own periods; nothing is borrowed
-    from other periods. Answers before the UTC day ``since``, and without a plausible date
-    (`PlausibleDays`), are left out. Detectors read only periods that have ended. If a change was
-    acknowledged, the detectors of its figure and query type begin with the period of the change.
+    Each point is measured on the answers and sampled labels of its own periods alone. Answers
+    before the UTC day ``since``, and without a plausible date (`PlausibleDays`), are left out.
+    Detectors read only periods that have ended. After an acknowledged change, the detectors of the
+    same figure and query type begin with the period of the change.
     """
     version = version_of(connection, judge)
     answers, undated = dated_answers(connection, version, now)
@@ -396,8 +403,8 @@ def corrected_trend(
     panels = []
     for name, each in series.items():
         alarms = {
-            watched: seen.alarm
-            for (watched, query_type), seen in acknowledged.items()
+            watched: seen_alarm.alarm
+            for (watched, query_type), seen_alarm in acknowledged.items()
             if query_type == name
         }
         begins = {watched: alarm.from_day for watched, alarm in alarms.items()}
@@ -436,19 +443,19 @@ class _Span:
 
 
 class _Series:
-    """The spans of a query type; ``waiting`` periods have no corrected share, and ``hidden`` may say why."""
+    """The spans of a query type. ``waiting`` periods have no corrected share; ``hidden`` may say why."""
 
     def __init__(self, answers: DatedAnswers, period: Period, first_day: int) -> None:
         length = PERIOD_DAYS[period]
         first = max(start_of(first_day, period), 0)
         days = np.flatnonzero(np.bincount(answers.days[answers.days >= first]))
         starts = np.unique(start_of(days, period)).tolist()
-        joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
+        spans = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
         shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)
         self.answers = answers
         self.judge_shares = tuple((start, share) for start, share in shares if share is not None)
-        self.spans = {watched: of_figure for watched, (of_figure, _) in joined.items()}
-        self.waiting = joined["bad_share"][1]
+        self.spans = {watched: of_figure for watched, (of_figure, _) in spans.items()}
+        self.waiting = spans["bad_share"][1]
         self.hidden = next(
             (why for start in starts if (why := answers.hidden(start, start + length - 1))), None
         )
@@ -459,20 +466,20 @@ def _joined(
 ) -> tuple[list[_Span], int]:
     """Return the periods, joined until each stratum has a label, and the number of periods that have no figure.
 
-    A period with enough labels of its own does not wait for periods before it that lack labels.
+    A period with enough labels of its own does not wait for earlier periods that lack labels.
     """
-    spans, waiting, left = list[_Span](), list[int](), 0
+    spans, waiting, without_figure = list[_Span](), list[int](), 0
     for start in starts:
         waiting.append(start)
         end = start + length - 1
-        joined, alone = _span(answers, watched, waiting[0], end, length), None
-        if joined is None and len(waiting) > 1:
+        joined_span, alone = _span(answers, watched, waiting[0], end, length), None
+        if joined_span is None and len(waiting) > 1:
             alone = _span(answers, watched, start, end, length)
-        if joined is not None or alone is not None:
-            spans += [each for each in (joined, alone) if each is not None]
-            left += 0 if alone is None else len(waiting) - 1
+        if joined_span is not None or alone is not None:
+            spans += [each for each in (joined_span, alone) if each is not None]
+            without_figure += 0 if alone is None else len(waiting) - 1
             waiting = []
-    return spans, left + len(waiting)
+    return spans, without_figure + len(waiting)
 
 
 def _span(
@@ -487,7 +494,7 @@ class _Read:
     """The spans that the detectors of a figure have read, and the state of each detector after each span.
 
     ``rates`` are pairs of a figure and its standard error for tests. The errors count the evidence
-    groups within the spans that were read, and those that these spans share.
+    groups within a span, and the evidence groups that spans share.
     """
 
     def __init__(self, series: _Series, watched: Watched, begin: int, today: int) -> None:
@@ -525,7 +532,7 @@ class _Read:
         shares = [value for value, _ in self.rates]
         if (
             watched == "judge_error"
-        ):  # while the share of bad answers stays, it moves as far as the judge's own share
+        ):  # while the share of bad answers stays, the error moves as far as the judge's own share
             shares = [answers.judge_share(span.start, span.end) or 0.0 for span in spans]
         level = math.fsum(shares) / len(shares)
         return Monitor(

@@ -24,7 +24,7 @@ class Picture:
     """Counts of pairs in a table: rows are people's values, columns are the judge's, in tenths or categories.
 
     ``apart`` counts the pairs of a cell that differ by the gap or more. The distance between cells
-    does not tell this: 0.19 and 0.50 are in cells four tenths apart, but differ by only 0.31.
+    does not show this: 0.19 and 0.50 are in cells four tenths apart, but differ by only 0.31.
     """
 
     axis: tuple[str, ...]
@@ -54,8 +54,8 @@ class Disagreement:
 class DisagreementPage:
     """The answers on which a judge version and people differ.
 
-    ``total`` is the number of listed answers: those that differ by ``gap`` or more (labels: at
-    all), or all answers of the chosen cell. ``rows`` are the first of them.
+    ``total`` is the number of listed answers: answers that differ by ``gap`` or more (labels: at
+    all), or all answers of the chosen cell. ``rows`` are the first listed answers.
     """
 
     headline: Note
@@ -75,7 +75,7 @@ def disagreement_page(
 ) -> DisagreementPage:
     """Return where a judge version and people differ, the answers that differ most first.
 
-    ``cell`` selects the answers in a (row, column) of the picture, even if they do not differ.
+    ``cell`` selects the answers in a (row, column) of the picture, even answers that do not differ.
     """
     limits = thresholds(source.connection)
     gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(
@@ -85,13 +85,13 @@ def disagreement_page(
     difference = pairs.judge - pairs.people  # hallucinated is 0, grounded 1
     apart = np.abs(difference) >= gap - HALF_STEP
     kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())
-    listed = apart
+    is_listed = apart
     if cell is not None:
-        listed = (cell_places(pairs.scale, pairs.people) == cell[0]) & (
+        is_listed = (cell_places(pairs.scale, pairs.people) == cell[0]) & (
             cell_places(pairs.scale, pairs.judge) == cell[1]
         )
     # Listed rows by difference (rounded: float noise must not order a page), then by id.
-    rows = np.flatnonzero(listed)
+    rows = np.flatnonzero(is_listed)
     steps = np.rint(np.abs(difference[rows]) / (2 * HALF_STEP)).astype(np.int64)
     # All differing labels are equally far apart: the scores that are furthest from 0.5 come first.
     sure = (
@@ -100,7 +100,7 @@ def disagreement_page(
         else np.zeros(len(rows))
     )
     order = rows[np.lexsort((pairs.response_ids[rows], -sure, -steps))]
-    shown = order[:limit]
+    page_rows = order[:limit]
     axis = cell_names(grade)
     k = len(axis)
     cells = cell_places(pairs.scale, pairs.people) * k + cell_places(pairs.scale, pairs.judge)
@@ -115,8 +115,8 @@ def disagreement_page(
         _rows(
             source.connection,
             version_id,
-            pairs.at(shown),
-            difference[shown],
+            pairs.at(page_rows),
+            difference[page_rows],
             source.counted.reviewer_id,
         ),
         len(order),
@@ -126,8 +126,8 @@ def disagreement_page(
 def missed_modes(source: PairSource, version_id: int) -> Result:
     """Return what a judge version misses by failure mode, the mode with most misses first.
 
-    Each mode is a slice: ``missed`` is the share of its bad answers that the judge labels good. An
-    answer counts once per mode, whoever tagged it.
+    Each mode is a slice: ``missed`` is the share of the bad answers of a mode that the judge labels
+    good. An answer counts once per mode, whoever tagged it.
     """
     labels = source.pairs(version_id, "label")
     bad = labels.at(labels.people == labels.scale.bad)

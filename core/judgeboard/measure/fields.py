@@ -39,8 +39,8 @@ class FieldAgreement:
     """Agreement of people on one field. ``n`` answers have values from at least two people.
 
     ``options`` has one alpha per option if several options may be chosen. ``judges`` has each judge
-    version's agreement with people, by its title. ``tests`` has their alternative annotator tests,
-    by the same title.
+    version's agreement with people, by title. ``tests`` has the alternative annotator tests of the
+    versions, by the same title.
     """
 
     field: str
@@ -69,16 +69,16 @@ def field_agreement(
     sets. Spans have F1 by character and alpha by word, rankings have Kendall's tau-b, texts have
     none, and all other fields have the statistics of grades. A judge made from the schema
     (`rubric_of`) is compared with people on the fields that it scored, without the answers that are
-    examples in its prompt. With ``epsilon``, the alternative annotator test decides whether it may
-    replace a person. The options are as in `measure_agreement`. Raises NotFound if there is no such
-    schema.
+    examples in its prompt. With ``epsilon``, the alternative annotator test decides whether the
+    judge may replace a person. The options are as in `measure_agreement`. Raises NotFound if there
+    is no such schema.
     """
-    stored = schema_named(connection, schema)
+    stored_schema = schema_named(connection, schema)
     reviews = field_reviews(
-        connection, stored.content, where or RowFilter(), implied_labels=implied_labels
+        connection, stored_schema.content, where or RowFilter(), implied_labels=implied_labels
     )
     names = reviewer_names(connection)
-    fields = [field for field in stored.content.fields if field.type != FieldType.TEXT]
+    fields = [field for field in stored_schema.content.fields if field.type != FieldType.TEXT]
     return [_of_field(connection, field, reviews, names, epsilon, small) for field in fields]
 
 
@@ -108,36 +108,36 @@ def _of_field(
             "set_alpha": set_alpha([[frozenset(each) for each in sets] for sets in items], of_items)
         }
         for option in field.values:
-            chosen = {
+            choices = {
                 item: {who: option in options_of for who, options_of in of_people.items()}
                 for item, of_people in values.items()
             }
-            ratings = _rated(Scale(option, (False, True)), chosen, groups, names).ratings
+            ratings = _rated(Scale(option, (False, True)), choices, groups, names).ratings
             options[option] = with_alpha(overall_agreement(ratings), ratings.scale)["alpha"]
     elif field.type is FieldType.SPANS:
         statistics = _of_spans(connection, ids, items, of_items)
     elif field.type is FieldType.RANKING:
         texts = answer_texts(connection, ids)
         lengths = [len(texts[each].passages or ()) for each in ids]
-        known = [bool(length) for length in lengths]
-        items = [item for item, is_known in zip(items, known, strict=True) if is_known]
+        has_passages = [bool(length) for length in lengths]
+        items = [item for item, is_known in zip(items, has_passages, strict=True) if is_known]
         statistics = {
             "ranking_tau": ranking_agreement(
-                items, [each for each in lengths if each], of_items[known]
+                items, [each for each in lengths if each], of_items[has_passages]
             )
         }
     else:
         scale = _scale(field, values)
-        rated = _rated(scale, values, groups, names)
-        statistics = of_raters(AgreementChoice("people"), rated.ratings).statistics
+        all_ratings = _rated(scale, values, groups, names)
+        statistics = of_raters(AgreementChoice("people"), all_ratings.ratings).statistics
         for title, verdicts in _verdicts(connection, field, values).items():
             judges[title] = _with_people(verdicts, scale, values, groups)
             if epsilon is not None:
-                judged = sorted(verdicts)
-                codes = positions(np.array([verdicts[each] for each in judged]), scale)
-                judge = values_at(rated.ids, np.array(judged, dtype=np.int64), codes)
+                judged_ids = sorted(verdicts)
+                codes = positions(np.array([verdicts[each] for each in judged_ids]), scale)
+                judge = values_at(all_ratings.ids, np.array(judged_ids, dtype=np.int64), codes)
                 tests[title] = alternative_annotator_test(
-                    judge, rated.ratings, epsilon, small=small
+                    judge, all_ratings.ratings, epsilon, small=small
                 )
     return FieldAgreement(field.name, field.type, len(ids), statistics, options, judges, tests)
 
@@ -145,15 +145,15 @@ def _of_field(
 def _verdicts(
     connection: Connection, field: SchemaField, values: Values
 ) -> dict[str, dict[int, Any]]:
-    """Return the values of each judge version in a field, by its title and by response, for answers with reviews."""
+    """Return the values of each judge version in a field, by title and by response, for answers with reviews."""
     if not field.numbered:
         return {}
-    judged = current_verdicts(connection, field.name, of_reviewed=True)
+    stored_verdicts = current_verdicts(connection, field.name, of_reviewed=True)
     by_version: dict[int, dict[int, Any]] = {}
     for version, item, score in zip(
-        judged.version_ids.tolist(),
-        judged.response_ids.tolist(),
-        judged.scores.tolist(),
+        stored_verdicts.version_ids.tolist(),
+        stored_verdicts.response_ids.tolist(),
+        stored_verdicts.scores.tolist(),
         strict=True,
     ):
         value = field.numbered.get(score)
@@ -175,8 +175,8 @@ def _with_people(
     ]
     judge, people, of_rows = (np.array(column) for column in zip(*rows, strict=True))
     _, group = RESAMPLED["responses"]
-    grouped = grouping(of_rows, len(rows), row="grade", group=group)
-    return with_accuracy(pair_statistics(judge, people, scale, grouped))
+    by_group = grouping(of_rows, len(rows), row="grade", group=group)
+    return with_accuracy(pair_statistics(judge, people, scale, by_group))
 
 
 def _scale(field: SchemaField, values: Values) -> Scale:
@@ -209,7 +209,7 @@ def _of_spans(
     items: list[list[list[dict[str, Any]]]],
     groups: AnyArray,
 ) -> Statistics:
-    """Return F1 by character, and alpha by word. A word's value is the set of span types that cover any part of it."""
+    """Return F1 by character, and alpha by word. The value of a word is the set of span types on any part of it."""
     texts = answer_texts(connection, ids)
     characters, words, of_words = [], [], []
     for response_id, people, group in zip(ids, items, groups.tolist(), strict=True):
@@ -233,7 +233,7 @@ def _of_spans(
             ]
             for word in _WORD.finditer(text or ""):
                 start, end = word.span()
-                covered = [
+                types = [
                     frozenset(
                         span["type"]
                         for span in spans
@@ -241,7 +241,7 @@ def _of_spans(
                     )
                     for spans in of_text
                 ]
-                words.append(covered)
+                words.append(types)
                 of_words.append(group)
     return {
         "span_f1": span_f1(characters, groups),

@@ -35,7 +35,7 @@ class FlagsWorth:
     """Every rule that flagged an answer, except the random sample, the most labelled first.
 
     Shares of bad answers are from the labels that count, weighted by stratum, as in a rate:
-    ``flagged`` in all answers that a rule flagged, ``not_flagged`` in those that only the random
+    ``flagged`` in all answers that a rule flagged, ``not_flagged`` in answers that only the random
     sample drew or that have no flag.
     """
 
@@ -46,20 +46,20 @@ class FlagsWorth:
 
 def flags_worth(connection: Connection) -> FlagsWorth:
     """Return the worth of each rule's flags, from the answers of the primary judge's newest version."""
-    loaded = labelled_answers(connection, judging_version(connection))
+    answers = labelled_answers(connection, judging_version(connection))
     outcomes, reviews = outcomes_by_rule(connection), flag_reviews(connection)
     rules = []
-    for rule, flagged in slices_of_answers(connection, loaded, "rule"):
+    for rule, inside in slices_of_answers(connection, answers, "rule"):
         if rule in {RANDOM_SAMPLE, NO_RULE}:
             continue
         of_rule = reviews.rules.equal(rule) & reviews.decides & ~np.isnan(reviews.seconds)
         seconds = reviews.seconds[of_rule]
         # The median, because a break with an item left open must not count as review time.
         minutes = round(float(np.median(seconds)) / 60, 6) if seconds.size else None
-        rules.append(FlagWorth(rule, _bad(loaded, flagged), *outcomes.get(rule, (0, 0)), minutes))
+        rules.append(FlagWorth(rule, _bad(answers, inside), *outcomes.get(rule, (0, 0)), minutes))
     rules.sort(key=lambda each: (-each.bad.n, -each.decided, each.rule))
-    return FlagsWorth(tuple(rules), _bad(loaded, loaded.picked), _bad(loaded, ~loaded.picked))
+    return FlagsWorth(tuple(rules), _bad(answers, answers.picked), _bad(answers, ~answers.picked))
 
 
-def _bad(loaded: LabelledAnswers, inside: BoolArray) -> Estimate:
-    return sample_rate(loaded.sample(inside))[0]
+def _bad(answers: LabelledAnswers, inside: BoolArray) -> Estimate:
+    return sample_rate(answers.sample(inside))[0]

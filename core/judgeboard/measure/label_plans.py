@@ -15,33 +15,33 @@ from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT
 from judgeboard.text import counted
 
 CorrelationFrom = Literal["labels", "verdicts", "assumed"]
-"""Where the correlation of labels of one evidence group is known from: labels, the judge's verdicts, or nowhere."""
+"""The source of the correlation of labels of one evidence group: labels, the judge's verdicts, or an assumption."""
 
 _LEAST_EFFECT = 1.01  # of a design effect
 
 Question = Literal["rate", "kappa", "judges"]
 EXACT = 1e-9
-"""The plus or minus of a share of which nothing is left to label."""
+"""The plus or minus of a share at which nothing is left to label."""
 
 QUESTIONS: dict[Question, str] = {
     "rate": "the share of bad answers",
     "kappa": "the kappa of the judge with people",
     "judges": "which of two judge versions agrees more with people",
 }
-"""What a plan can be for, in words."""
+"""The purposes of a plan, in words."""
 
 SHOWS_NOTHING = 0.5
-"""Labels are too few to show anything if an interval is this wide to each side, or only so large a change is seen."""
+"""Labels show nothing if an interval is this wide to each side, or if only so large a change would be found."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanGoal:
-    """What a plan is for.
+    """The purpose of a plan.
 
-    ``reach`` is the wanted plus or minus of a 95 % interval, or the smallest change to be found
+    ``reach`` is the plus or minus of a 95 % interval to reach, or the smallest change to be found
     with probability 0.8. ``name`` is the query type, None for all answers; ``conditions``
-    (``field=value``) select the answers. ``made_prompt`` counts the answers that are left out
-    because a judge's prompt was made with them, by the judge. ``changes`` of the share lie within
+    (``field=value``) select the answers. ``made_prompt`` counts by judge the answers that are left
+    out because the judge's prompt was made with these answers. ``changes`` of the share lie within
     the answers.
     """
 
@@ -56,7 +56,7 @@ class PlanGoal:
     changes: tuple[ShareChange, ...] = ()
 
     def words(self, reach: float) -> str:
-        """Return what labels show if they show this much: "the share of bad answers to ±5 percentage points"."""
+        """Return what labels show for this reach: "the share of bad answers to ±5 percentage points"."""
         figure = (
             QUESTIONS[self.question]
             if self.name is None
@@ -72,10 +72,10 @@ class PlanNeed:
     """How many labels a goal needs: ``more`` besides the ``labelled`` ones, of so many ``answers``.
 
     ``shows`` is what all these labels show, on the scale of the goal's reach. ``by_lot`` is the
-    number of labels that would be needed without the judge; for two judge versions, the number by
-    lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
-    variance of its labels; both are None if the pilot is too small. ``is_rough``: more labels may
-    be needed. ``differing`` are the answers on which two judge versions differ.
+    number of labels needed without the judge; for two judge versions, the number by lot. The pilot
+    shows a ``share`` of bad answers. The judge's verdicts ``explained`` this part of the variance
+    of the pilot's labels. Both are None if the pilot is too small. ``is_rough``: more labels may be
+    needed. ``differing`` are the answers on which two judge versions differ.
     """
 
     answers: int
@@ -98,7 +98,7 @@ class PlanNeed:
         return self.by_lot is not None and self.by_lot <= self.answers
 
     def shows_nothing(self, reach: float) -> bool:
-        """Whether the answers are so few that labels of all of them would show nothing."""
+        """Whether the answers are so few that labels of all answers would show nothing."""
         is_known = self.differing is None or self.by_lot is not None
         return is_known and not self.reaches(reach) and self.shows >= SHOWS_NOTHING
 
@@ -112,7 +112,7 @@ _JUDGED: dict[JudgeVerdict, str] = {
 
 
 def stratum_title(stratum: StratumName, strata: Sequence[StratumName]) -> str:
-    """Return the name of one of the ``strata`` in words. One without a verdict has all verdicts that no other has."""
+    """Return the name of one of the ``strata`` in words. Without a verdict, a stratum has all verdicts of no other."""
     parts = [_FLAGGED[stratum.picked]]
     if stratum.verdict is not None:
         parts.append(_JUDGED[stratum.verdict])
@@ -120,14 +120,16 @@ def stratum_title(stratum: StratumName, strata: Sequence[StratumName]) -> str:
         others = (
             each for each in strata if each.is_later == stratum.is_later and each is not stratum
         )
-        named = {each.verdict for each in others if each.picked == stratum.picked}
-        if named and (rest := " or ".join(_JUDGED[verdict] for verdict in other_verdicts(named))):
+        verdicts = {each.verdict for each in others if each.picked == stratum.picked}
+        if verdicts and (
+            rest := " or ".join(_JUDGED[verdict] for verdict in other_verdicts(verdicts))
+        ):
             parts.append(rest)
     return ", ".join([*parts, "later"] if stratum.is_later else parts)
 
 
 def plan_number(plan: Result, figure: str = "more") -> int:
-    """Return a number of a plan: of the labels to make (``more``), of all ``labels``, of those ``labelled`` already."""
+    """Return a number of a plan: of the labels to make (``more``), of all ``labels``, or of ``labelled`` answers."""
     return int(plan.figure(figure).value or 0)
 
 
@@ -139,16 +141,15 @@ def plan_result(
     extras: int = 0,
     first: ToLabel | None = None,
 ) -> Result:
-    """Return a plan as a result; ``first`` are answers to label before it.
+    """Return a plan as a result; ``first`` are answers to label before the plan.
 
     Args:
-        goal: What the plan is for.
-        need: How many labels this needs.
+        goal: The purpose of the plan.
+        need: How many labels the goal needs.
         strata: The numbers of answers and labels of each stratum.
         extras: The number of labels that do not count, because they are not known to be a random
             sample.
-        first: The open answers of the random sample, if the plan is made anew once they are
-            labelled.
+        first: The open answers of the random sample, if a new plan follows after their labels.
     """
     headline = _headline(goal, need, first)
     minutes = None if goal.seconds_per_review is None else need.more * goal.seconds_per_review / 60
@@ -176,7 +177,7 @@ def plan_result(
     )
     caveats = [note("plan_prompt", judge=judge, n=n) for judge, n in goal.made_prompt.items()]
     next_steps: list[Note] = []
-    # Otherwise more answers are the only advice, and no labels before these are there.
+    # Otherwise the only advice is to log more answers, before any further label.
     if headline.code != "plan_shows_nothing":
         plan = f"judgeboard labels plan --for {goal.question} --reach {goal.reach:g}"
         over = [
@@ -206,18 +207,18 @@ def plan_result(
 
 
 def _headline(goal: PlanGoal, need: PlanNeed, first: ToLabel | None) -> Note:
-    wanted = goal.words(goal.reach)
+    goal_words = goal.words(goal.reach)
     if first is not None:
         return note("plan_sample_first", waiting=first.waiting, missing=first.missing)
     if not need.reaches(goal.reach):
         if need.differing is not None and need.by_lot is None:
             return note("plan_versions_alike", differing=need.differing, answers=need.answers)
         code = "plan_shows_nothing" if need.shows_nothing(goal.reach) else "plan_too_few"
-        return note(code, answers=need.answers, goal=wanted)
+        return note(code, answers=need.answers, goal=goal_words)
     if not need.more:
         return note("plan_enough", labels=need.labelled, shows=goal.words(need.shows))
     return note(
-        "plan_label_at_least" if need.is_rough else "plan_label", labels=need.more, goal=wanted
+        "plan_label_at_least" if need.is_rough else "plan_label", labels=need.more, goal=goal_words
     )
 
 
@@ -246,7 +247,7 @@ def _assumptions(goal: PlanGoal, need: PlanNeed, extras: int, *, has_gap: bool) 
 
 
 def _next(goal: PlanGoal, need: PlanNeed, code: str, first: ToLabel | None) -> Iterator[Note]:
-    """Yield the queue of a plan, and when to stop. The commands of queues are not in the sentences."""
+    """Yield the queue of a plan, and when to stop. Commands of queues are not in the sentences."""
     if code == "plan_too_few":
         yield note("plan_all_show", answers=need.answers, shows=goal.words(need.shows))
     if first is not None:
@@ -254,10 +255,10 @@ def _next(goal: PlanGoal, need: PlanNeed, code: str, first: ToLabel | None) -> I
     elif code == "plan_too_few" and goal.question == "rate" and not need.labelled:
         yield note("plan_first_figure")
     elif need.more and (code != "plan_too_few" or goal.question == "judges"):
-        named = [word for title in goal.judges for word in ("--judge-version", title)] * (
+        options = [word for title in goal.judges for word in ("--judge-version", title)] * (
             goal.question == "judges"
         )
-        named += [word for condition in goal.conditions for word in ("--where", condition)]
+        options += [word for condition in goal.conditions for word in ("--where", condition)]
         kind = "judges" if goal.question == "judges" else "rate"
         words = [
             "judgeboard",
@@ -268,7 +269,7 @@ def _next(goal: PlanGoal, need: PlanNeed, code: str, first: ToLabel | None) -> I
             kind,
             "--n",
             str(need.more),
-            *named,
+            *options,
         ]
         yield note("plan_queue", command=shlex.join(words))
     if not need.more or code == "plan_too_few":
@@ -284,7 +285,7 @@ def _next(goal: PlanGoal, need: PlanNeed, code: str, first: ToLabel | None) -> I
 def reach_words(reach: float, *, kappa: bool = False, sign: str = "") -> str:
     """Return a precision or a change with its ``sign``, in percentage points, for ``kappa`` as a number.
 
-    Very small ones are "under ±0.01 percentage points".
+    Very small values are "under ±0.01 percentage points".
     """
     least, unit = (0.001, "") if kappa else (0.0001, " percentage points")
     if EXACT < reach < least:

@@ -20,8 +20,8 @@ from judgeboard.store.filters import MISSING, RowFilter
 from judgeboard.store.metadata import LENGTH, MOST_GROUPS, fields_of
 
 MOST_READ = 2_000
-"""So many answers before a change, and as many since then, are searched for coincidences: those nearest to it."""
-_LEAST = 0.1  # of the change; what accounts for less is no news
+"""So many answers before a change, and as many since then, are searched for coincidences: the nearest to the change."""
+_LEAST = 0.1  # of the change; a coincidence that accounts for less is no news
 _MOST_SHOWN = 5
 SHARES = ("bad_before", "bad_since")
 COINCIDENCES = ("share_before", "share_since", "accounts")
@@ -32,9 +32,9 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
 
     Of changes in the same week, the largest one in a query type counts. ``about.where`` selects the
     answers since the change. Rows ``bad_before`` and ``bad_since`` are the shares of bad answers.
-    Each coincidence, such as "generator model large-3", is a slice: ``share_before`` and
-    ``share_since`` are the shares of the answers that have it, and ``accounts`` is the part of the
-    change that it accounts for. A coincidence is no cause.
+    Each coincidence, such as "generator model large-3", is a slice. ``share_before`` and
+    ``share_since`` are the shares of the answers with this coincidence, and ``accounts`` is the
+    part of the change that the coincidence accounts for. A coincidence is no cause.
     """
     changes = [
         (change, panel)
@@ -62,7 +62,7 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
     if coincidences:
         code += "_with"
         values["coincidence"] = str(coincidences[0].slice)
-    shown = [
+    panel_changes = [
         (change, panel),
         *(each for each in changes if each[1].query_type == ALL_ANSWERS and not is_whole),
     ]
@@ -77,7 +77,7 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
         rows=(
             *(
                 Row.of(figure, ALL if of.query_type == ALL_ANSWERS else of.query_type, estimate)
-                for each, of in shown
+                for each, of in panel_changes
                 for figure, estimate in zip(SHARES, (each.before, each.after), strict=True)
             ),
             *coincidences,
@@ -89,13 +89,13 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
 def _coincidences(
     connection: Connection, trend: CorrectedTrend, panel: CorrectedPanel, change: Change
 ) -> Iterator[Row]:
-    """Yield the rows of the coincidences, those first that account for most of the change."""
+    """Yield the rows of the coincidences; coincidences that account for most of the change come first."""
     answers = dated_answers(connection, version_of(connection, trend.version_id))[0][
         panel.query_type
     ]
-    known = panel.acknowledged.get("bad_share")
+    alarm = panel.acknowledged.get("bad_share")
     before, bad_before = answers.badness(
-        0 if known is None else known.from_day, change.from_day - 1
+        0 if alarm is None else alarm.from_day, change.from_day - 1
     )
     since, bad_since = answers.badness(change.from_day, panel.points[-1].end)
     ids = np.concatenate([before[-MOST_READ:], since[:MOST_READ]]).tolist()
@@ -132,9 +132,8 @@ def _coincidences(
 def accounted(groups: IntArray, is_since: BoolArray, badness: FloatArray) -> float:
     """Return the part of a change of mean badness that the shares of groups account for (Kitagawa, 1955).
 
-    If each group stays as bad as it is on average, the mean changes only because the shares of the
-    groups change. The part is reduced by what as many groups account for by chance, like an
-    adjusted R².
+    If each group keeps its average badness, the mean changes only because the shares of the groups
+    change. The part is reduced by what as many groups account for by chance, like an adjusted R².
     """
     n, counts = len(groups), np.bincount(groups)
     shifts = np.bincount(groups, np.where(is_since, 1 / is_since.sum(), -1 / (~is_since).sum()))

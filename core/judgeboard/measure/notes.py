@@ -20,14 +20,14 @@ from judgeboard.stats.estimates import (
 from judgeboard.text import counted, day_words, listed_words
 
 Value = str | int | float | Estimate | Sequence[str]
-"""What a sentence can name: a name, a number, a figure with its interval, or a list of names."""
+"""A value in a sentence: a name, a number, a figure with its interval, or a list of names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
     """A sentence about figures: a headline, a caveat or a next step.
 
-    ``code`` names its kind, ``values`` are the numbers and names in its ``text``.
+    ``code`` names the kind of sentence, ``values`` are the numbers and names in ``text``.
     """
 
     code: str
@@ -40,10 +40,10 @@ def note(code: str, **values: Value) -> Note:
 
     Args:
         code: A key of `WORDS`.
-        values: What the sentence of the code names.
+        values: The values that the sentence of the code names.
 
     Raises:
-        KeyError: `WORDS` has no such code, or its sentence names another value.
+        KeyError: `WORDS` has no such code, or the sentence names another value.
     """
     return Note(code, _SENTENCES.format(WORDS[code], **values), values)
 

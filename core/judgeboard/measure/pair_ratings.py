@@ -50,7 +50,7 @@ PREFERENCE_OR_NONE = Scale("preference", (*SIDES, NO_VERDICT))
 """The scale if contradictory or unusable verdicts count as wrong."""
 
 DIFFERENCE = Scale("difference")
-"""How much better B is than A: people's grades of a pair, or a judge's score of B minus its score of A."""
+"""How much better B is than A: people's grades of a pair, or a judge's score of B minus the score of A."""
 
 _NO_GRADE = 0
 
@@ -71,15 +71,15 @@ class PairRatings:
         connection: Connection,
         choice: AgreementChoice,
     ) -> None:
-        """Load the preferences; raise `BadInput` if an aspect must be named, `NotFound` if it has no preferences."""
+        """Load the preferences; raise `BadInput` if an aspect must be named, `NotFound` if the aspect has none."""
         self.connection = connection
         self._choice = choice
         self.human = choice.counted.human
-        self._wanted = matching_pairs(connection, choice.counted.where)
-        every = load_preferences(connection, self._wanted)
+        self._matching_ids = matching_pairs(connection, choice.counted.where)
+        every = load_preferences(connection, self._matching_ids)
         aspects = sorted({each.aspect for each in every if each.blind})
-        named = choice.aspect if choice.grade in {None, PREFERENCE.grade} else choice.grade
-        self.aspect = _aspect(named, aspects)
+        name = choice.aspect if choice.grade in {None, PREFERENCE.grade} else choice.grade
+        self.aspect = _aspect(name, aspects)
         of_aspect = [each for each in every if each.aspect == self.aspect]
         self._blind = [each for each in of_aspect if each.blind]
         reviewed = {
@@ -90,7 +90,7 @@ class PairRatings:
         self.revealed = len(reviewed - {(each.pair_id, each.reviewer_id) for each in self._blind})
         self._gold_counts = self.aspect == OVERALL or len(aspects) < 2
         self._verdicts: dict[int, Comparisons | None] = {}
-        self._compared: dict[int, RatingPairs] = {}
+        self._rating_pairs: dict[int, RatingPairs] = {}
         preferences = [
             each
             for of_pair in counted_preferences(self._blind).values()
@@ -138,12 +138,12 @@ class PairRatings:
 
     def gold(self, ids: IntArray) -> FloatArray:
         """Return the gold labels of pairs."""
-        known, sides = self._gold
-        return values_at(ids, known, sides.astype(np.float64))
+        gold_ids, sides = self._gold
+        return values_at(ids, gold_ids, sides.astype(np.float64))
 
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
-        """The versions with rating pairs that compared answers, or else that scored them; the most pairs come first."""
+        """The versions with rating pairs that compared answers, or else that scored answers; the most pairs first."""
         versions = versions_that_compared(self.connection) or list_versions(self.connection)
         counts = {each.id: self.compared(each).n for each in versions if self._found(each)}
         return sorted(
@@ -152,28 +152,28 @@ class PairRatings:
 
     def compared(self, version: StoredVersion) -> RatingPairs:
         """Return the rating pairs of a judge version."""
-        if version.id in self._compared:
-            return self._compared[version.id]
+        if version.id in self._rating_pairs:
+            return self._rating_pairs[version.id]
         verdicts = self.verdicts(version)
         people = self._people_values(self._sides, "label")
-        known = among(people.response_ids, verdicts.ids)
-        at = np.searchsorted(verdicts.ids, people.response_ids[known])
+        is_judged = among(people.response_ids, verdicts.ids)
+        at = np.searchsorted(verdicts.ids, people.response_ids[is_judged])
         sides = self._counted(verdicts)[at]
         left_out = {
             "ties": people.ties,
             "only_gold": people.only_gold,
-            "without_verdict": int((~known).sum()),
+            "without_verdict": int((~is_judged).sum()),
             "inconsistent": int((sides == INCONSISTENT).sum()),
             "unusable": int((sides == NONE).sum()),
         }
-        preferences = people.values.astype(np.int64)[known]
+        preferences = people.values.astype(np.int64)[is_judged]
         counts = sides >= 0
         scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
         pairs = self._as_pairs(scale, verdicts.ids[at][counts], sides[counts], preferences[counts])
         pairs = replace(
             pairs, left_out=without_zeros(left_out), comparisons=verdicts.at(np.unique(at))
         )
-        self._compared[version.id] = pairs
+        self._rating_pairs[version.id] = pairs
         return pairs
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
@@ -182,10 +182,10 @@ class PairRatings:
             self.verdicts(version),
             self._people_values(self._numbers, "groundedness"),
         )
-        known = among(
+        is_judged = among(
             people.response_ids, verdicts.ids if verdicts.differences is not None else no_ints()
         )
-        ids, values = people.response_ids[known], people.values[known]
+        ids, values = people.response_ids[is_judged], people.values[is_judged]
         judge = (
             values
             if verdicts.differences is None
@@ -202,12 +202,12 @@ class PairRatings:
                 yield name, replace(part, comparisons=every.at(inside))
 
     def with_people(self, version: StoredVersion) -> tuple[FloatArray, ItemRatings]:
-        """Return a judge version's preferences and those of people on the same pairs."""
-        rated = self.people()
-        return self.judge_on(version, rated.ids), rated
+        """Return a judge version's preferences and the preferences of people on the same pairs."""
+        items = self.people()
+        return self.judge_on(version, items.ids), items
 
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
-        """Return a judge version's verdicts on pairs as they count, NaN if there is none."""
+        """Return a judge version's verdicts on pairs, as inconsistent and unusable ones count; NaN if there is none."""
         verdicts = self.verdicts(version)
         sides = self._counted(verdicts)
         rows = sides >= 0
@@ -219,7 +219,7 @@ class PairRatings:
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
         """Return the usable verdicts of judge versions in each order: a row is a pair in one order.
 
-        Judges are compared in the same order, because their preferences may change with it.
+        Judges are compared in the same order, because preferences may change with the order.
         """
         usable: list[IntArray] = [
             np.empty((3, 0), dtype=np.int64)
@@ -234,24 +234,26 @@ class PairRatings:
         items, raters, sides = np.concatenate(usable, axis=1)
         names = {each.id: each.title for each in versions}
         questions = self._questions(items // 2)
-        rated = item_ratings(
+        ratings = item_ratings(
             items, raters, sides.astype(np.float64), PREFERENCE, questions, names, unit=self.unit
         )
-        return replace(rated, ids=rated.ids // 2)
+        return replace(ratings, ids=ratings.ids // 2)
 
     def left_out_of_judges(
-        self, versions: Sequence[StoredVersion], rated: ItemRatings
+        self, versions: Sequence[StoredVersion], items: ItemRatings
     ) -> dict[str, int]:
         """Count the pairs in one order that fewer than two of these judge versions rated, by reason."""
-        verdicts = [known for each in versions if (known := self._found(each)) is not None]
-        asked = [
+        verdicts = [
+            comparisons for each in versions if (comparisons := self._found(each)) is not None
+        ]
+        asked_ids = [
             _in_order(each.ids[each.asked[place]], place) for each in verdicts for place in (0, 1)
         ]
-        _, judges = np.unique(np.concatenate(asked), return_counts=True)
-        compared = int((rated.ratings.per_item > 1).sum())
+        _, judges = np.unique(np.concatenate(asked_ids), return_counts=True)
+        in_common = int((items.ratings.per_item > 1).sum())
         return {
             "one_judge": int((judges == 1).sum()),
-            "few_usable": int((judges > 1).sum()) - compared,
+            "few_usable": int((judges > 1).sum()) - in_common,
         }
 
     def verdicts(self, version: StoredVersion) -> Comparisons:
@@ -274,10 +276,10 @@ class PairRatings:
         ids, reviewer_ids, values = self._pair_ids[rows], self._reviewer_ids[rows], values[rows]
         if kind != "label":
             return human_values(ids, reviewer_ids, values, kind, human=self.human)
-        known, sides = self._gold
-        is_gold = np.repeat([False, True], (len(ids), len(known)))
-        ids = np.concatenate((ids, known))
-        reviewer_ids = np.concatenate((reviewer_ids, np.zeros_like(known)))
+        gold_ids, sides = self._gold
+        is_gold = np.repeat([False, True], (len(ids), len(gold_ids)))
+        ids = np.concatenate((ids, gold_ids))
+        reviewer_ids = np.concatenate((reviewer_ids, np.zeros_like(gold_ids)))
         return human_values(
             ids, reviewer_ids, np.concatenate((values, sides)), kind, gold=is_gold, human=self.human
         )
@@ -305,11 +307,11 @@ class PairRatings:
 
     @property
     def _gold(self) -> tuple[IntArray, IntArray]:
-        """The pairs with a gold label and its side. On other aspects than overall, gold labels may not count."""
-        known = (self.facts.gold != _NO_GRADE) & self._gold_counts
-        if self._wanted is not None:
-            known &= np.isin(self.facts.ids, list(self._wanted))
-        return self.facts.ids[known], self.facts.gold[known] - 1
+        """The pairs with a gold label, and its side. On other aspects than overall, gold labels may not count."""
+        has_gold = (self.facts.gold != _NO_GRADE) & self._gold_counts
+        if self._matching_ids is not None:
+            has_gold &= np.isin(self.facts.ids, list(self._matching_ids))
+        return self.facts.ids[has_gold], self.facts.gold[has_gold] - 1
 
     def _ratings(
         self, ids: IntArray, reviewer_ids: IntArray, values: FloatArray, scale: Scale
@@ -319,7 +321,7 @@ class PairRatings:
         )
 
     def _is_wanted(self, pair_id: int) -> bool:
-        return self._wanted is None or pair_id in self._wanted
+        return self._matching_ids is None or pair_id in self._matching_ids
 
     def _asked(self, version: StoredVersion) -> Comparisons | None:
         every = load_comparisons(self.connection, [version.id], condition=PLAIN)
@@ -327,34 +329,34 @@ class PairRatings:
         if not rows:
             return None
         ids = np.array([row.pair_id for row in rows], dtype=np.int64)
-        asked = np.array([row.asked_ab for row in rows]), np.array([row.asked_ba for row in rows])
-        return Comparisons(ids, order_verdicts(rows, one_order=is_one_order(version, every)), asked)
+        masks = np.array([row.asked_ab for row in rows]), np.array([row.asked_ba for row in rows])
+        return Comparisons(ids, order_verdicts(rows, one_order=is_one_order(version, every)), masks)
 
     def _scored(self, version: StoredVersion) -> Comparisons | None:
-        scored = dimensions_of_version(self.connection, version.id)
+        names = dimensions_of_version(self.connection, version.id)
         overall = self.aspect == OVERALL
         dimension = next(
-            (name for name in (self.aspect, *((SCORE,) if overall else ())) if name in scored), None
+            (name for name in (self.aspect, *((SCORE,) if overall else ())) if name in names), None
         )
         ids = np.empty(0, dtype=np.int64)
         if dimension is not None or overall:
             ids, differences = score_differences(self.connection, version.id, dimension)
-        wanted = np.array([self._is_wanted(id_) for id_ in ids.tolist()], dtype=np.bool_)
-        if not wanted.any():
+        is_matching = np.array([self._is_wanted(id_) for id_ in ids.tolist()], dtype=np.bool_)
+        if not is_matching.any():
             return None
-        ids, differences = ids[wanted], differences[wanted]
+        ids, differences = ids[is_matching], differences[is_matching]
         sides = np.where(np.abs(differences) < TIE, 2, np.where(differences > 0, 1, 0)).astype(
             np.int64
         )
         orders = OrderVerdicts(
             sides, np.full_like(sides, NONE), one_order=True, questions=self._questions(ids)
         )
-        asked = np.ones(len(ids), dtype=np.bool_)
-        return Comparisons(ids, orders, (asked, ~asked), differences)
+        is_asked = np.ones(len(ids), dtype=np.bool_)
+        return Comparisons(ids, orders, (is_asked, ~is_asked), differences)
 
 
 def _aspect(name: str | None, aspects: Sequence[str]) -> str:
-    """Return the named aspect, else overall, else the only one with preferences."""
+    """Return the named aspect, else overall, else the only aspect with preferences."""
     if name is not None:
         if aspects and name not in aspects:
             raise NotFound(

@@ -33,7 +33,7 @@ NO_GOLD = "these pairs have no gold preference"
 NO_PEOPLE = "people have not compared these pairs"
 
 COUNTS = ("pairs", "wins_a", "wins_b", "ties", "flips", "tie_win", "unmeasured")
-"""How many pairs prefer which answer; ``flips`` and ``tie_win`` are pairs whose verdicts differ with the order."""
+"""How many pairs prefer which answer; ``flips`` and ``tie_win`` are pairs with verdicts that differ with the order."""
 FIGURES = (
     *("self_consistency", "first_position", "changed_with_order", "leans_first", "leans_second"),
     *("accuracy", "accuracy_orders_mean", "accuracy_consistent"),
@@ -68,7 +68,8 @@ class Listed(StrEnum):
 class PairLine:
     """One pair and aspect.
 
-    ``verdict`` is the judge's; if it is None, ``inconsistent`` is True or the pair is unmeasured.
+    ``verdict`` is the judge's. Without a verdict, ``inconsistent`` is True or the pair is
+    unmeasured.
     """
 
     pair_id: int
@@ -108,10 +109,10 @@ class PairLine:
 
 
 class ComparedPairs:
-    """The pairs that a judge version compared, loaded once; all pairs without a version. ``pair_ids`` limits them.
+    """The pairs that a judge version compared, loaded once; all pairs without a version. ``pair_ids`` limits the pairs.
 
-    Page, command and report take their figures from here. ``aspects`` start with ``overall``, if it
-    exists.
+    Page, command and report take their figures from here. ``aspects`` start with ``overall``, if
+    there is one.
     """
 
     def __init__(
@@ -127,8 +128,8 @@ class ComparedPairs:
         )
         self.version = version
         self._one_order = version is not None and preferences.is_one_order(version, rows)
-        wanted = None if pair_ids is None else set(pair_ids)
-        self._rows = [row for row in rows if wanted is None or row.pair_id in wanted]
+        ids = None if pair_ids is None else set(pair_ids)
+        self._rows = [row for row in rows if ids is None or row.pair_id in ids]
         of_people = preferences.load_preferences(connection, {row.pair_id for row in self._rows})
         self._votes = preferences.votes_by_pair(of_people)
         self.aspects = tuple(
@@ -148,8 +149,8 @@ class ComparedPairs:
     ) -> tuple[Result, ...]:
         """Return the figures of every aspect (``about.grade``), on all pairs and per query type.
 
-        There are none without a version. ``by_query_type`` adds the query types (default: if there
-        are several). Other arguments are as in `measure_pairs`.
+        Without a version there are no figures. ``by_query_type`` adds the query types (default: if
+        there are several). Other arguments are as in `measure_pairs`.
         """
         if self.version is None:
             return ()
@@ -170,8 +171,8 @@ class ComparedPairs:
                 if name is ALL:
                     caveats = [note("one_order")] if verdicts.one_order else []
                     caveats += order_note(figures["changed_with_order"], inconsistent)
-                    if split := figures["people_split"].value:
-                        caveats.append(note("people_split", n=round(split)))
+                    if without_majority := figures["people_split"].value:
+                        caveats.append(note("people_split", n=round(without_majority)))
             headline = note(
                 "compared_pairs", judge=self.version.title, aspect=aspect, n=len(of_aspect)
             )
@@ -204,7 +205,7 @@ class ComparedPairs:
         )
 
     def _of_aspect(self, aspect: str) -> list[comparisons.BothOrders]:
-        """Return the rows of an aspect. The gold preference is overall, so other aspects have none."""
+        """Return the rows of an aspect. The gold preference is overall, so rows of other aspects have none."""
         rows = [row for row in self._rows if row.aspect == aspect]
         if aspect == OVERALL or len(self.aspects) == 1:
             return rows
@@ -225,32 +226,33 @@ def measure_pairs(
 ) -> PairReport:
     """Measure a judge version on the pairs that it compared, here or elsewhere.
 
-    Agreement with gold and people counts pairs with different verdicts in the two orders as
-    ``inconsistent`` tells, and pairs without a usable verdict as ``unusable`` tells; both as in
-    `measure_agreement`. ``account`` is that of a run (default: all comparisons of the version on
-    these pairs). Only pairs that match ``where`` count: query type, source, id and the model of
-    either answer.
+    In the agreement with gold and people, ``inconsistent`` decides how pairs with different
+    verdicts in the two orders count, and ``unusable`` how pairs without a usable verdict count;
+    both as in `measure_agreement`. ``account`` is that of a run (default: all comparisons of the
+    version on these pairs). Only pairs that match ``where`` count: query type, source, id and the
+    model of either answer.
 
-    Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
+    Raises NotFound if there is no such version, or if the version has no comparisons of these pairs
+    or aspects.
     """
     check_known("--inconsistent", inconsistent, INCONSISTENT_AS)
     check_known("--unusable", unusable, UNUSABLE_AS)
     with store.reading() as connection:
         version = get_version(connection, judge_version)
-        if (wanted := matching_pairs(connection, where or RowFilter())) is not None:
-            pair_ids = wanted if pair_ids is None else wanted.intersection(pair_ids)
+        if (matching_ids := matching_pairs(connection, where or RowFilter())) is not None:
+            pair_ids = matching_ids if pair_ids is None else matching_ids.intersection(pair_ids)
         pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
-        missing = [aspect for aspect in aspects if aspect not in pairs.aspects]
+        absent = [aspect for aspect in aspects if aspect not in pairs.aspects]
         if account is None:
-            if not pairs.aspects or missing:
-                what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
+            if not pairs.aspects or absent:
+                what = f"for the aspect {absent[0]!r}" if absent else "of these pairs"
                 raise NotFound(f"{version.title} has no comparison {what}")
             account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
     figures = pairs.figures(
         by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable
     )
-    kept = (where or RowFilter()).as_dict()
-    figures = tuple(replace(each, about=replace(each.about, where=kept)) for each in figures)
+    conditions = (where or RowFilter()).as_dict()
+    figures = tuple(replace(each, about=replace(each.about, where=conditions)) for each in figures)
     return PairReport(version.title, version.fingerprint, account, unusable, figures)
 
 
@@ -271,11 +273,11 @@ def _figures(
     gold = preferences.codes(row.gold for row in rows)
     people = preferences.codes(None if vote is None else vote.majority for vote in votes)
     has_verdict = verdicts.counted(inconsistent, unusable) >= 0
-    split = sum(
-        bool(known) and vote is not None and vote.majority is None
-        for known, vote in zip(has_verdict, votes, strict=True)
+    without_majority = sum(
+        bool(is_judged) and vote is not None and vote.majority is None
+        for is_judged, vote in zip(has_verdict, votes, strict=True)
     )
-    counts = verdicts.counts() | {"people_split": split}
+    counts = verdicts.counts() | {"people_split": without_majority}
     figures = {name: Estimate(n, n=len(rows)) for name, n in counts.items()}
     figures |= {
         "changed_with_order": verdicts.changed_with_order(),
@@ -295,5 +297,5 @@ def _figures(
 
 
 def report_note(report: PairReport) -> Note:
-    """Return which judge the report is about, and how many comparisons it was asked for."""
+    """Return the note with the judge of the report, and how many comparisons were asked."""
     return note("compared", judge=report.judge, calls=report.account.words("comparisons asked"))

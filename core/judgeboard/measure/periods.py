@@ -43,7 +43,7 @@ class PlausibleDays(NamedTuple):
         return cls(utc_day(datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)), utc_day(now or utc_now()) + 1)
 
     def misdated(self, days: IntArray) -> BoolArray:
-        """Return which answers have a date that is not plausible; those without a time (`NO_DAY`) are not misdated."""
+        """Return which answers have a date that is not plausible; a missing time (`NO_DAY`) is no such date."""
         return np.asarray((days != NO_DAY) & ((days < self.first) | (days > self.last)))
 
     def include(self, day: int | None) -> bool:

@@ -49,12 +49,10 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.strata import LEAST_OF_STRATUM, DrawPlan, review_time
 from judgeboard.store.tables import StoredVersion
 
-_LEAST_EXPLAINED = (
-    0.2  # a small pilot may show less by chance, and the labels then seem too much alike
-)
-# The errors of a judge are alike in a group too, and then the verdicts seem to show more than the
-# labels have: in RAGTruth this gives 0.43 to 1 for the verdicts of seven judges, and the labels
-# have 0.156.
+# A small pilot may show less by chance, and the labels then seem too much alike.
+_LEAST_EXPLAINED = 0.2
+# The errors of a judge are alike in a group too, so verdicts can suggest too high a correlation: in
+# RAGTruth, the verdicts of seven judges give 0.43 to 1, and the labels have 0.156.
 _MOST_TAKEN = 0.4
 NUMBERS = (
     10,
@@ -84,7 +82,7 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pilot:
-    """The labels that are there, and what they tell about the next ones.
+    """The stored labels as a pilot for the next labels.
 
     ``shares`` are the expected shares of bad answers by stratum, ``share`` that of all answers.
     """
@@ -106,7 +104,7 @@ class _Pilot:
 
     @property
     def weights(self) -> FloatArray:
-        """How many answers each label stands for."""
+        """The number of answers that each label represents."""
         counts = self.sample.counts
         by_stratum = np.array([each.answers / max(each.labelled, 1) for each in counts])
         return by_stratum[self.sample.labels.strata]
@@ -127,12 +125,12 @@ class _Pilot:
 
     @property
     def correlation(self) -> tuple[float, CorrelationFrom]:
-        """The correlation of two labels of one evidence group, and where it is known from.
+        """The correlation of two labels of one evidence group, and the source of this value.
 
-        With too few labels in common groups, it is taken from the judge's verdicts on all answers.
-        Its errors make verdicts less alike than labels: their correlation is that of the labels
-        times the part of the variance that verdicts explain. This part is known only if every
-        stratum has a label.
+        With too few labels in common groups, the judge's verdicts on all answers give the
+        correlation. Errors of the judge make verdicts less alike than labels: the correlation of
+        verdicts is that of the labels times the part of the variance that verdicts explain. This
+        part is available only if every stratum has a label.
         """
         of_labels = correlation_in_groups(self.sample.labels.values, self.groups)
         if of_labels is not None:
@@ -143,17 +141,17 @@ class _Pilot:
             float(population.scores.sum()) / max(total, 1),
             float(population.squares.sum()),
         )
-        spread = squares - total * mean**2
-        if self.answers_per_group <= 1 or spread <= 0:
+        variation = squares - total * mean**2
+        if self.answers_per_group <= 1 or variation <= 0:
             return ASSUMED_CORRELATION, "assumed"
         factors = np.concatenate([np.full(size, -mean), np.ones(size)])
-        by_group = float(factors @ population.moments @ factors) / spread
+        by_group = float(factors @ population.moments @ factors) / variation
         of_verdicts = min(max((by_group - 1) / (self.answers_per_group - 1), 0.0), 1.0)
         least = max(of_verdicts, ASSUMED_CORRELATION)
         if not self.is_known or self.sample.has_gap:
             return least, "assumed"
-        taken = min(of_verdicts / max(self.explained, _LEAST_EXPLAINED), _MOST_TAKEN)
-        return max(taken, least), "verdicts" if taken >= ASSUMED_CORRELATION else "assumed"
+        estimate = min(of_verdicts / max(self.explained, _LEAST_EXPLAINED), _MOST_TAKEN)
+        return max(estimate, least), "verdicts" if estimate >= ASSUMED_CORRELATION else "assumed"
 
 
 def plan_labels(
@@ -169,8 +167,8 @@ def plan_labels(
     """Return the plan for a question, from the stored labels as a pilot; ``by_query_type`` adds one for each type.
 
     ``versions`` is the judge version whose verdicts are used, none for labels alone; for ``judges``
-    the two versions that are compared. Raises BadInput if ``reach`` is not between 0 and 1, no
-    answer matches, or the number of versions does not fit.
+    the two versions to compare. Raises BadInput if ``reach`` is not between 0 and 1, no answer
+    matches, or the number of versions does not fit.
     """
     if question not in get_args(Question):
         raise BadInput(f"a plan is for {', '.join(QUESTIONS)}, not {question!r}")
@@ -251,11 +249,11 @@ def plans_for_rate(
         seconds_per_review=_seconds_per_review(connection),
         made_prompt=_made_prompt([source]),
     )
-    left = pilot.answers - pilot.n
-    numbers = [*(number for number in NUMBERS if number < left), min(left, NUMBERS[-1])]
+    unlabelled = pilot.answers - pilot.n
+    numbers = [*(number for number in NUMBERS if number < unlabelled), min(unlabelled, NUMBERS[-1])]
     needs = [_for_rate(goal, pilot, more) for more in numbers]
-    chosen = [need for need in needs if math.isfinite(need.shows)] or needs[-1:]
-    return tuple(_completed(replace(goal, reach=need.shows), need, pilot) for need in chosen)
+    usable = [need for need in needs if math.isfinite(need.shows)] or needs[-1:]
+    return tuple(_completed(replace(goal, reach=need.shows), need, pilot) for need in usable)
 
 
 def _seconds_per_review(connection: Connection) -> float | None:
@@ -264,7 +262,7 @@ def _seconds_per_review(connection: Connection) -> float | None:
 
 
 def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:
-    """Return how many answers are left out because a judge's prompt was made with them, by the judge."""
+    """Return by judge how many answers are left out because the judge's prompt was made with these answers."""
     counts = (
         (each.version, each.left_out["prompt_examples"] + each.left_out["develop"])
         for each in sources
@@ -279,20 +277,20 @@ def _plan(
     if goal.question == "rate":
         return plan_of_rate(goal, source.sample(rows), where)
     pilot = _pilot(judged_sample(source, rows))
-    sample, known = pilot.sample, None
-    # Without a label in a part of the answers, the others tell nothing of a kappa in all answers.
+    sample, kappa = pilot.sample, None
+    # If a part of the answers has no label, the other labels show no kappa of all answers.
     if pilot.is_known and not sample.has_gap:
-        known = labels_to_narrow(sample, goal.reach, goal.target)
-    if known is not None and known.shows == 0 and (goal.target == "app" or pilot.n < pilot.answers):
-        known = None  # all labels or all verdicts are alike: they do not tell how much kappa varies
-    if known is None:
+        kappa = labels_to_narrow(sample, goal.reach, goal.target)
+    if kappa is not None and kappa.shows == 0 and (goal.target == "app" or pilot.n < pilot.answers):
+        kappa = None  # all labels or all verdicts are alike, so nothing shows how kappa varies
+    if kappa is None:
         of_these = pilot.answers if goal.target == "these" else None
-        needed = labels_for_kappa(goal.reach, answers=of_these)
+        labels = labels_for_kappa(goal.reach, answers=of_these)
         there = 0 if sample.has_gap else pilot.n
-        more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
-        shows = goal.reach * math.sqrt(max(needed / pilot.answers, 1.0))
+        more, effect = min(max(labels - there, 0), pilot.answers - pilot.n), 1.0
+        shows = goal.reach * math.sqrt(max(labels / pilot.answers, 1.0))
     else:
-        more, shows, effect = known.more, known.shows, known.design_effect
+        more, shows, effect = kappa.more, kappa.shows, kappa.design_effect
     need = PlanNeed(
         answers=pilot.answers,
         labelled=pilot.n,
@@ -301,7 +299,7 @@ def _plan(
         share=pilot.share if pilot.is_known else None,
         explained=pilot.explained if pilot.is_known else None,
         design_effect=effect,
-        is_rough=known is not None and known.is_rough,
+        is_rough=kappa is not None and kappa.is_rough,
     )
     return _completed(goal, need, pilot, where)
 
@@ -317,9 +315,9 @@ def _completed(
 ) -> Result:
     """Return a plan with its strata, and the answers that come first."""
     sample = pilot.sample
-    # What to label before the plan: the open answers of the random sample, if a part has no label
-    # that counts. A sample with more open answers than the plan does not come first, unless some of
-    # its labels wait for the others.
+    # Before the plan, people label the open answers of the random sample, if a part has no label
+    # that counts. A sample with more open answers than the plan does not come first, unless some
+    # labels of the sample wait for the others.
     least = MIN_PAIRS if goal.question == "kappa" else 1
     first = what_to_label(sample, least=least, where=where)
     if first is not None and (
@@ -329,11 +327,13 @@ def _completed(
         or (0 < need.more < first.waiting and not first.uncounted)
     ):
         first = None
-    left = [each.answers - each.labelled for each in sample.counts]
-    drawn = allocated(need.more, left, least=LEAST_OF_STRATUM)
+    unlabelled = [each.answers - each.labelled for each in sample.counts]
+    allocation = allocated(need.more, unlabelled, least=LEAST_OF_STRATUM)
     rows = [
         Row(figure, stratum_title(name, sample.strata), value, n=each.labelled)
-        for name, each, free, more in zip(sample.strata, sample.counts, left, drawn, strict=True)
+        for name, each, free, more in zip(
+            sample.strata, sample.counts, unlabelled, allocation, strict=True
+        )
         for figure, value in (
             ("answers", each.answers),
             ("labelled", each.labelled),
@@ -349,15 +349,15 @@ def _pilot(sample: SampledLabels) -> _Pilot:
     total, size = float(population.answers.sum()), population.count
     levels = shares = [UNKNOWN_SHARE] * size
     if len(labels.values) >= LEAST_PILOT:
-        guessed = np.clip(population.means, 0.1, 0.9).tolist()
+        guesses = np.clip(population.means, 0.1, 0.9).tolist()
         levels = [
             each.bad / each.labelled if each.labelled else guess
-            for each, guess in zip(counts, guessed, strict=True)
+            for each, guess in zip(counts, guesses, strict=True)
         ]
         # For the width (k + 1) / (n + 2), because no pilot shows that a stratum has no bad answer.
         shares = [
             (each.bad + 1) / (each.labelled + 2) if each.labelled else guess
-            for each, guess in zip(counts, guessed, strict=True)
+            for each, guess in zip(counts, guesses, strict=True)
         ]
     return _Pilot(
         sample,
@@ -370,23 +370,23 @@ def _pilot(sample: SampledLabels) -> _Pilot:
 
 
 def _for_rate(goal: PlanGoal, pilot: _Pilot, more: int | None = None) -> PlanNeed:
-    """Plan ``more`` labels and say what they reach; by default as many as reach what is wanted."""
+    """Plan ``more`` labels and return what these labels reach; by default, as many labels as the goal needs."""
     counts = pilot.sample.counts
-    labelled = [each.labelled for each in counts]
-    left = [each.answers - each.labelled for each in counts]
+    labels = [each.labelled for each in counts]
+    unlabelled = [each.answers - each.labelled for each in counts]
     of_app = goal.target == "app"
-    correlation, known_from = pilot.correlation if of_app else (0.0, None)
+    correlation, origin = pilot.correlation if of_app else (0.0, None)
 
     def width(more: int, effect: float = 1.0) -> float:
-        drawn = allocated(more, left, least=LEAST_OF_STRATUM)
-        n = [there + new for there, new in zip(labelled, drawn, strict=True)]
+        allocation = allocated(more, unlabelled, least=LEAST_OF_STRATUM)
+        n = [there + new for there, new in zip(labels, allocation, strict=True)]
         answers = [each.answers for each in counts]
         return stratified_half_width(
             answers, n, pilot.shares, design_effect=effect, target=goal.target
         )
 
     def effect_of(more: int) -> float:
-        """Return the design effect. Answers of a group add their covariance, whether they have a label or not."""
+        """Return the design effect. Answers of a group add their covariance, with or without a label."""
         variance = (width(more) / Z) ** 2
         shared = (
             (pilot.answers_per_group - 1)
@@ -411,7 +411,7 @@ def _for_rate(goal: PlanGoal, pilot: _Pilot, more: int | None = None) -> PlanNee
     if narrow is not None:
         more = 0
     elif more is None:
-        more = bisect_left(range(sum(left)), -reach, key=lambda number: -shown_by(number))
+        more = bisect_left(range(sum(unlabelled)), -reach, key=lambda number: -shown_by(number))
     else:
         reach = max(shown_by(more), EXACT)
     by_lot, _ = labels_in_groups(
@@ -432,35 +432,37 @@ def _for_rate(goal: PlanGoal, pilot: _Pilot, more: int | None = None) -> PlanNee
         explained=pilot.explained if pilot.is_known and goal.judges else None,
         design_effect=effect_of(more),
         correlation=correlation if pilot.answers_per_group > 1 else None,
-        correlation_from=known_from,
+        correlation_from=origin,
     )
 
 
 def _for_judges(goal: PlanGoal, both: BothJudged, rows: IntArray | None) -> Result:
-    """Plan for two versions, with as many labels as `versus` asks for if its change is the ``reach``."""
+    """Plan for two versions, with as many labels as `versus` would need for a change of the size ``reach``."""
     inside = None if rows is None else np.isin(both.rows, rows)
-    known = both.compare(inside=inside)
+    contrast = both.compare(inside=inside)
     answers, differing, unlabelled = (
-        known.about.counts[name] for name in ("answers", "differing", "unlabelled")
+        contrast.about.counts[name] for name in ("answers", "differing", "unlabelled")
     )
     if not answers:
         raise BadInput(
             "the two judge versions judged no answer in common: judge the same answers with both"
         )
     discordant = differing / answers
-    labelled = differing - unlabelled
+    labels = differing - unlabelled
     if discordant <= goal.reach:
         need = PlanNeed(
-            answers=answers, labelled=labelled, more=0, shows=discordant, differing=differing
+            answers=answers, labelled=labels, more=0, shows=discordant, differing=differing
         )
         return plan_result(goal, need)
-    change, needed = (known.figure(name).value for name in ("change", "labels_needed"))
-    variance = needed * (change / POWER) ** 2 if needed and change else discordant - goal.reach**2
+    change, by_change = (contrast.figure(name).value for name in ("change", "labels_needed"))
+    variance = (
+        by_change * (change / POWER) ** 2 if by_change and change else discordant - goal.reach**2
+    )
     by_lot = labels_for_change(goal.reach, variance)
     need = PlanNeed(
         answers=answers,
-        labelled=labelled,
-        more=more_labels(known, by_lot) if by_lot <= answers else unlabelled,
+        labelled=labels,
+        more=more_labels(contrast, by_lot) if by_lot <= answers else unlabelled,
         shows=smallest_change(min(by_lot, answers), variance),
         by_lot=by_lot,
         differing=differing,
@@ -489,9 +491,9 @@ def draw_plan(
 ) -> DrawPlan:
     """Return what decides the draw of a planned queue, for the judge versions with these names (default: the primary).
 
-    For one version, or none, the answers speak for all answers, and labels of a random sample are
-    not drawn again. For two versions they are answers on which both differ, and labels of a random
-    sample of these are not drawn again.
+    For one version, or none, the answers represent all answers, and labels of a random sample are
+    not drawn again. For two versions, the answers are those on which both differ, and labels of a
+    random sample of differing answers are not drawn again.
     """
     first, other = (*plan_versions(connection, judge_versions), None, None)[:2]
     if first is None or other is None:

@@ -1,4 +1,4 @@
-"""How many of all answers are bad: a judge's verdicts on all of them, corrected by people's labels on a sample."""
+"""How many of all answers are bad: a judge's verdicts on all answers, corrected by people's labels on a sample."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -75,21 +75,21 @@ class Rate(Result):
 
     Each slice has these figures:
 
-    - ``bad_answers`` or ``mean``: ``n`` counts the labels that are a sample of the answers. A part
-      with too few labels leaves the interval alone, without a value. ``bounds`` has the least and
-      the greatest possible value where a part has no label of a sample, or where people did not
+    - ``bad_answers`` or ``mean``: ``n`` counts the labels that are a sample of the answers. If a
+      part has too few labels, there is only an interval, without a value. ``bounds`` has the least
+      and the greatest possible value if a part has no label of a sample, or if people did not
       decide on more than 5 % of the sampled answers.
-    - ``judge_alone``: by the judge's verdicts; its interval covers the sampling error, not the
+    - ``judge_alone``: by the judge's verdicts; the interval covers the sampling error, not the
       judge's errors.
     - ``labels_alone``: of all labels, without an interval if people chose some of the labelled
       answers.
     - agreement, kappa, sensitivity, specificity and precision of the judge in all answers, and
-      (``graded_agreement`` ...) in those that people graded, unweighted; ``people_alpha`` is
+      (``graded_agreement`` ...) in the graded answers, unweighted; ``people_alpha`` is
       Krippendorff's alpha among people.
 
-    ``bad_answers_now`` is the share of the answers since its latest change. The labels
-    ``is_random`` if all of them are of a random sample, so that ``strata`` do not matter.
-    ``to_label`` tells what to label for a figure.
+    ``bad_answers_now`` is the share of the answers since the latest change of the share.
+    ``is_random``: all labels are of a random sample, so that ``strata`` do not matter. ``to_label``
+    tells what to label for a figure.
     """
 
     target: Target
@@ -151,10 +151,10 @@ def measure_rate(
 
 @dataclass(frozen=True, slots=True)
 class RateChoice:
-    """The arguments of `measure_rate` but for the judge. Raises BadInput if a value is unknown or they do not fit.
+    """The arguments of `measure_rate` except the judge. Raises BadInput for an unknown value or a wrong combination.
 
-    With ``brief_slices``, slices have only what labels tell about all of their answers, which takes
-    half the time.
+    With ``brief_slices``, slices have only the figures that labels give for all answers of the
+    slice, which takes half the time.
     """
 
     grade: GradeName = "label"
@@ -236,7 +236,7 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The answers of a slice, with their rate. ``bounds`` are what it can be if labels are missing or undecided."""
+    """The answers of a slice, with their rate. ``bounds``: the possible rates if labels are missing or undecided."""
 
     sample: SampledLabels
     share: Estimate
@@ -261,14 +261,14 @@ class _Measure:
         if version is not None and choice.grade == "label":
             counted_grades = CountedGrades(implied_labels=choice.implied_labels, where=choice.where)
             pairs = AnswerRatings(PairSource(connection, counted_grades), "label").compared(version)
-        loaded = labelled_answers(
+        answers = labelled_answers(
             connection,
             version,
             choice.where,
             grade=choice.grade,
             implied_labels=choice.implied_labels,
         )
-        return cls(loaded, pairs, choice.target, choice.where)
+        return cls(answers, pairs, choice.target, choice.where)
 
     def part(self, name: str | None, inside: BoolArray | None, *, brief: bool = False) -> _Part:
         """Return the rate of the answers ``inside`` (None: all); if ``brief``, without bounds and other shares."""
@@ -280,14 +280,13 @@ class _Measure:
         n_answers, n_labels = round(sample.population.total), len(sample.response_ids)
         share = replace(share, n=n_labels)
 
-        # What the share can be if labels are missing, or if people did not decide many of them.
+        # The possible shares if labels are missing, or if people left many answers undecided.
         limits = to_label = None
         has_bounds = grade == "label" and not sample.hidden and not brief
         if has_bounds and sample.has_gap:
             limits = self._bounds(sample, inside)
         elif has_bounds and share.value is not None and _many_undecided(sample):
-            # The rate if all answers that people did not decide are good, and if all of them are
-            # bad.
+            # The rate if all undecided answers are good, and the rate if all are bad.
             low, high = (
                 rate(
                     [
@@ -334,7 +333,7 @@ class _Measure:
         return _Part(sample, share, limits, to_label, rows)
 
     def about(self, sample: SampledLabels, by: By | None = None) -> About:
-        """Return which judge and which answers the figures count."""
+        """Return the judge and the answers that the figures count."""
         version = self.loaded.version
         return About(
             judges=() if version is None else (version.title,),
@@ -379,7 +378,7 @@ class _Measure:
         return note("rate_bounds", low=low, high=high, missing=missing)
 
     def caveats(self, part: _Part) -> Iterator[Note]:
-        """Yield what limits the rate of all answers."""
+        """Yield the limits of the rate of all answers."""
         sample, n = part.sample, len(part.sample.response_ids)
         undecided, bounds = int(sample.undecided.sum()), part.bounds
         if sample.extras:
@@ -411,7 +410,7 @@ class _Measure:
     def _agreement(
         self, sample: SampledLabels, inside: BoolArray | None, *, brief: bool
     ) -> tuple[Statistics, Statistics]:
-        """Return the agreement of the judge and people in all answers, and in those that people graded."""
+        """Return the agreement of the judge and people in all answers, and in the graded answers."""
         if self.pairs is None or sample.hidden:
             return {}, {}
         in_all = in_all_answers(self.loaded, inside, self.target, sample)
@@ -421,10 +420,10 @@ class _Measure:
         if inside is not None:
             pairs = pairs.at(np.isin(pairs.response_ids, self.loaded.answers.response_ids[inside]))
         of_graded = judge_statistics(pairs, only=STATISTICS_OF_ALL)
-        graded = dict(of_graded.estimates)
+        graded_figures = dict(of_graded.estimates)
         if self.target == "app" and in_all.described is not None:
-            return dict(for_all(of_graded, in_all)[0].estimates), graded
-        return dict(in_all.statistics), graded
+            return dict(for_all(of_graded, in_all)[0].estimates), graded_figures
+        return dict(in_all.statistics), graded_figures
 
     def _bounds(self, sample: SampledLabels, inside: BoolArray | None) -> tuple[float, float]:
         rows: BoolArray | slice = slice(None) if inside is None else inside
@@ -439,10 +438,10 @@ class _Measure:
         if sample.hidden:
             return unmeasured(0, "some answers are hidden")
         if grade == "label":
-            judged = self.loaded.judged(inside)
-            answers = judged.answers.round().astype(np.int64)
+            judged_answers = self.loaded.judged(inside)
+            answers = judged_answers.answers.round().astype(np.int64)
             hits = np.where([False, True], answers, 0), answers
-            return judge_alone(judged, np.ones(2, dtype=np.bool_), hits, None, self.target)
+            return judge_alone(judged_answers, np.ones(2, dtype=np.bool_), hits, None, self.target)
         scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
         if 0 < sample.judged < round(float(population.answers[scored].sum())):
             value = float(population.scores[scored].sum()) / sample.judged
@@ -458,7 +457,7 @@ class _Measure:
 
 
 def _lopsided_ends(estimate: Estimate) -> tuple[float, float] | None:
-    """Return the ends of an interval if the value is near one of them: 54 and 96 % for 93 %. None if it is not."""
+    """Return the ends of an interval if the value is near one end: 54 and 96 % for 93 %. None otherwise."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
     below, above = estimate.value - estimate.low, estimate.high - estimate.value
@@ -491,7 +490,7 @@ def sample_rate(sample: SampledLabels, target: Target = "app") -> tuple[Estimate
 
 
 def _labels_only(sample: SampledLabels, grade: GradeName, n_answers: int) -> Estimate:
-    """Return the share of all labels. It has an interval only if nobody chose the labelled answers."""
+    """Return the share of all labels. The share has an interval only if nobody chose the labelled answers."""
     n = len(sample.all_values)
     if not n:
         return unmeasured(0, "no labels")
@@ -518,7 +517,7 @@ def _from_elsewhere(
     choice: RateChoice,
     labels_from: RowFilter,
 ) -> Rate:
-    """Return the rate by Rogan and Gladen: the judge's errors are those on the labels of other answers."""
+    """Return the rate by Rogan and Gladen: the judge's errors are measured on the labels of other answers."""
     if version is None:
         raise BadInput("labels from elsewhere need a judge")
     measure = _Measure.load(connection, version, choice)
@@ -526,23 +525,23 @@ def _from_elsewhere(
     elsewhere = labelled_answers(
         connection, version, labels_from, grade=choice.grade, implied_labels=choice.implied_labels
     ).sample()
-    judged = ~np.isnan(elsewhere.all_verdicts)
-    values, verdicts = elsewhere.all_values[judged] == 1, elsewhere.all_verdicts[judged] == 1
-    bad, found, passed = (
+    rows = ~np.isnan(elsewhere.all_verdicts)
+    values, verdicts = elsewhere.all_values[rows] == 1, elsewhere.all_verdicts[rows] == 1
+    bad, bad_hits, good_hits = (
         int(values.sum()),
         int((values & verdicts).sum()),
         int((~values & ~verdicts).sum()),
     )
     share = rogan_gladen(
-        sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed)
+        sample.judged_bad, sample.judged, JudgeErrors(bad, bad_hits, len(values) - bad, good_hits)
     )
     of_verdicts = np.array([elsewhere.judged - elsewhere.judged_bad, elsewhere.judged_bad])
-    labelled = np.array([int((~verdicts).sum()), int(verdicts.sum())])
+    labels = np.array([int((~verdicts).sum()), int(verdicts.sum())])
     if not len(values):
         share = unmeasured(0, "the answers from elsewhere have no label")
     elif not of_verdicts.all():
         share = unmeasured(len(values), _ONE_VERDICT.format("bad" if of_verdicts[1] else "good"))
-    elif (equal_chances(of_verdicts, labelled) < 1).any():
+    elif (equal_chances(of_verdicts, labels) < 1).any():
         share = unmeasured(len(values), _CHOSEN_ELSEWHERE)
     elif (
         share.low is not None and share.low == share.high

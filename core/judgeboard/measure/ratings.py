@@ -97,9 +97,10 @@ class RatingPairs:
 
     An item is an answer or a pair of answers. ``judge`` and ``people`` are positions among the
     categories of ``scale``, or scores. ``scores`` is the judge's groundedness, NaN if there is
-    none; ``cut`` marks labels derived from it. ``groups`` are evidence groups, ``query_types`` are
-    positions in the loaded names, ``days`` are UTC days (below 0: no time). ``left_out`` counts the
-    items without a row by reason. Only pairs of answers have ``comparisons``.
+    none; ``cut`` marks labels derived from groundedness. ``groups`` are evidence groups,
+    ``query_types`` are positions in the loaded names, ``days`` are UTC days (below 0: no time).
+    ``left_out`` counts the items without a row by reason. Only pairs of answers have
+    ``comparisons``.
     """
 
     scale: Scale
@@ -120,7 +121,7 @@ class RatingPairs:
         return len(self.response_ids)
 
     def at(self, rows: AnyArray) -> "RatingPairs":
-        """Return some of the pairs, by a mask or by positions, as if they were all."""
+        """Return some of the pairs, by a mask or by positions, as if there were no others."""
         return RatingPairs(self.scale, *(getattr(self, name)[rows] for name in _COLUMNS))
 
 
@@ -131,9 +132,9 @@ _COLUMNS = ("response_ids", "judge", "people", "scores", "cut", "groups", "query
 class Comparisons:
     """A judge version's verdicts on pairs of answers, by id, whether or not a verdict counts.
 
-    ``asked`` tells for each order (A first, B first) which pairs the judge was asked about.
-    ``differences`` is None if the judge compared the answers. If it scored each answer by itself,
-    its verdicts are those of one order.
+    ``asked`` is a mask for each order (A first, B first): the pairs about which the judge was
+    asked. ``differences`` is None if the judge compared the answers. A judge that scored each
+    answer alone has verdicts of one order.
     """
 
     ids: IntArray
@@ -153,7 +154,7 @@ class Comparisons:
 def person_grades(
     reviews: GradedReviews, grade: str, reviewer_id: int | None = None
 ) -> GradedReviews:
-    """Return the review with the grade of each person, or of one of them, on each answer.
+    """Return the review with the grade of each person, or of one person, on each answer.
 
     Each reviewer's latest blind review counts, or else their latest review. Adjudications
     (``gold``) and reviews after the reveal or of a repeated item do not count.
@@ -202,10 +203,10 @@ def pairs_of(
     If the judge gave no label, the answer counts as hallucinated if its groundedness is below
     ``cut``, one value or one per verdict.
     """
-    judged = among(people.response_ids, verdicts.response_ids)
+    is_judged = among(people.response_ids, verdicts.response_ids)
     at, grades = (
-        np.searchsorted(verdicts.response_ids, people.response_ids[judged]),
-        people.values[judged],
+        np.searchsorted(verdicts.response_ids, people.response_ids[is_judged]),
+        people.values[is_judged],
     )
     values, was_cut = judge_values(verdicts, scale.grade, cut)
     rows = is_given(values[at])
@@ -224,7 +225,7 @@ def pairs_of(
 
 
 def judge_values(verdicts: Grades, grade: str, cut: Cut) -> tuple[AnyArray, BoolArray]:
-    """Return a judge's values of a grade (labels as positions), and which labels were derived from groundedness."""
+    """Return a judge's values of a grade (labels as positions), and the mask of labels derived from groundedness."""
     values = column_of(verdicts, grade)
     if grade != "label":
         return values, np.zeros(len(values), dtype=np.bool_)
@@ -232,7 +233,7 @@ def judge_values(verdicts: Grades, grade: str, cut: Cut) -> tuple[AnyArray, Bool
 
 
 def with_cut(labels: IntArray, groundedness: FloatArray, cut: Cut) -> tuple[IntArray, BoolArray]:
-    """Return labels (as positions) with those that were derived from groundedness, and which ones these are."""
+    """Return labels (as positions), derived from groundedness where missing, and the mask of derived labels."""
     was_cut = (labels == 0) & ~np.isnan(groundedness)
     return np.where(
         was_cut, np.where(groundedness < cut - HALF_STEP, HALLUCINATED, GROUNDED), labels
@@ -253,16 +254,16 @@ def is_given(values: AnyArray) -> BoolArray:
 
 def column_of(grades: Grades, grade: str) -> AnyArray:
     """Return the values of a grade; any other name is the rubric dimension that was loaded."""
-    known = {"label": grades.labels, "groundedness": grades.groundedness, "quality": grades.quality}
-    return known.get(grade, grades.scores)
+    table = {"label": grades.labels, "groundedness": grades.groundedness, "quality": grades.quality}
+    return table.get(grade, grades.scores)
 
 
 def _latest(
-    reviews: GradedReviews, grade: str, counted: BoolArray, *, by_reviewer: bool
+    reviews: GradedReviews, grade: str, is_counted: BoolArray, *, by_reviewer: bool
 ) -> GradedReviews:
     """Return one review per response (and person, if ``by_reviewer``): the latest blind one, or else the latest."""
     values = column_of(reviews, grade)
-    rows = np.flatnonzero(is_given(values) & counted)  # the oldest first
+    rows = np.flatnonzero(is_given(values) & is_counted)  # the oldest first
     reviewer_ids = (
         reviews.reviewer_ids[rows] if by_reviewer else np.zeros(len(rows), dtype=np.int64)
     )
@@ -306,10 +307,10 @@ def item_ratings(
     """Return single ratings as a matrix. Raters with the same name (``names`` by id) get their id as a suffix."""
     items, ratings = ratings_of(ids, rater_ids, values, scale, groups)
     rater_list = np.flatnonzero(np.bincount(rater_ids)).tolist()
-    known = [names.get(each, str(each)) for each in rater_list]
+    rater_names = [names.get(each, str(each)) for each in rater_list]
     raters = tuple(
-        name if known.count(name) == 1 else f"{name} ({each})"
-        for each, name in zip(rater_list, known, strict=True)
+        name if rater_names.count(name) == 1 else f"{name} ({each})"
+        for each, name in zip(rater_list, rater_names, strict=True)
     )
     row, group = RESAMPLED[unit]
     return ItemRatings(
@@ -323,11 +324,11 @@ def grouping_of(pairs: RatingPairs, unit: Unit, human: Human) -> Grouping:
     return grouping(pairs.groups, pairs.n, row="grade" if human == "each" else row, group=group)
 
 
-def values_at(ids: IntArray, known: IntArray, known_values: FloatArray) -> FloatArray:
-    """Return the values of ``known`` items (ascending) for each of ``ids``, NaN if an item is not known."""
+def values_at(ids: IntArray, item_ids: IntArray, item_values: FloatArray) -> FloatArray:
+    """Return for each of ``ids`` the value of the item in ``item_ids`` (ascending), NaN for other ids."""
     values: FloatArray = np.full(len(ids), np.nan)
-    rows = among(ids, known)
-    values[rows] = known_values[np.searchsorted(known, ids[rows])]
+    rows = among(ids, item_ids)
+    values[rows] = item_values[np.searchsorted(item_ids, ids[rows])]
     return values
 
 
@@ -345,8 +346,8 @@ class PairSource:
     ) -> None:
         """Load all three grades, or one dimension of scores or category of a label schema (``grade``).
 
-        Raises BadInput if people have its scores on several scales, or if ``counted`` asks for the
-        mean of a category.
+        Raises BadInput if people have scores of the dimension on several scales, or if ``counted``
+        asks for the mean of a category.
         """
         dimension = None if grade in {None, *GRADES} else grade
         self.connection = connection
@@ -381,20 +382,22 @@ class PairSource:
 
     @property
     def query_types(self) -> tuple[str, ...]:
-        """The query types of which `RatingPairs.query_types` are positions."""
+        """The names to which the positions in `RatingPairs.query_types` refer."""
         return self._current.query_types.names
 
     def evidence_groups(self, response_ids: IntArray) -> IntArray:
-        """Return the evidence group of each answer. Those of answers without a verdict are not loaded yet."""
-        judged, first = np.unique(self._current.response_ids, return_index=True)
-        known = among(response_ids, judged)
+        """Return the evidence group of each answer. Groups of answers without a verdict are loaded here."""
+        judged_ids, first = np.unique(self._current.response_ids, return_index=True)
+        is_judged = among(response_ids, judged_ids)
         groups = np.zeros(len(response_ids), dtype=np.int64)
-        groups[known] = self._current.evidence_groups[first][
-            np.searchsorted(judged, response_ids[known])
+        groups[is_judged] = self._current.evidence_groups[first][
+            np.searchsorted(judged_ids, response_ids[is_judged])
         ]
-        if not known.all():
-            facts = response_facts(self.connection, response_ids[~known])
-            groups[~known] = facts.evidence_groups[np.searchsorted(facts.ids, response_ids[~known])]
+        if not is_judged.all():
+            facts = response_facts(self.connection, response_ids[~is_judged])
+            groups[~is_judged] = facts.evidence_groups[
+                np.searchsorted(facts.ids, response_ids[~is_judged])
+            ]
         return groups
 
     def verdicts(self, version_id: int) -> CurrentVerdicts:
@@ -404,7 +407,7 @@ class PairSource:
         return self._verdicts[version_id]
 
     def judge_values(self, verdicts: CurrentVerdicts, grade: str) -> AnyArray:
-        """Return the values of a grade in verdicts; labels are cut at the threshold of their query type."""
+        """Return the values of a grade in verdicts; labels are cut at the threshold of the query type."""
         return judge_values(verdicts, grade, cuts_of(self.cuts, verdicts.query_types))[0]
 
     def scale_with(self, version_ids: Iterable[int], grade: str, *, people: bool = True) -> Scale:
@@ -451,11 +454,11 @@ class PairSource:
         """Return the versions with pairs of a grade; first the primary judge's newest, or else that with most pairs."""
         versions = list_versions(self.connection)
         counts = {each.id: self.pairs(each.id, grade).n for each in versions}
-        paired = [version for version in versions if counts[version.id]]
+        usable = [version for version in versions if counts[version.id]]
         primary = primary_judge(self.connection)
-        of_primary = [version for version in paired if version.name == primary]
-        first = of_primary[-1:] or sorted(paired, key=lambda each: (-counts[each.id], -each.id))[:1]
-        return (*first, *(version for version in paired if version not in first))
+        of_primary = [version for version in usable if version.name == primary]
+        first = of_primary[-1:] or sorted(usable, key=lambda each: (-counts[each.id], -each.id))[:1]
+        return (*first, *(version for version in usable if version not in first))
 
 
 class AnswerRatings:
@@ -492,8 +495,8 @@ class AnswerRatings:
         scale = self.source.scale_with((version.id,), self.grade)
         if scale.different:
             raise BadInput(f"{version.title} and people score {self.grade} on different scales")
-        rated = self.people(scale)
-        return self.judge_on(version, rated.ids, scale), rated
+        items = self.people(scale)
+        return self.judge_on(version, items.ids, scale), items
 
     def rated_twice(self) -> RatedTwice:
         """Return each person's first grade of an answer, and their latest grade after a queue repeated the answer.
@@ -552,7 +555,7 @@ class AnswerRatings:
             yield from ((name, pairs.at(inside)) for name, inside in slices)
 
     def anchoring(self, version: StoredVersion) -> dict[str, Estimate]:
-        """Return how far people moved to a judge version's verdicts after they saw them, by grade (every grade).
+        """Return how far people moved to a judge version's verdicts after the reveal, by grade (every grade).
 
         Each row is one person on one answer; the interval resamples answers.
         """
@@ -599,13 +602,13 @@ class AnswerRatings:
         )
 
     def left_out_of_judges(
-        self, versions: Sequence[StoredVersion], rated: ItemRatings
+        self, versions: Sequence[StoredVersion], items: ItemRatings
     ) -> dict[str, int]:
-        """Count the answers that made the prompt of one of these judge versions, and those that only one rated."""
-        made = answers_of_prompts(self.connection, [each.id for each in versions])
-        alone = (rated.ratings.per_item == 1) & ~among(rated.ids, made.both)
-        matching = made.both if self.source.matching is None else self.source.matching
-        return {**made.counts(matching), "one_judge": int(alone.sum())}
+        """Count the answers in the prompt of one of these judge versions, and the answers with a single rating."""
+        prompt_answers = answers_of_prompts(self.connection, [each.id for each in versions])
+        alone = (items.ratings.per_item == 1) & ~among(items.ids, prompt_answers.both)
+        matching = prompt_answers.both if self.source.matching is None else self.source.matching
+        return {**prompt_answers.counts(matching), "one_judge": int(alone.sum())}
 
     @cached_property
     def _names(self) -> dict[int, str]:
@@ -615,21 +618,21 @@ class AnswerRatings:
 class Dimension:
     """A dimension of scores, or a category of a label schema, and the scale on which its raters are compared.
 
-    ``classes`` has the options of a category; it is empty if people gave scores. Raises NotFound if
-    no one used it.
+    ``classes`` has the options of a category, and is empty if people gave scores. Raises NotFound
+    if no one used the name.
     """
 
     def __init__(self, connection: Connection, name: str) -> None:
         self.name = name
-        self._written = scales_of_dimension(connection, name)
-        by_people = any(each.version_id is None for each in self._written)
+        self._scales = scales_of_dimension(connection, name)
+        by_people = any(each.version_id is None for each in self._scales)
         self.classes = () if by_people else classes_of(connection, name)
-        if not self._written and not self.classes:
-            known = ", ".join((*GRADES, *dimensions_scored(connection)))
-            raise NotFound(f"there is no grade {name!r}; known grades: {known}")
+        if not self._scales and not self.classes:
+            grades = ", ".join((*GRADES, *dimensions_scored(connection)))
+            raise NotFound(f"there is no grade {name!r}; known grades: {grades}")
 
     def scale(self, version_ids: Iterable[int] = (), *, people: bool = True) -> Scale:
-        """Return the scale of judge versions and ``people``; without their scores, that of all scores.
+        """Return the scale of judge versions and ``people``; if none of these has scores, the scale of all scores.
 
         If all scores are whole numbers on one scale of few levels, the levels are categories.
         Raises BadInput if people have scores on several scales.
@@ -637,23 +640,23 @@ class Dimension:
         if self.classes:
             return Scale(self.name, self.classes)
         raters = {*version_ids, *((None,) if people else ())}
-        written = [each for each in self._written if each.version_id in raters] or self._written
-        scales = sorted({each.text for each in written})
-        of_people = sorted({each.text for each in written if each.version_id is None})
+        rater_scales = [each for each in self._scales if each.version_id in raters] or self._scales
+        scales = sorted({each.text for each in rater_scales})
+        of_people = sorted({each.text for each in rater_scales if each.version_id is None})
         if len(of_people) > 1:
             raise BadInput(
                 f"people have scores of {self.name} on different scales: {' and '.join(of_people)}"
             )
         if len(scales) > 1:
             return Scale(self.name, different=True)
-        levels = _levels(scales[0]) if all(each.whole for each in written) else None
+        levels = _levels(scales[0]) if all(each.whole for each in rater_scales) else None
         return Scale(self.name) if levels is None else Scale(self.name, levels, weights="quadratic")
 
 
-def _levels(written: str) -> tuple[int, ...] | None:
+def _levels(text: str) -> tuple[int, ...] | None:
     """Return the levels of a scale of few whole numbers, None for a score."""
     try:
-        scale = scale_in("scale", written)
+        scale = scale_in("scale", text)
     except Unusable:
         return None
     levels = tuple(range(int(scale.low), int(scale.high) + 1))
@@ -662,20 +665,20 @@ def _levels(written: str) -> tuple[int, ...] | None:
 
 
 def labels_by_notice(source: PairSource) -> tuple[tuple[str, Estimate], ...]:
-    """Return the share of bad answers among those that people labelled, by notice ("full"), and its query types.
+    """Return the share of bad answers among the labelled answers, by notice ("full"), and by query type of each notice.
 
-    The levels have the order of `Level`; each has a line for all query types first, if it has
-    several. Answers that `serve_answer` did not return, or that have no notice, do not count.
+    The levels have the order of `Level`. A level with several query types first has a line for all
+    query types. Answers that `serve_answer` did not return, or that have no notice, do not count.
     """
-    people, served = source.people("label"), served_notices(source.connection)
-    served = served.at(among(served.response_ids, people.response_ids))
-    if not len(served.response_ids):
+    people, answers = source.people("label"), served_notices(source.connection)
+    answers = answers.at(among(answers.response_ids, people.response_ids))
+    if not len(answers.response_ids):
         return ()
-    bad = people.values[np.searchsorted(people.response_ids, served.response_ids)] == HALLUCINATED
-    groups = served.evidence_groups
+    bad = people.values[np.searchsorted(people.response_ids, answers.response_ids)] == HALLUCINATED
+    groups = answers.evidence_groups
     notices, types = (
         np.array(each.names, dtype=np.str_)[each.codes]
-        for each in (served.notices, served.query_types)
+        for each in (answers.notices, answers.query_types)
     )
 
     lines: list[tuple[str, Estimate]] = []
@@ -694,8 +697,8 @@ def labels_by_notice(source: PairSource) -> tuple[tuple[str, Estimate], ...]:
 class UnjudgedAnswers:
     """The ``answers`` that people graded and the judge version ``title`` has not judged, with the way to figures.
 
-    ``command`` judges them; None if the version cannot judge. ``other`` is the version with the
-    most rating pairs and their number, None if all have too few.
+    ``command`` judges the answers; None if the version cannot judge. ``other`` is the version with
+    the most rating pairs and its number of pairs, None if all versions have too few.
     """
 
     title: str
@@ -707,8 +710,8 @@ class UnjudgedAnswers:
 def unjudged_answers(ratings: AnswerRatings, version: StoredVersion) -> UnjudgedAnswers | None:
     """Return the graded answers that a version has to judge.
 
-    Returns None if the version has enough rating pairs, if the verdicts that it lacks are too few,
-    or if neither it can judge nor another version has enough.
+    Returns None if the version has enough rating pairs, if even all verdicts would be too few, or
+    if the version cannot judge and no other version has enough.
     """
     connection, n = ratings.connection, ratings.compared(version).n
     if n >= MIN_PAIRS:
@@ -717,9 +720,9 @@ def unjudged_answers(ratings: AnswerRatings, version: StoredVersion) -> Unjudged
         judge_options,
     )  # loads all kinds of judges, which few figures need
 
-    graded = replace(ratings.source.counted.where, graded=True)
+    where = replace(ratings.source.counted.where, graded=True)
     answers = count_unasked(
-        connection, version.id, Selection(graded, PLAIN, None, last_response_id(connection))
+        connection, version.id, Selection(where, PLAIN, None, last_response_id(connection))
     )
     if n + answers < MIN_PAIRS:
         return None
@@ -727,7 +730,7 @@ def unjudged_answers(ratings: AnswerRatings, version: StoredVersion) -> Unjudged
     command = (
         None
         if options is None
-        else f"judgeboard judge {options} {shlex.join(where_options(graded))}"
+        else f"judgeboard judge {options} {shlex.join(where_options(where))}"
     )
     counts = ((ratings.compared(each).n, -each.id, each.title) for each in ratings.versions)
     other = max((each for each in counts if each[0] >= MIN_PAIRS), default=None)

@@ -1,6 +1,7 @@
 """How far people may rely on a judge: the one conclusion of a page, a report or a command.
 
-Each of them draws it with `reliance`, so that none says more than another.
+Page, report and command all take the conclusion from `reliance`, so that none says more than
+another.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ def headline(statistics: Mapping[str, Estimate]) -> Estimate | None:
 def reliance(statistics: Mapping[str, Estimate], *, of_all: bool = True) -> Reliance:
     """Return how far people may rely on a judge with these statistics: what the whole interval allows.
 
-    Figures of chosen answers alone (not ``of_all`` answers) allow no conclusion: it is
+    Figures of chosen answers alone (not ``of_all`` answers) allow no conclusion:
     `Reliance.UNKNOWN`.
     """
     if not of_all:
@@ -65,27 +66,27 @@ def verdict(result: AgreementResult) -> Note | None:
     figure = headline(result.statistics) if result.of == "judge" else None
     if figure is None:
         return None
-    allowed = reliance_of(result)
-    if allowed is not Reliance.NOT_CONCLUSIVE:
-        return note(_VERDICTS[allowed])
+    conclusion = reliance_of(result)
+    if conclusion is not Reliance.NOT_CONCLUSIVE:
+        return note(_VERDICTS[conclusion])
     if figure.low is None or figure.high is None:
         return note("too_few_grades")
     return note("not_conclusive", low=figure.low, high=figure.high)
 
 
-def stand_in_note(test: AlternativeAnnotatorTest, allowed: Reliance) -> Note:
+def stand_in_note(test: AlternativeAnnotatorTest, conclusion: Reliance) -> Note:
     """Return the result of the alternative annotator test.
 
-    ``allowed`` is the conclusion from all figures of the judge. Only if it is `Reliance.CAN`, a
-    judge that passed for everybody may replace a person. People who could not be tested are in the
-    conclusion.
+    ``conclusion`` comes from all figures of the judge. A judge that passed for everybody may
+    replace a person only if the conclusion is `Reliance.CAN`. People who could not be tested are in
+    the conclusion.
     """
     if test.omega.value is None:
         return note("stand_in_unknown", reason=test.omega.reason or "")
-    people, passed = len(test.people), sum(person.rejected for person in test.people)
+    people, passes = len(test.people), sum(person.rejected for person in test.people)
     tested = sum(person.p is not None for person in test.people)
     if tested < people:
         return note("stand_in_untested", tested=tested, people=people)
-    if passed < people:
-        return note("stand_in_failed", passed=passed, people=people)
-    return note("stand_in_passed" if allowed is Reliance.CAN else "stand_in_not_alone")
+    if passes < people:
+        return note("stand_in_failed", passed=passes, people=people)
+    return note("stand_in_passed" if conclusion is Reliance.CAN else "stand_in_not_alone")

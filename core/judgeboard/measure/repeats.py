@@ -69,7 +69,7 @@ def temperature_of(versions: Sequence[StoredVersion]) -> float | None:
 
 
 def temperature_note(temperature: float | None) -> Note:
-    """Return the temperature of repeats, which determines most of their spread."""
+    """Return the temperature of repeats, which determines most of the spread."""
     if temperature is None:
         return note("temperature_unknown")
     return note("temperature", temperature=temperature) if temperature else note("temperature_zero")
@@ -77,10 +77,10 @@ def temperature_note(temperature: float | None) -> Note:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRepeats:
-    """The repeats of one judge version on one answer; ``usable`` of them have a verdict.
+    """The repeats of one judge version on one answer; ``usable`` repeats have a verdict.
 
     ``ranges`` has the lowest and the highest value by measure. ``bad`` of the ``sided`` usable
-    verdicts call the answer bad, by their label or else by the threshold of groundedness.
+    verdicts call the answer bad, by label or else by the threshold of groundedness.
     """
 
     repeats: int
@@ -91,7 +91,7 @@ class AnswerRepeats:
 
 
 def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> AnswerRepeats | None:
-    """Return the repeats of a judgment's judge version on an answer; None if it judged the answer only once.
+    """Return the repeats of a judgment's judge version on an answer; None if the answer was judged only once.
 
     Reads nothing: the item has all its judgments that the reader may see. ``cut`` is the threshold
     of groundedness.
@@ -121,13 +121,13 @@ def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> Answe
 
 
 def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResult:
-    known = versions_that_compared(connection)
+    versions = versions_that_compared(connection)
     if choice.judge_versions:
-        version = choose_version(connection, choice.judge_versions[0], known, "compared pairs")
-    elif len(known) == 1:
-        version = known[0]
+        version = choose_version(connection, choice.judge_versions[0], versions, "compared pairs")
+    elif len(versions) == 1:
+        version = versions[0]
     else:
-        titles = ", ".join(each.title for each in known)
+        titles = ", ".join(each.title for each in versions)
         raise BadInput(
             f"choose a judge with --judge-version: {titles or 'none has compared pairs'}"
         )
@@ -135,9 +135,11 @@ def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResul
     if is_one_order(version, every):
         raise NotFound(f"{version.title} judged each pair in one order only, so it has no repeats")
     aspect = choice.aspect or OVERALL
-    wanted = matching_pairs(connection, choice.counted.where)
+    matching_ids = matching_pairs(connection, choice.counted.where)
     rows: list[BothOrders] = [
-        row for row in every if row.aspect == aspect and (wanted is None or row.pair_id in wanted)
+        row
+        for row in every
+        if row.aspect == aspect and (matching_ids is None or row.pair_id in matching_ids)
     ]
     if not rows:
         raise NotFound(f"{version.title} has no comparison on the aspect {aspect!r}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # pandas takes two seconds to load
     import pandas as pd
 
 ALL: None = None
-"""The slice of all answers that the result counts: no query type can have its name."""
+"""The slice of all answers that the result counts: no query type can have this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """Which judge, people and answers the figures of a result count.
+    """The judge, people and answers that the figures of a result count.
 
     ``judges`` are titles of judge versions ("rag v3"), ``people`` tells how grades of several
     people become one, ``grade`` is what is compared or counted, ``where`` the filter, and ``by``
-    the field of the slices. ``counts`` are numbers of answers by what happened to them;
-    ``left_out`` are those that the figures do not count, by reason. ``unit`` is what is counted.
+    the field of the slices. ``counts`` are numbers of answers by their state. ``left_out`` counts
+    by reason the answers that are not in the figures. ``unit`` is what is counted.
     """
 
     judges: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class About:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Figures, with what they count, what limits them, and what to do next. All estimators return a result."""
+    """Figures, with their scope, their limits, and what to do next. All estimators return a result."""
 
     about: About
     headline: Note
@@ -82,7 +82,7 @@ class Result:
 
     @property
     def slices(self) -> list[str]:
-        """The names of the slices, without that of all answers."""
+        """The names of the slices, without the slice of all answers."""
         return [each for each in dict.fromkeys(row.slice for row in self.rows) if each is not None]
 
     def has(self, name: str, slice_: str | None = ALL) -> bool:
@@ -116,10 +116,10 @@ class Result:
         Slices that have none of the figures are left out, and figures without a value or a reason.
         """
         cells = {(row.slice, row.figure): row.estimate for row in self.rows}
-        measured = dict.fromkeys(
+        available = dict.fromkeys(
             row.figure for row in self.rows if {row.value, row.low, row.reason} != {None}
         )
-        names = [each for each in figures or measured if each in measured and each in FIGURES]
+        names = [each for each in figures or available if each in available and each in FIGURES]
         columns = [FIGURES[each] for each in names]
         title = (self.about.by or self.about.unit).replace("_", " ").capitalize()
         lines = []

@@ -1,7 +1,7 @@
-"""The answers that a judge version was asked about, loaded once for all figures and brought up to date by changes.
+"""The answers about which a judge version was asked, loaded once for all figures and brought up to date by changes.
 
-Tables of columns are kept per database, and per set of sources that a reader may see. Whoever has
-to review some answers blind, or changes answers, gets a table of their own, which is not kept.
+Tables of columns are kept per database, and per set of sources that a reader may see. A reader who
+has to review some answers blind, or who changes answers, gets a separate table, which is not kept.
 """
 
 from collections.abc import Callable, Hashable
@@ -49,7 +49,7 @@ MOST_REPLACED = 20_000  # answers; if more have changed, all are loaded again
 def answers_of(
     connection: Connection, version_id: int | None, where: RowFilter | None = None
 ) -> JudgedAnswers:
-    """Return the answers that match and that a judge version was asked about, by ascending id.
+    """Return the answers that match and about which a judge version was asked, by ascending id.
 
     Without a version, these are all logged answers that match.
     """
@@ -74,10 +74,10 @@ def count_logged(connection: Connection, where: RowFilter | None = None) -> int:
 
 def log_revision(connection: Connection) -> tuple[int, ...]:
     """Return a mark; as long as it is unchanged, the figures of answers are unchanged."""
-    kept = _kept_of(connection)
-    with kept.lock:
-        kept.follow(connection)
-        return (kept.revision,)
+    tables = _kept_of(connection)
+    with tables.lock:
+        tables.follow(connection)
+        return (tables.revision,)
 
 
 def reviews_of(connection: Connection, *, implied_labels: bool = True) -> GradedReviews:
@@ -91,7 +91,7 @@ def reviews_of(connection: Connection, *, implied_labels: bool = True) -> Graded
 
 
 def verdicts_of_reviewed(connection: Connection) -> CurrentVerdicts:
-    """Return the current verdicts on reviewed answers, also of those with which a prompt was made."""
+    """Return the current verdicts on reviewed answers, also on answers with which a prompt was made."""
 
     def read(connection: Connection, ids: IntArray | None) -> CurrentVerdicts:
         return read_verdicts(connection, of_reviewed=True, ids=ids)
@@ -102,7 +102,7 @@ def verdicts_of_reviewed(connection: Connection) -> CurrentVerdicts:
 def graded_of(
     connection: Connection, *, implied_labels: bool = True
 ) -> tuple[GradedReviews, CurrentVerdicts]:
-    """Return the reviews of logged answers and the current verdicts on these, without those that made a prompt."""
+    """Return the reviews of logged answers and the current verdicts on these, except answers that made a prompt."""
     return kept_until_changed(
         connection,
         ("graded", implied_labels),
@@ -132,19 +132,19 @@ def reviewed_for_flags(connection: Connection) -> IntArray:
 def kept_until_changed(
     connection: Connection, key: tuple[Hashable, ...], read: Callable[[], Part]
 ) -> Part:
-    """Return a part of figures, kept as long as no figure of answers changes; ``key`` tells it from all others."""
+    """Return a part of figures, kept as long as no figure of answers changes; ``key`` identifies the part."""
     if hides_blind_rows(connection) or not is_reading(connection):
         return read()
-    kept = _kept_of(connection)
-    with kept.lock:
-        is_newest, revision = kept.follow(connection), kept.revision
-        if is_newest and key in kept.parts:
-            known: Part = kept.parts[key]
-            return known
+    tables = _kept_of(connection)
+    with tables.lock:
+        is_newest, revision = tables.follow(connection), tables.revision
+        if is_newest and key in tables.parts:
+            kept_part: Part = tables.parts[key]
+            return kept_part
     part = read()
-    with kept.lock:
-        if is_newest and revision == kept.revision:
-            _keep(kept.parts, key, part)
+    with tables.lock:
+        if is_newest and revision == tables.revision:
+            _keep(tables.parts, key, part)
     return part
 
 
@@ -155,9 +155,9 @@ def _table(
 ) -> Table:
     if hides_blind_rows(connection) or not is_reading(connection):
         return read(connection, None)
-    kept = _kept_of(connection)
-    with kept.lock:
-        return kept.table(connection, key, read)
+    tables = _kept_of(connection)
+    with tables.lock:
+        return tables.table(connection, key, read)
 
 
 def _matches(connection: Connection, answers: JudgedAnswers, where: RowFilter) -> BoolArray:
@@ -173,7 +173,7 @@ def _matches(connection: Connection, answers: JudgedAnswers, where: RowFilter) -
 
 
 class _KeptTables:
-    """The kept tables of a database, for whoever has the ``lock``.
+    """The kept tables of a database, for the owner of the ``lock``.
 
     Each look that finds changes has its own ``revision``. ``parts`` of figures are kept until the
     next revision.
@@ -187,16 +187,16 @@ class _KeptTables:
         self._tables: dict[tuple[Hashable, ...], tuple[Callable[..., Any], Any]] = {}
 
     def follow(self, connection: Connection) -> bool:
-        """Bring the tables up to date; return False if the connection reads an older state than they have."""
-        changed = self._changes.new(connection)
-        if not changed:
-            return changed is not None
+        """Bring the tables up to date; return False if the connection reads an older state than the tables."""
+        changed_ids = self._changes.new(connection)
+        if not changed_ids:
+            return changed_ids is not None
         self.revision = next(_REVISIONS)
         self.parts.clear()
         tables, self._tables = self._tables, {}  # an error leaves no table that is out of date
-        if None in changed or len(changed) > MOST_REPLACED:
+        if None in changed_ids or len(changed_ids) > MOST_REPLACED:
             return True
-        ids = np.array(sorted(each for each in changed if each), dtype=np.int64)
+        ids = np.array(sorted(each for each in changed_ids if each), dtype=np.int64)
         for key, (read, table) in tables.items():
             self._tables[key] = (
                 read,
@@ -210,21 +210,23 @@ class _KeptTables:
         key: tuple[Hashable, ...],
         read: Callable[[Connection, IntArray | None], Table],
     ) -> Table:
-        """Return a table as it is now."""
+        """Return a table in its present state."""
         is_newest = self.follow(connection)
-        known: Table | None = self._tables[key][1] if key in self._tables else None
-        table = read(connection, None) if known is None else known
-        if is_newest or known is not None:
+        kept_table: Table | None = self._tables[key][1] if key in self._tables else None
+        table = read(connection, None) if kept_table is None else kept_table
+        if is_newest or kept_table is not None:
             _keep(self._tables, key, (read, table))
         return table
 
 
-def _keep(kept: dict[tuple[Hashable, ...], Any], key: tuple[Hashable, ...], value: object) -> None:
-    """Keep a value as the one that was used last, and the last few of its kind, which the key begins with."""
-    kept.pop(key, None)
-    kept[key] = value
-    for each in [each for each in kept if each[0] == key[0]][:-MOST_KEPT]:
-        del kept[each]
+def _keep(
+    entries: dict[tuple[Hashable, ...], Any], key: tuple[Hashable, ...], value: object
+) -> None:
+    """Keep a value as the last one used, with the last few of the same kind. The key begins with the kind."""
+    entries.pop(key, None)
+    entries[key] = value
+    for each in [each for each in entries if each[0] == key[0]][:-MOST_KEPT]:
+        del entries[each]
 
 
 def _replaced(table: Table, ids: IntArray, new: Table) -> Table:
@@ -249,9 +251,9 @@ _REVISIONS = count()  # never the same twice, also if tables are no longer kept 
 
 
 def _kept_of(connection: Connection) -> _KeptTables:
-    """Return the kept tables of all who may see the same rows as a connection."""
+    """Return the kept tables of all readers who may see the same rows as a connection."""
     limits = row_limits(connection)
-    # The tables of all sources are always kept, and those of the last few sets of sources.
+    # The tables of all sources are always kept, and the tables of the last few sets of sources.
     key = "some sources" if limits else "all sources", limits
     with _KEPT_LOCK:
         of_database = _KEPT.setdefault(connection.engine, {})

@@ -3,29 +3,27 @@
 A label counts as a sample of its stratum in four cases (Horvitz, Thompson, 1952):
 
 - The stratum is reviewed completely.
-- The answer was reviewed in a queue in random order, drawn from all answers (each planned queue is
-  one). Labels that people chose to give do not change the draw: it takes answers with and without
-  such a label alike, and an answer counts once it is reviewed in this queue. The first items of the
-  queue are a sample too, so it may be left half way. A second queue leaves out only answers whose
-  labels count. A random sample of the rest and the first one are together a random sample of the
-  stratum.
+- The answer was reviewed in a queue in random order, drawn from all answers. Each planned queue is
+  one. The draw takes answers with and without a chosen label alike, and an answer counts once
+  reviewed in this queue. The first items of the queue are a sample too, so people may stop half
+  way. A second queue leaves out only answers whose labels count. A random sample of the rest and
+  the first sample are together a random sample of the stratum.
 - The rule `random_sample` drew the answer. People work flagged answers worst first, so drawn
   answers that another rule flagged count when none of them waits in the stratum.
 - The answer was reviewed in a queue of flagged answers in random order. Such a queue leaves out
-  flagged answers that people decided before. These may be the worst ones, so its labels count only
-  if nobody chose an answer of the stratum. A queue of the answers of the random sample that nobody
-  graded leaves out the same. When it is reviewed completely, the random sample is complete, and all
-  its labels count.
+  flagged answers that people decided before. The decided answers may be the worst ones, so labels
+  of the queue count only if nobody chose an answer of the stratum. A queue of the answers of the
+  random sample that nobody graded leaves out the same. After a complete review of this queue, the
+  random sample is complete, and all labels of the sample count.
 
-A queue with a number of items is drawn once. Answers that were logged later had no chance to be
-drawn, nor had those that the judge of a planned queue judged later. They are strata of their own,
-unless they are very few.
+A queue with a number of items is drawn once. Answers that were logged later could not be drawn. Nor
+could answers that the judge of a planned queue judged later. Such answers are strata of their own,
+unless there are very few of them.
 
-Other labels are extras: they are counted and shown, never weighted.
+Other labels are extras: counted and shown, never weighted.
 
-Answers that are hidden from a blind reviewer are a stratum without labels. They were drawn by
-strata, so that the other answers alone are no sample of all. If they are very few, they are left
-out.
+Answers that are hidden from a blind reviewer are a stratum without labels. The sample was drawn by
+strata, so the other answers alone are no sample of all. Very few hidden answers are left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -81,8 +79,11 @@ from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, StoredVersion
 from judgeboard.store.verdicts import answers_of_prompts, matching_answers
 
 Picked = Literal["no", "yes", "any", "hidden"]
-"""Whether a rule other than the random sample flagged an answer; ``any``: a stratum has both kinds; ``hidden``: it has
-the answers that the viewer has to review blind."""
+"""Whether a rule other than the random sample flagged an answer.
+
+``any``: a stratum has both kinds. ``hidden``: the viewer has to review the answers of the stratum
+blind.
+"""
 JudgeVerdict = Literal["good", "bad", "unusable"]
 
 _PICKED: tuple[Picked, Picked] = ("no", "yes")
@@ -93,10 +94,10 @@ _LEFT_OUT_BY_CHANCE = 0.05  # a stratum is too small if a random sample leaves i
 
 
 class StratumName(NamedTuple):
-    """A class of answers: picked by a rule or not, and the judge's verdict (None: no judge, or not split by it).
+    """A class of answers: picked by a rule or not, and the judge's verdict (None: no judge, or not split by verdict).
 
-    ``is_later``: the answers were logged or judged after a sample was drawn that other strata have
-    labels of.
+    ``is_later``: the answers were logged or judged after the draw of a sample from which other
+    strata have labels.
     """
 
     picked: Picked
@@ -116,15 +117,22 @@ class SampledLabels:
 
     One entry per labelled answer, extras too: ``all_values`` and ``all_verdicts``.
 
-    One entry per answer: ``stratum_of``, and ``is_sampled`` (whether it has a row in ``labels``).
+    One entry per answer: ``stratum_of``, and ``is_sampled`` (whether the answer has a row in
+    ``labels``).
 
-    One count per stratum: ``undecided`` are the sampled answers about which people were unsure,
-    tied, or which they skipped, ``drawn`` the answers of the random sample, ``waiting`` those of
-    them that nobody has reviewed, ``uncounted`` those of them whose label does not count yet,
-    because people labelled the worst flagged answers first, ``unlabelled`` all answers without a
-    label, ``in_open_queues`` those without a label that counts which an open queue in random order
-    waits for, by the name of the queue, ``judged_by`` the answers with a usable verdict (with a
-    score, if the grade is one), and ``judged_bad_by`` those that the judge calls bad.
+    One count per stratum:
+
+    - ``undecided``: the sampled answers about which people were unsure or tied, or which people
+      skipped.
+    - ``drawn``: the answers of the random sample.
+    - ``waiting``: the drawn answers that nobody has reviewed.
+    - ``uncounted``: the drawn answers whose label does not count yet, because people labelled the
+      worst flagged answers first.
+    - ``unlabelled``: all answers without a label.
+    - ``in_open_queues``: by the name of an open queue in random order, the answers without a label
+      that counts for which the queue waits.
+    - ``judged_by``: the answers with a usable verdict (with a score, if the grade is one).
+    - ``judged_bad_by``: the answers that the judge calls bad.
     """
 
     grade: GradeName
@@ -156,7 +164,7 @@ class SampledLabels:
 
     @property
     def hidden(self) -> int:
-        """The number of answers that are hidden from the viewer; 0 if they are very few."""
+        """The number of answers that are hidden from the viewer; 0 for very few."""
         return sum(
             each.answers
             for each, name in zip(self.counts, self.strata, strict=True)
@@ -245,18 +253,19 @@ def labelled_answers(
 
 
 class ReviewedInQueues(NamedTuple):
-    """Which of the `LabelledAnswers` were reviewed in some queues, and which of them each queue could draw (masks)."""
+    """Masks of the `LabelledAnswers`: the answers reviewed in some queues, and the answers that a queue could draw."""
 
     reviewed: BoolArray
     drawn_from: tuple[BoolArray, ...]
 
 
 class LabelledAnswers:
-    """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some of them.
+    """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some answers.
 
-    ``groups`` are evidence groups as small numbers. ``picked`` are the answers that a rule other
-    than the random sample flagged, ``drawn`` those of the random sample. ``in_random_order`` are
-    those reviewed in a queue in random order that was drawn from all answers.
+    ``groups`` are evidence groups as small numbers. Masks of the answers: ``picked``: a rule other
+    than the random sample flagged the answer. ``drawn``: the random sample has the answer.
+    ``in_random_order``: the answer was reviewed in a queue in random order that was drawn from all
+    answers.
     """
 
     def __init__(
@@ -270,9 +279,9 @@ class LabelledAnswers:
         majority: PeopleValues | None = None,
         scores: bool = True,
     ) -> None:
-        """Load them with people's labels: gold labels, else people combined; or the ``majority`` in place of both.
+        """Load answers with people's labels: gold labels, else people combined; or the ``majority`` in place of both.
 
-        Without ``scores``, verdicts stand for them, as a share needs.
+        Without ``scores``, verdicts take the place of scores, as a share needs.
         """
         self.grade = grade
         self.version = version
@@ -282,25 +291,25 @@ class LabelledAnswers:
         reviews = reviews_of(connection, implied_labels=implied_labels)
         self._grades = person_grades(reviews, grade)
         of_gold = no_ints() if majority is not None else gold(reviews, grade).response_ids
-        graded = self._grades.response_ids, of_gold
+        graded_ids = self._grades.response_ids, of_gold
         people = people_values(reviews, scale) if majority is None else majority
         answers = answers_of(connection, None if version is None else version.id, where)
-        groups, asked = answers.groups, len(answers.response_ids)
+        groups, count = answers.groups, len(answers.response_ids)
         if grade == "quality":
             qualities = answers.qualities
             answers = replace(answers, scores=np.where(qualities > 0, qualities, np.nan))
         elif grade == "label" and not scores:
             answers = replace(answers, scores=np.full(len(answers.scores), np.nan))
-        made = answers_of_prompts(connection, () if version is None else (version.id,))
-        shown = np.isin(answers.response_ids, made.both)
-        of_prompts = answers.response_ids[shown]
+        prompt_answers = answers_of_prompts(connection, () if version is None else (version.id,))
+        in_prompt = np.isin(answers.response_ids, prompt_answers.both)
+        of_prompts = answers.response_ids[in_prompt]
         if len(of_prompts):
-            answers, groups = answers.at(~shown), groups[~shown]
+            answers, groups = answers.at(~in_prompt), groups[~in_prompt]
         self.answers: JudgedAnswers = answers
         self.groups: IntArray = groups
         ids = self.answers.response_ids
-        # For a whole log np.isin takes a tenth of `among`: it finds ids, which are dense and in no
-        # order, by a table.
+        # For a whole log np.isin takes a tenth of the time of `among`: ids are dense and in no
+        # order, and np.isin finds dense ids by a table.
         self.labelled: BoolArray = np.isin(ids, people.response_ids)
         numbers = (
             (people.values == HALLUCINATED) if combined_as(scale) == "label" else people.values
@@ -309,7 +318,7 @@ class LabelledAnswers:
         self.values: FloatArray = np.full(len(ids), np.nan)
         self.values[self.labelled] = numbers.astype(np.float64)[at]
         undecided = undecided_answers(connection)
-        tied = np.setdiff1d(np.concatenate(graded), people.response_ids)
+        tied = np.setdiff1d(np.concatenate(graded_ids), people.response_ids)
         self._tied = np.isin(ids, tied) & ~self.labelled
         self._unsure = np.isin(ids, undecided.unsure) & ~self.labelled & ~self._tied
         self._skipped = (
@@ -328,9 +337,9 @@ class LabelledAnswers:
             - int(np.isin(people.response_ids, of_prompts).sum())
         )
         self.left_out = {
-            "not_judged": 0 if version is None else count_logged(connection, where) - asked,
+            "not_judged": 0 if version is None else count_logged(connection, where) - count,
             "hidden": self.few_hidden,
-            **made.counts(np.sort(of_prompts)),
+            **prompt_answers.counts(np.sort(of_prompts)),
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
         self._in_open_queues = {
@@ -358,7 +367,7 @@ class LabelledAnswers:
         )
 
     def _read_random_orders(self, connection: Connection, where: RowFilter | None) -> None:
-        """Read which answers were reviewed in queues in random order, and before which answers these were drawn."""
+        """Read which answers were reviewed in queues in random order, and from which answers each queue was drawn."""
         ids = self.answers.response_ids
         for each in reviewed_in_random_order(connection):
             reviewed = np.isin(ids, each.reviewed)
@@ -378,15 +387,15 @@ class LabelledAnswers:
                 self._within.append((matching, reviewed, of_flags))
 
     def _drawn_from(self, connection: Connection, order: RandomOrder) -> Iterator[BoolArray]:
-        """Yield which of the answers a queue could draw, a mask; nothing if all of them join the queue."""
+        """Yield the mask of the answers that a queue could draw; nothing if all answers join the queue."""
         if order.last_id is None:
             return
         ids = self.answers.response_ids
         could = ids <= order.last_id
         for version_id, at in order.judged_by:
             is_asked = self.version is not None and version_id == self.version.id
-            judged = judged_until(connection, version_id, at, ids[could], is_asked=is_asked)
-            could[could] = judged | np.isin(ids[could], order.reviewed)
+            is_judged = judged_until(connection, version_id, at, ids[could], is_asked=is_asked)
+            could[could] = is_judged | np.isin(ids[could], order.reviewed)
         yield could
 
     def reviewed_in(
@@ -412,19 +421,19 @@ class LabelledAnswers:
         """Return the sampled labels of the answers ``inside`` (a mask or row numbers; default: all).
 
         Without ``by_group``, the answers count as one evidence group, which is faster and enough
-        for counts. Of the answers ``inside``, those ``also_in_random_order`` were reviewed in a
-        random order of these answers. Strata are split ``by_verdicts`` of another judge version
-        (one for each answer ``inside``), if there are any.
+        for counts. ``also_in_random_order`` names the answers ``inside`` that were reviewed in a
+        random order of the answers ``inside``. Strata are split ``by_verdicts`` of another judge
+        version, one per answer ``inside``.
         """
-        chosen = (
+        positions = (
             None
             if inside is None
             else np.flatnonzero(inside)
             if inside.dtype == np.bool_
             else inside
         )
-        everything = chosen is None or len(chosen) == len(self.labelled)
-        rows: AnyArray | slice = slice(None) if chosen is None or everything else chosen
+        everything = positions is None or len(positions) == len(self.labelled)
+        rows: AnyArray | slice = slice(None) if positions is None or everything else positions
         of = self._strata(rows, also_in_random_order, by_verdicts)
         n, at = of.classes.n, of.at
         verdict = self.answers.verdicts[at]
@@ -436,7 +445,7 @@ class LabelledAnswers:
         def count(inside: BoolArray) -> IntArray:
             return np.bincount(of.strata, weights=n * inside, minlength=size).astype(np.int64)
 
-        # Answers whose evidence group or score counts are summed one by one, all others by class.
+        # Answers with a shared evidence group or a score are summed one by one, others by class.
         is_single = (
             of.sampled | ~np.isnan(self.answers.scores[at]) | (self._shares_evidence[at] & by_group)
         )
@@ -446,7 +455,7 @@ class LabelledAnswers:
             hidden,
             stratum_of[singles],
             self._scores(at_singles),
-            # Numbers without gaps: the sums then cost what these answers cost, not what all cost.
+            # Numbers without gaps: the cost of the sums then grows with these answers, not with all.
             self.groups[at_singles] if everything else renumbered(self.groups[at_singles]),
             len(of.names),
             is_sampled[singles],
@@ -490,7 +499,7 @@ class LabelledAnswers:
         )
 
     def has_gap(self, rows: IntArray) -> bool:
-        """Return what `SampledLabels.has_gap` of these rows is, in a fifth of the time."""
+        """Return `SampledLabels.has_gap` of these rows, in a fifth of the time."""
         if self.hidden(len(rows)):
             return True
         of = self._strata(rows)
@@ -504,22 +513,22 @@ class LabelledAnswers:
     ) -> "_Strata":
         """Return the strata of some answers, by class."""
         drawn_from = () if also is None else also.drawn_from
-        asked = list[AnyArray]([] if by_verdicts is None else [by_verdicts])
+        columns = list[AnyArray]([] if by_verdicts is None else [by_verdicts])
         if also is not None:
-            asked += [each[rows] for each in (also.reviewed, *drawn_from)]
-        # What follows counts classes, each with its number n of answers; the answer `at` stands for
-        # its class.
-        classes = _Classes.of(self._class_of[rows], *asked)
+            columns += [each[rows] for each in (also.reviewed, *drawn_from)]
+        # From here on, rows are classes: n is the number of answers in a class, and `at` is the
+        # position of an example answer.
+        classes = _Classes.of(self._class_of[rows], *columns)
         n, at = classes.n, classes.one if isinstance(rows, slice) else rows[classes.one]
         labelled, drawn, verdict = self.labelled[at], self.drawn[at], self.answers.verdicts[at]
         in_random_order, flags_in_random_order = self._in_orders(at, also)
-        done = labelled | self._tied[at] | self._unsure[at]
+        is_reviewed = labelled | self._tied[at] | self._unsure[at]
         undecided = self._tied[at] | self._unsure[at] | self._skipped[at]
         waiting = drawn & ~labelled & ~undecided
-        picked = self.picked[at].astype(np.int64)
-        split = np.where(self.usable[at], verdict if self.grade == "label" else GOOD, UNUSABLE)
-        split = split if by_verdicts is None else by_verdicts[classes.one]
-        # For each class of ``n`` answers a number of the samples that these could not be drawn in,
+        flags = self.picked[at].astype(np.int64)
+        verdicts = np.where(self.usable[at], verdict if self.grade == "label" else GOOD, UNUSABLE)
+        verdicts = verdicts if by_verdicts is None else by_verdicts[classes.one]
+        # For each class a number of the set of samples from which the class could not be drawn,
         # 0: none.
         could_be_drawn = [each[at] for each in (*self._could_be_drawn, *drawn_from)]
         reviewed = in_random_order & labelled
@@ -534,55 +543,55 @@ class LabelledAnswers:
                 )
                 draws = (np.cumsum(occurring) - 1)[draws]
         names, strata = _numbered(
-            draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES
+            draws * _CLASSES + flags * 3 + verdicts, (int(draws.max(initial=0)) + 1) * _CLASSES
         )
 
         def by_stratum(inside: AnyArray) -> AnyArray:
             return np.bincount(strata, weights=n * inside, minlength=len(names))
 
-        complete, awaited = by_stratum(~done) == 0, by_stratum(waiting) > 0
-        in_other_order = done & (picked == 1) & ~in_random_order & ~flags_in_random_order
+        complete, awaited = by_stratum(~is_reviewed) == 0, by_stratum(waiting) > 0
+        in_other_order = is_reviewed & (flags == 1) & ~in_random_order & ~flags_in_random_order
         by_severity = (awaited & (by_stratum(in_other_order & drawn) > 0))[strata]
         of_sample = drawn & ~by_severity
         has_chosen = (by_stratum(in_other_order & ~of_sample) > 0)[strata]
-        by_lot = in_random_order | of_sample | (flags_in_random_order & (picked == 1) & ~has_chosen)
+        by_lot = in_random_order | of_sample | (flags_in_random_order & (flags == 1) & ~has_chosen)
         decides = by_lot | complete[strata]
-        sampled = labelled & decides
+        is_sampled = labelled & decides
         # Without a queue in random order, labels of such a stratum only do not count yet.
         uncounted = by_stratum(by_severity & ~in_random_order.any()) > 0
-        labels = by_stratum(sampled), by_stratum(sampled & by_lot)
+        labels = by_stratum(is_sampled), by_stratum(is_sampled & by_lot)
         into = self._joined(
             names, by_stratum(np.ones(len(n))), labels, complete, awaited, uncounted
         )
-        kept, strata = _numbered(into[strata], len(names))
+        codes, strata = _numbered(into[strata], len(names))
         flag_classes = [
-            np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()
+            np.unique(names[into == each] % _CLASSES // 3).tolist() for each in codes.tolist()
         ]
-        several = np.bincount(into, minlength=len(names))[kept] > 1
+        several = np.bincount(into, minlength=len(names))[codes] > 1
 
         return _Strata(
             classes=classes,
             at=at,
             labelled=labelled,
             drawn=drawn,
-            done=done,
+            done=is_reviewed,
             undecided=undecided,
             waiting=waiting,
-            verdicts=split,
-            sampled=sampled,
+            verdicts=verdicts,
+            sampled=is_sampled,
             by_lot=by_lot,
             decides=decides,
             strata=strata,
             names=tuple(
-                self._name(int(code), flagged, whole=bool(whole))
-                for code, flagged, whole in zip(names[kept], flag_classes, several, strict=True)
+                self._name(int(code), flag_class, whole=bool(whole))
+                for code, flag_class, whole in zip(names[codes], flag_classes, several, strict=True)
             ),
         )
 
     def _in_orders(
         self, at: IntArray, also: ReviewedInQueues | None
     ) -> tuple[BoolArray, BoolArray]:
-        """Return which of these answers were reviewed in a random order of them, and in one of the flagged ones."""
+        """Return the masks of answers reviewed in a random order of all answers, and in one of the flagged answers."""
         of_all, of_flagged = self.in_random_order[at], self._flags_in_random_order[at]
         if also is not None:
             of_all = of_all | also.reviewed[at]
@@ -613,13 +622,13 @@ class LabelledAnswers:
         )
 
     def hidden(self, answers: int | None = None) -> int:
-        """Return how many answers are hidden from the viewer, 0 if they are very few beside ``answers`` (None: all)."""
+        """Return how many answers are hidden from the viewer, 0 if very few beside ``answers`` (None: all)."""
         visible = len(self.labelled) if answers is None else answers
         return self._hidden if self._hidden > FEW_HIDDEN * (self._hidden + visible) else 0
 
     @property
     def few_hidden(self) -> int:
-        """The number of answers hidden from the viewer that are so few that figures leave them out."""
+        """The number of answers hidden from the viewer, if so few that figures leave them out, else 0."""
         return 0 if self.hidden() else self._hidden
 
     def hidden_sentence(self) -> str:
@@ -638,7 +647,7 @@ class LabelledAnswers:
             )
 
     def judged(self, inside: BoolArray | None = None) -> Population:
-        """Return the sums over the judged answers ``inside`` (default: all); strata are 0 and 1, those judged bad."""
+        """Return the sums over the judged answers ``inside`` (default: all), in strata 0 and 1 (judged bad)."""
         rows = np.flatnonzero(
             (self.answers.verdicts != UNUSABLE) & (True if inside is None else inside)
         )
@@ -653,14 +662,14 @@ class LabelledAnswers:
 
     def people_alpha(self, inside: BoolArray | None = None) -> Estimate:
         """Return Krippendorff's alpha of people on the answers (``inside``, default: all) that two or more graded."""
-        graded = self.labelled | self._tied
-        kept = np.flatnonzero(graded if inside is None else graded & inside)
-        kept = kept[np.argsort(self.answers.response_ids[kept])]
-        ids = self.answers.response_ids[kept]
+        is_graded = self.labelled | self._tied
+        positions = np.flatnonzero(is_graded if inside is None else is_graded & inside)
+        positions = positions[np.argsort(self.answers.response_ids[positions])]
+        ids = self.answers.response_ids[positions]
         rows = among(self._grades.response_ids, ids)
         of_rows = self._grades.response_ids[rows]
         values = positions_of_codes(column_of(self._grades, self.grade)[rows], SCALES[self.grade])
-        groups = self.answers.evidence_groups[kept[np.searchsorted(ids, of_rows)]]
+        groups = self.answers.evidence_groups[positions[np.searchsorted(ids, of_rows)]]
         _, ratings = ratings_of(
             of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups
         )
@@ -675,25 +684,26 @@ class LabelledAnswers:
         awaited: BoolArray,
         uncounted: BoolArray,
     ) -> IntArray:
-        """Return for each stratum the one that it belongs to: one without a label joins another one.
+        """Return for each stratum the stratum to join: a stratum without a label joins another one.
 
-        The other one has labels of a random sample, which does not depend on the verdict, so strata
-        may be joined across verdicts. Across the classes of picked answers only strata are joined
-        that are too small to be drawn from: a random sample as large as that of the other strata
-        would often leave them out. If it did not, and drawn answers are ``awaited``, nothing is
-        joined. A stratum is not joined either if its labels are ``uncounted``.
+        The other stratum has labels of a random sample. The draw does not depend on the verdict, so
+        strata may be joined across verdicts. Across the classes of picked answers only strata that
+        are too small to be drawn from are joined: a random sample as large as that of the other
+        strata would often leave out such a stratum. If the sample did not, and drawn answers are
+        ``awaited``, nothing is joined. A stratum whose labels are ``uncounted`` is not joined
+        either.
         """
         least = 1 if self.grade == "label" else 2
-        sampled, drawn = labels
+        counts, random = labels
         into = np.arange(len(names))
-        for each in np.flatnonzero((sampled < least) & ~uncounted):
-            others = ~complete & (drawn >= least) & (names // _CLASSES == names[each] // _CLASSES)
+        for each in np.flatnonzero((counts < least) & ~uncounted):
+            others = ~complete & (random >= least) & (names // _CLASSES == names[each] // _CLASSES)
             alike = others & (names // 3 == names[each] // 3)
             if not alike.any() and others.any() and not awaited[each]:
-                share = drawn[others].sum() / answers[others].sum()
+                share = random[others].sum() / answers[others].sum()
                 alike = others & ((1 - share) ** answers[each] > _LEFT_OUT_BY_CHANCE)
             if alike.any():
-                into[each] = np.where(alike, drawn, -1).argmax()
+                into[each] = np.where(alike, random, -1).argmax()
         return into
 
     def _name(self, code: int, classes: list[int], *, whole: bool) -> StratumName:
@@ -723,25 +733,25 @@ def _summed_with_hidden(
     scores: FloatArray,
     groups: IntArray,
     count: int,
-    sampled: BoolArray,
+    is_sampled: BoolArray,
     values: FloatArray,
 ) -> tuple[Population, Labels]:
-    """Return the sums over the answers, and over so many ``hidden`` ones, which are one more stratum and group."""
+    """Return the sums over the answers and over ``hidden`` further answers, which are one more stratum and group."""
     if not hidden:
-        return summed(strata, scores, groups, count, sampled, values)
+        return summed(strata, scores, groups, count, is_sampled, values)
     group = int(groups.max(initial=-1)) + 1
     return summed(
         np.concatenate([strata, np.full(hidden, count)]),
         np.concatenate([scores, np.zeros(hidden)]),
         np.concatenate([groups, np.full(hidden, group)]),
         count + 1,
-        np.concatenate([sampled, np.zeros(hidden, dtype=np.bool_)]),
+        np.concatenate([is_sampled, np.zeros(hidden, dtype=np.bool_)]),
         values,
     )
 
 
 def _numbered(codes: AnyArray, most: int) -> tuple[IntArray, IntArray]:
-    """Return the codes (0 to ``most`` - 1) that occur, and each row's position among them; no sort is needed."""
+    """Return the codes (0 to ``most`` - 1) that occur, and each row's position among these codes; no sort is needed."""
     occurring = np.flatnonzero(np.bincount(codes, minlength=most))
     position = np.zeros(most, dtype=np.int64)
     position[occurring] = np.arange(len(occurring))
@@ -765,9 +775,9 @@ def _codes(*columns: AnyArray) -> AnyArray:
 
 
 class _Classes(NamedTuple):
-    """The classes of some answers: for each class the number ``n`` of its answers, and the position of ``one``.
+    """The classes of some answers: for each class the number ``n`` of answers, and the position of ``one`` answer.
 
-    ``codes`` are the numbers of the answers' classes, ``occurring`` those of the classes.
+    ``codes`` has the class number of each answer, ``occurring`` that of each class.
     """
 
     codes: AnyArray
@@ -792,10 +802,10 @@ class _Classes(NamedTuple):
 
 
 class _Strata(NamedTuple):
-    """Classes of answers in their strata: one row per class, with the position ``at`` of an answer that stands for it.
+    """Classes of answers in their strata: one row per class, with the position ``at`` of an example answer.
 
-    ``done`` were reviewed, ``decides`` are those whose labels would be of a random sample,
-    ``verdicts`` split strata. ``names`` has one entry per stratum.
+    ``done``: people reviewed the answers. ``decides``: labels of the answers would be of a random
+    sample. ``verdicts`` split strata. ``names`` has one entry per stratum.
     """
 
     classes: _Classes

@@ -1,4 +1,4 @@
-"""Labelled answers with a judge's score. Half of their evidence groups chooses a threshold, the other half reports."""
+"""Labelled answers with a judge's score. Half of the evidence groups chooses a threshold, the other half reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,9 +43,9 @@ class JudgedScores(Columns):
     """Answers that have a score, one row each.
 
     ``groups`` are evidence groups. ``badness`` is 1 - groundedness. ``flagged`` marks answers that
-    the rule low_groundedness flags with the thresholds in force, ``excused`` those that it flags
-    with no threshold (none if this was not read). ``strata`` are positions in the counts of the
-    sample.
+    the rule low_groundedness flags with the thresholds in force. ``excused`` marks answers that the
+    rule flags with no threshold (no answer, if this was not read). ``strata`` are positions in the
+    counts of the sample.
     """
 
     response_ids: IntArray
@@ -63,7 +63,7 @@ class JudgedScores(Columns):
 
     @cached_property
     def choosing(self) -> BoolArray:
-        """Which answers are in the half that chooses a threshold; the others report what it does."""
+        """Which answers are in the half that chooses a threshold; the other half reports its effect."""
         return drawn("cal", self.groups) < 0.5
 
     @property
@@ -80,8 +80,8 @@ class JudgedScores(Columns):
 class ScoredLabels(JudgedScores):
     """Labelled answers that have a score.
 
-    ``judged_bad`` is the verdict, ``bad`` the label. ``weights`` tell how many answers a label
-    stands for. ``by_lot`` marks labels that every judged answer had the same chance to get.
+    ``judged_bad`` is the verdict, ``bad`` the label. ``weights``: the number of answers that a
+    label represents. ``by_lot`` marks labels that every judged answer had the same chance to get.
     ``lots`` are random numbers from 0 to below 1.
     """
 
@@ -114,9 +114,9 @@ class ScoredSample:
 
     ``cuts`` are the thresholds in force. ``answers`` and ``labelled`` are counts by stratum.
     ``decides_verdicts``: the judge gives no labels, so that the threshold also decides its
-    verdicts. ``gap`` says what to label for figures of all answers, None if they are available.
-    ``left_out`` counts labelled answers by the reason why they do not count. ``excuses`` says which
-    answers the rule low_groundedness excuses, "" for none.
+    verdicts. ``gap`` says what to label for figures of all answers, None if all figures are
+    available. ``left_out`` counts labelled answers by the reason why they do not count. ``excuses``
+    says which answers the rule low_groundedness excuses, "" for none.
     """
 
     title: str
@@ -137,10 +137,10 @@ class ScoredSample:
 
     def with_equal_chances(self, labels: ScoredLabels, strata: BoolArray) -> BoolArray:
         """Return which labels are kept, so that each answer in these ``strata`` is labelled with the same chance."""
-        kept: BoolArray = (
+        is_kept: BoolArray = (
             labels.lots < _kept_shares(self.answers, self.labelled, strata)[labels.strata]
         )
-        return kept
+        return is_kept
 
 
 def flag_from(low_groundedness: AnyArray | float) -> AnyArray:
@@ -172,10 +172,10 @@ def load_sample(
 ) -> ScoredSample:
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
-    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5.
-    An answer counts if each version has a score of it. Raises NotFound if no answer counts. With
-    ``flags``, it is read which answers the rule low_groundedness excuses. ``loaded`` are the
-    answers of the first version if they are known already.
+    Several versions count as one judge that calls an answer bad if the mean badness is above 0.5.
+    An answer counts if each version scored it. Raises NotFound if no answer counts. With ``flags``,
+    the answers that the rule low_groundedness excuses are read too. ``loaded`` are the answers of
+    the first version, if loaded already.
     """
     title = " + ".join(version.title for version in versions)
     in_force = thresholds(connection)
@@ -183,11 +183,11 @@ def load_sample(
     first = loaded or LabelledAnswers(connection, versions[0])
     judges = [first.answers, *(answers_of(connection, each.id) for each in versions[1:])]
     badness = _mean_badness(judges)
-    scored = ~np.isnan(badness)
-    if not scored.any():
+    has_score = ~np.isnan(badness)
+    if not has_score.any():
         raise NotFound(f"{title}: no logged answer has a groundedness score")
-    sampled = first.sample(scored, by_group=False)
-    answers, badness = first.answers.at(scored), badness[scored]
+    sample = first.sample(has_score, by_group=False)
+    answers, badness = first.answers.at(has_score), badness[has_score]
     excused = np.zeros(len(badness), dtype=np.bool_)
     excuses: list[str] = []
     if flags:
@@ -199,68 +199,70 @@ def load_sample(
             excused |= np.isin(answers.response_ids, right_refusals(connection))
     types = answers.query_types
     low = badness >= flag_from(cuts_of(cuts, types))
-    judged = JudgedScores(
+    scores = JudgedScores(
         answers.response_ids,
         answers.evidence_groups,
         badness,
         types,
         low & ~excused,
         excused,
-        sampled.stratum_of,
+        sample.stratum_of,
     )
-    of_labels = judged.at(sampled.is_sampled)
-    counts = np.array([(each.answers, each.labelled) for each in sampled.counts], dtype=np.int64)
-    of_strata, labelled = counts.reshape(-1, 2).T
+    of_labels = scores.at(sample.is_sampled)
+    counts = np.array([(each.answers, each.labelled) for each in sample.counts], dtype=np.int64)
+    of_strata, label_counts = counts.reshape(-1, 2).T
     ids = of_labels.response_ids.tolist()
     lots = np.array([sampling_number("lot", "response", str(id_)) for id_ in ids], dtype=np.float64)
     labels = record_of(
         ScoredLabels,
         of_labels,
-        judged_bad=of_labels.badness > 0.5 if len(versions) > 1 else sampled.verdicts == 1,
-        bad=sampled.labels.values > 0,
-        weights=(of_strata / np.maximum(labelled, 1))[of_labels.strata],
-        by_lot=lots < _kept_shares(of_strata, labelled, labelled > 0)[of_labels.strata],
+        judged_bad=of_labels.badness > 0.5 if len(versions) > 1 else sample.verdicts == 1,
+        bad=sample.labels.values > 0,
+        weights=(of_strata / np.maximum(label_counts, 1))[of_labels.strata],
+        by_lot=lots < _kept_shares(of_strata, label_counts, label_counts > 0)[of_labels.strata],
         lots=lots,
     )
     left_out = {
         **first.left_out,
-        **sampled.left_out,
-        "extras": sampled.extras,
-        "without_score": int((first.labelled & ~scored).sum()),
+        **sample.left_out,
+        "extras": sample.extras,
+        "without_score": int((first.labelled & ~has_score).sum()),
         "more_often_labelled": int((~labels.by_lot).sum()),
     }
-    unlabelled = of_strata[labelled == 0].sum()
+    unlabelled = of_strata[label_counts == 0].sum()
     return ScoredSample(
         title,
         labels,
-        judged,
+        scores,
         cuts,
         without_zeros(left_out),
         of_strata,
-        labelled,
-        what_to_label(sampled) if unlabelled > MOST_UNLABELLED * sampled.population.total else None,
+        label_counts,
+        what_to_label(sample) if unlabelled > MOST_UNLABELLED * sample.population.total else None,
         len(versions) == 1 and not gives_labels(connection, versions[0].id),
         " and ".join(excuses),
     )
 
 
 def _mean_badness(judges: Sequence[JudgedAnswers]) -> FloatArray:
-    """Return the mean badness of the answers of the first judge, NaN for those without a score of every judge."""
+    """Return the mean badness of the answers of the first judge, NaN for answers that some judge did not score."""
     first, *others = judges
     total = first.scores
     for other in others:
         by_id = other.at(np.argsort(other.response_ids))
-        known = np.isin(first.response_ids, other.response_ids)
+        has_score = np.isin(first.response_ids, other.response_ids)
         scores = np.full(len(total), np.nan)
-        scores[known] = by_id.scores[np.searchsorted(by_id.response_ids, first.response_ids[known])]
+        scores[has_score] = by_id.scores[
+            np.searchsorted(by_id.response_ids, first.response_ids[has_score])
+        ]
         total = total + scores
     badness: FloatArray = np.round(1 - total / len(judges), DECIMALS)
     return badness
 
 
-def _kept_shares(answers: IntArray, labelled: IntArray, strata: BoolArray) -> FloatArray:
+def _kept_shares(answers: IntArray, labels: IntArray, strata: BoolArray) -> FloatArray:
     """Return the share of each stratum's labels to keep, so that answers in ``strata`` have equal chances; else 0."""
-    kept, with_label = np.zeros(len(answers)), strata & (labelled > 0)
+    shares, with_label = np.zeros(len(answers)), strata & (labels > 0)
     if with_label.any():
-        kept[with_label] = equal_chances(answers[with_label], labelled[with_label])
-    return kept
+        shares[with_label] = equal_chances(answers[with_label], labels[with_label])
+    return shares

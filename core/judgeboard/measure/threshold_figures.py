@@ -1,4 +1,4 @@
-"""What a threshold does to the stored answers: its flags, recall and precision, and the change of the queue."""
+"""The effect of a threshold on the stored answers: its flags, recall and precision, and the change of the queue."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ class QueueChange:
     flags: int
     bad: Estimate
 
-    def cost_per_answer(self, missed: float, answers: int) -> Estimate:
+    def cost_per_answer(self, miss_cost: float, answers: int) -> Estimate:
         """Return how much more each of all ``answers`` costs on average, in reviews.
 
-        A missed bad answer costs ``missed`` reviews. The number of flags is exact, so all error is
-        that of ``bad``.
+        A missed bad answer costs ``miss_cost`` reviews. The number of flags is exact, so all error
+        is that of ``bad``.
         """
         bad = self.bad
         if 0 < bad.n < MIN_PAIRS:
@@ -47,7 +47,7 @@ class QueueChange:
             return unmeasured(bad.n, (bad.reason or "").removeprefix("no interval: "))
         sign = 1 if self.flags > 0 else -1  # more flags find bad answers, fewer flags miss them
         costs = [
-            (self.flags - sign * missed * number) / answers
+            (self.flags - sign * miss_cost * number) / answers
             for number in (bad.value, bad.low, bad.high)
         ]
         ends = min(costs[1:]), max(costs[1:])
@@ -56,7 +56,7 @@ class QueueChange:
 
 @dataclass(frozen=True, slots=True)
 class AtThreshold:
-    """What the threshold ``low_groundedness`` does: ``flags`` of all judged answers, and shares of labelled answers.
+    """The effect of the threshold ``low_groundedness``: ``flags`` of all judged answers, and shares by labels.
 
     Answers that the rule low_groundedness excuses have no flag. ``flagged`` is the share of answers
     with a flag, ``recall`` the share of bad answers that are flagged, ``precision`` the share of
@@ -98,11 +98,11 @@ def change_note(change: QueueChange) -> Note:
 
 
 class ThresholdFigures:
-    """Measures what thresholds do to the ``judged`` answers on these ``labels``.
+    """Measures the effects of thresholds on the ``judged`` answers with these ``labels``.
 
-    Figures are weighted to all answers as in `labels rate`. If all labels had equal chances, they
-    are shares of these. ``sampled_from`` (default: ``judged``) are the answers that the labels are
-    a sample of, in whole evidence groups.
+    Figures are weighted to all answers as in `labels rate`. If all labels had equal chances, the
+    figures are shares of the labels. ``sampled_from`` (default: ``judged``) are the answers from
+    which the labels are a sample, in whole evidence groups.
     """
 
     def __init__(
@@ -111,12 +111,12 @@ class ThresholdFigures:
         self.labels, self.judged = labels, judged
         self._sampled_from = judged if sampled_from is None else sampled_from
         count = int(judged.strata.max(initial=-1)) + 1
-        answers, labelled = (
+        answers, label_counts = (
             np.bincount(each.strata, minlength=count) for each in (self._sampled_from, labels)
         )
-        self.missing = missing_of_strata(answers, labelled)
+        self.missing = missing_of_strata(answers, label_counts)
         """How many more labels the figures need at least until they have an interval."""
-        is_whole = bool(labels.n) and not (labelled[answers > 0] == 0).any()
+        is_whole = bool(labels.n) and not (label_counts[answers > 0] == 0).any()
         self._has_equal_chances = is_whole and bool(np.ptp(labels.weights) < TIE)
 
     @cached_property
@@ -128,12 +128,12 @@ class ThresholdFigures:
         return weighted_agreement(*self._sums, judged_bad.astype(np.float64))
 
     def in_force(self, setting: float, cuts: Cuts) -> AtThreshold:
-        """Return what the thresholds in force do; the figures are those of `labels rate`."""
-        judged, n = self.judged, self.judged.n
-        figures, flags = self.in_all_answers(self.labels.flagged), int(judged.flagged.sum())
+        """Return the effect of the thresholds in force; the figures are those of `labels rate`."""
+        scores, n = self.judged, self.judged.n
+        figures, flags = self.in_all_answers(self.labels.flagged), int(scores.flagged.sum())
         flagged = measured(flags / n, n, reason="no interval: counted on all answers")
         nothing = QueueChange(0, measured(0.0, n, reason="no answer is between the two thresholds"))
-        excused = self._excused(flag_from(cuts_of(cuts, judged.query_types)))
+        excused = self._excused(flag_from(cuts_of(cuts, scores.query_types)))
         shares = (
             figures["sensitivity"],
             figures["precision"],
@@ -142,7 +142,7 @@ class ThresholdFigures:
         return AtThreshold(setting, flags, flagged, *shares, nothing, excused)
 
     def at(self, setting: float, threshold: float) -> AtThreshold:
-        """Return what a threshold on badness does; ``setting`` is the same threshold on groundedness."""
+        """Return the effect of a threshold on badness; ``setting`` is the same threshold on groundedness."""
         flagged, all_flagged = (
             self.labels.rule_badness >= threshold,
             self.judged.rule_badness >= threshold,
@@ -152,7 +152,7 @@ class ThresholdFigures:
     def of_flags(
         self, setting: float, flagged: BoolArray, all_flagged: BoolArray, excused: int
     ) -> AtThreshold:
-        """Return what it does to flag these labelled answers, of ``all_flagged`` ones."""
+        """Return the effect of flagging these labelled answers, with the flags of all answers."""
         labels, is_even = self.labels, self._has_equal_chances
         if is_even:
             recall, precision = (
@@ -179,11 +179,11 @@ class ThresholdFigures:
         return int((self.judged.excused & (self.judged.badness >= threshold)).sum())
 
     def _change(self, flagged: BoolArray, all_flagged: BoolArray) -> QueueChange:
-        """Return the change of the queue. The share of bad answers is that of the labels that a change concerns."""
-        labels, judged = self.labels, self.judged
+        """Return the change of the queue. The share of bad answers comes from the labels of changed answers."""
+        labels, scores = self.labels, self.judged
         more, fewer = (
-            int((all_flagged & ~judged.flagged).sum()),
-            int((judged.flagged & ~all_flagged).sum()),
+            int((all_flagged & ~scores.flagged).sum()),
+            int((scores.flagged & ~all_flagged).sum()),
         )
         if more and fewer:
             return QueueChange(
@@ -194,10 +194,10 @@ class ThresholdFigures:
             return QueueChange(
                 0, measured(0.0, 0, reason="no answer is between the two thresholds")
             )
-        changed = labels.at(flagged != labels.flagged)
-        all_changed = judged.response_ids[all_flagged != judged.flagged]
-        of_all = self._sampled_from.at(np.isin(self._sampled_from.response_ids, all_changed))
-        bad = _share(changed.bad, changed, of_all, is_even=self._has_equal_chances)
+        changed_labels = labels.at(flagged != labels.flagged)
+        changed_ids = scores.response_ids[all_flagged != scores.flagged]
+        of_all = self._sampled_from.at(np.isin(self._sampled_from.response_ids, changed_ids))
+        bad = _share(changed_labels.bad, changed_labels, of_all, is_even=self._has_equal_chances)
         if bad.value is not None and bad.low is not None and bad.high is not None:
             ends = bad.low * n, bad.high * n
             bad = measured(bad.value * n, bad.n, ends, method=bad.method, unit=bad.unit)
@@ -205,12 +205,14 @@ class ThresholdFigures:
 
 
 def _summed(
-    labels: ScoredLabels, judged: JudgedScores, values: BoolArray
+    labels: ScoredLabels, scores: JudgedScores, values: BoolArray
 ) -> tuple[Population, Labels]:
-    groups = np.unique(judged.groups, return_inverse=True)[1]
-    count = int(judged.strata.max(initial=-1)) + 1
-    labelled = np.isin(judged.response_ids, labels.response_ids)
-    return summed(judged.strata, judged.badness, groups, count, labelled, values.astype(np.float64))
+    groups = np.unique(scores.groups, return_inverse=True)[1]
+    count = int(scores.strata.max(initial=-1)) + 1
+    has_label = np.isin(scores.response_ids, labels.response_ids)
+    return summed(
+        scores.strata, scores.badness, groups, count, has_label, values.astype(np.float64)
+    )
 
 
 def _share_of_rows(hits: BoolArray, labels: ScoredLabels, rows: BoolArray) -> Estimate:
@@ -222,10 +224,10 @@ def _share_of_rows(hits: BoolArray, labels: ScoredLabels, rows: BoolArray) -> Es
 
 
 def _share(
-    hits: BoolArray, labels: ScoredLabels, judged: JudgedScores, *, is_even: bool
+    hits: BoolArray, labels: ScoredLabels, scores: JudgedScores, *, is_even: bool
 ) -> Estimate:
-    """Return the share of the ``judged`` answers that are hits, as `rate` does; ``hits`` are those of the labels."""
+    """Return the share of hits in all judged answers, as `rate` does; ``hits`` has one entry per label."""
     if is_even:
         return _share_of_rows(hits, labels, np.ones(labels.n, dtype=np.bool_))
-    sums = _summed(labels, judged, hits)
+    sums = _summed(labels, scores, hits)
     return rate(strata_of(*sums), "app", app_effect(*sums))

@@ -52,7 +52,7 @@ AIMS: tuple[Aim, ...] = get_args(Aim)
 _OF_SELECTED = (
     "precision",
     "false_omission",
-)  # goals about the answers that a threshold flags, or does not flag
+)  # goals that count the answers with a flag, or those without
 
 MOST_COST = 1_000_000  # reviews
 CURVE = 20  # thresholds of the trade-off curve
@@ -64,9 +64,9 @@ class Goal:
     """What a threshold has to reach: a ``recall`` or ``precision`` (0 to 1), or the lowest mean ``cost``.
 
     ``value`` is the recall, the precision, the largest ``false_omission`` rate (the share of bad
-    answers among those without a flag), or how many times more a missed bad answer costs than a
-    review. ``delta`` is the share of sets of labels for which the goal may be missed. Raises
-    BadInput for a value out of range.
+    answers among the answers without a flag), or the cost of a missed bad answer in reviews.
+    ``delta`` is the share of sets of labels for which the goal may be missed. Raises BadInput for a
+    value out of range.
     """
 
     aim: Aim
@@ -127,7 +127,7 @@ class ThresholdResult(Result):
 
 
 def advised_setting(result: Result) -> float | None:
-    """Return the value that a result advises for the setting low_groundedness; None if it advises no other one."""
+    """Return the value that a result advises for the setting low_groundedness; None if no change is advised."""
     return (
         result.figure("low_groundedness", CHOSEN).value if result.headline.code in ADVISED else None
     )
@@ -140,12 +140,12 @@ def measure_threshold(
     by_query_type: bool = False,
     judge_version: int | str | None = None,
 ) -> tuple[ThresholdResult, ...]:
-    """Return the threshold on groundedness that reaches a goal, and what it does; ``by_query_type``, one for each type.
+    """Return the threshold on groundedness that reaches a goal, with its figures; ``by_query_type``, one for each type.
 
     Half of the evidence groups chooses the threshold, the other half reports. The slices of a
-    result are `CHOSEN`, `HELD_OUT` and `IN_FORCE`, and its headline says whether to keep the
-    threshold in force. ``judge_version`` is by default the primary judge's newest. Raises NotFound
-    without a judge or without scores.
+    result are `CHOSEN`, `HELD_OUT` and `IN_FORCE`; the headline says whether to keep the threshold
+    in force. ``judge_version`` is by default the primary judge's newest. Raises NotFound without a
+    judge or without scores.
     """
     sample = load_sample(connection, [scored_version(connection, judge_version)], flags=True)
     return threshold_result(sample, goal, by_query_type=by_query_type)
@@ -160,15 +160,15 @@ def threshold_result(
         types = sorted(np.unique(sample.judged.query_types.names).tolist())
     left_out = sample.left_out
     if goal.aim in _OF_SELECTED:
-        # Labels that count at no threshold, because such answers are labelled more often.
+        # Labels that count at no threshold: such answers had a higher chance to be labelled.
         unused = 0
         for query_type in types:
-            labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
-            used = np.zeros(labels.n, dtype=np.bool_)
-            grid = score_grid(judged.badness)
-            for _, strata in _strata_selected(goal, grid, judged, len(sample.answers)):
-                used |= sample.with_equal_chances(labels, strata)
-            unused += int((~used).sum())
+            labels, scores = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
+            is_counted = np.zeros(labels.n, dtype=np.bool_)
+            grid = score_grid(scores.badness)
+            for _, strata in _strata_selected(goal, grid, scores, len(sample.answers)):
+                is_counted |= sample.with_equal_chances(labels, strata)
+            unused += int((~is_counted).sum())
         left_out = without_zeros(left_out | {"more_often_labelled": unused})
     # Several goals are reached together if each may be missed less often.
     goal = replace(goal, delta=goal.delta / len(types))
@@ -178,7 +178,7 @@ def threshold_result(
 def replayed(
     sample: ScoredSample, low_groundedness: float, query_type: str | None = None
 ) -> AtThreshold:
-    """Return what a threshold for a query type (None: for all) does to the stored answers, measured on all labels."""
+    """Return the effect of a threshold for a query type (None: all) on the stored answers, measured on all labels."""
     threshold = float(flag_from(low_groundedness))
     figures = ThresholdFigures(sample.labels.of_type(query_type), sample.judged.of_type(query_type))
     return figures.at(low_groundedness, threshold)
@@ -187,20 +187,20 @@ def replayed(
 def _chosen(
     sample: ScoredSample, goal: Goal, query_type: str | None, left_out: Mapping[str, int]
 ) -> ThresholdResult:
-    labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
+    labels, scores = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     choosing = labels.choosing
-    # A precision is tested on the labels that have equal chances among the answers at or above a
-    # threshold; a false omission rate on those below it.
+    # A precision is tested on labels with equal chances among the answers at or above a threshold,
+    # a false omission rate on labels with equal chances among the answers below.
     half = labels.at(choosing if goal.aim in _OF_SELECTED else choosing & labels.by_lot)
-    of_all = ThresholdFigures(labels, judged)
-    other = ThresholdFigures(labels.at(~choosing), judged, judged.at(~judged.choosing))
+    of_all = ThresholdFigures(labels, scores)
+    other = ThresholdFigures(labels.at(~choosing), scores, scores.at(~scores.choosing))
     about = About(
         judges=(sample.title,),
         grade="groundedness",
         where={} if query_type is None else {"query_type": query_type},
         by="threshold",
         counts={
-            "judged": judged.n,
+            "judged": scores.n,
             "labels": labels.n,
             "other_half": other.labels.n,
             "choosing": half.n,
@@ -220,26 +220,26 @@ def _chosen(
         return ThresholdResult(about=about, headline=note(code), rows=())
     in_force = of_all.in_force(sample.cuts.of(query_type or ""), sample.cuts)
     held_out = other.of_flags(
-        in_force.low_groundedness, other.labels.flagged, judged.flagged, in_force.excused
+        in_force.low_groundedness, other.labels.flagged, scores.flagged, in_force.excused
     )
     rows = [*held_out.rows(HELD_OUT), *in_force.rows(IN_FORCE)]
     caveats = _caveats(sample, in_force)
     if of_all.missing:
         caveats.append(note("threshold_part_too_small", labels=of_all.missing))
-    places = score_grid(judged.badness)
+    places = score_grid(scores.badness)
     places = places[np.unique(np.linspace(0, len(places) - 1, CURVE).astype(np.int64))]
     result = ThresholdResult(
         about=about,
         headline=note("threshold_cheapest", now=_today(sample, query_type)),
         rows=tuple(rows),
-        curve=tuple(of_all.at(setting_of(each, judged.badness), each) for each in places.tolist()),
+        curve=tuple(of_all.at(setting_of(each, scores.badness), each) for each in places.tolist()),
     )
-    # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a
+    # A cost has no sequence of tests, so the scores of all types count. No setting flags a
     # groundedness of 1.
-    grid = score_grid(sample.judged.badness if goal.aim == "cost" else judged.badness)
-    # The threshold in force is tested too, so that no other one with nearly the same flags takes
-    # its place.
-    grid = np.union1d(grid, np.sort(judged.badness[judged.flagged])[:1])[::-1]
+    grid = score_grid(sample.judged.badness if goal.aim == "cost" else scores.badness)
+    # The threshold in force is tested too. Otherwise another threshold with nearly the same flags
+    # could replace it.
+    grid = np.union1d(grid, np.sort(scores.badness[scores.flagged])[:1])[::-1]
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
         threshold = cheapest_threshold(grid, half.rule_badness, half.bad, goal.value)
@@ -247,7 +247,7 @@ def _chosen(
             goal, replace(result, caveats=tuple(caveats)), threshold, other, sample, query_type
         )
     if goal.aim in _OF_SELECTED:
-        test = _test_of_selected(goal, grid, sample, half, judged)
+        test = _test_of_selected(goal, grid, sample, half, scores)
     else:
         recall = {
             "risk": goal.risk,
@@ -255,11 +255,11 @@ def _chosen(
             "design_effect": _design_effect(goal, half),
         }
         test = recall_threshold(grid, half.rule_badness[half.bad], **recall)
-    chosen, is_same = None, False
+    choice, is_same = None, False
     if test is not None:
-        setting = setting_of(test.threshold, judged.badness)
-        chosen = other.at(setting, test.threshold)
-        is_same = np.array_equal(judged.rule_badness >= test.threshold, judged.flagged)
+        setting = setting_of(test.threshold, scores.badness)
+        choice = other.at(setting, test.threshold)
+        is_same = np.array_equal(scores.rule_badness >= test.threshold, scores.flagged)
         tested = {
             "tested_badness": test.threshold,
             "tested_wrong": test.wrong,
@@ -267,22 +267,22 @@ def _chosen(
         }
         of_test = (tested | {"design_effect": test.design_effect}).items()
         rows = [
-            *chosen.rows(CHOSEN),
+            *choice.rows(CHOSEN),
             *(Row(name, CHOSEN, value, n=test.n) for name, value in of_test),
             *rows,
         ]
-    code = decision(goal, in_force, held_out, chosen, is_same=is_same)
+    code = decision(goal, in_force, held_out, choice, is_same=is_same)
     next_steps: tuple[Note, ...] = ()
     if code == "threshold_not_shown":
         headline, next_steps = _more_labels(goal, sample, query_type, caveats)
     else:
-        named = {} if code == "threshold_change" else {"now": _today(sample, query_type)}
-        if chosen is not None and code in ADVISED:
-            named["below"] = f"{chosen.low_groundedness:g}"
+        values = {} if code == "threshold_change" else {"now": _today(sample, query_type)}
+        if choice is not None and code in ADVISED:
+            values["below"] = f"{choice.low_groundedness:g}"
             caveats += _caveats_of_change(
-                sample, chosen, query_type, _figure(goal, chosen), goal.least
+                sample, choice, query_type, _figure(goal, choice), goal.least
             )
-        headline = note(code, confidence=1 - goal.delta, **named)
+        headline = note(code, confidence=1 - goal.delta, **values)
     if of_all.missing and not next_steps and query_type is None:
         next_steps = (queue_note(sample, answers_for_intervals(sample)),)
     return replace(
@@ -303,24 +303,24 @@ def _caveats(sample: ScoredSample, in_force: AtThreshold) -> list[Note]:
 
 def _caveats_of_change(
     sample: ScoredSample,
-    chosen: AtThreshold,
+    choice: AtThreshold,
     query_type: str | None,
-    measured: Estimate,
+    figure: Estimate,
     least: float,
 ) -> Iterator[Note]:
-    if measured.high is not None and measured.high < least:
-        yield note("threshold_halves_differ", share=measured)
-    if (verdicts := verdicts_note(sample, chosen.low_groundedness, query_type)) is not None:
+    if figure.high is not None and figure.high < least:
+        yield note("threshold_halves_differ", share=figure)
+    if (verdicts := verdicts_note(sample, choice.low_groundedness, query_type)) is not None:
         yield verdicts
 
 
 def _today(sample: ScoredSample, query_type: str | None) -> str:
-    """Return the threshold in force for a query type, or all of them for None: "0.5 (sql: 0.62)"."""
+    """Return the threshold in force for a query type, or all thresholds for None: "0.5 (sql: 0.62)"."""
     return sample.cuts.words if query_type is None else f"{sample.cuts.of(query_type):g}"
 
 
 def _figure(goal: Goal, at: AtThreshold) -> Estimate:
-    """Return the share of right verdicts that a goal is about."""
+    """Return the share of right verdicts on which a goal is set."""
     if goal.aim == "false_omission":
         return complement(at.false_omission)
     return at.recall if goal.aim == "recall" else at.precision
@@ -330,16 +330,16 @@ def decision(
     goal: Goal,
     in_force: AtThreshold,
     held_out: AtThreshold,
-    chosen: AtThreshold | None,
+    choice: AtThreshold | None,
     *,
     is_same: bool = False,
 ) -> str:
-    """Return the headline of a goal that tests are about: whether to keep the threshold in force.
+    """Return the headline of a goal that tests decide: whether to keep the threshold in force.
 
-    No label chose the threshold in force, so all labels measure it. If these are enough but have no
-    error, the other half does. If it reaches the goal, only a threshold with fewer flags for a
-    recall, or more for a precision, is better. ``is_same``: the chosen threshold flags the same
-    answers.
+    No label chose the threshold in force, so all labels measure that threshold. If all labels are
+    enough but show no error, the other half measures. If the threshold in force reaches the goal,
+    only a threshold with fewer flags for a recall, or more for a precision, is better. ``is_same``:
+    the chosen threshold flags the same answers.
     """
     figure, on_other = _figure(goal, in_force), _figure(goal, held_out)
     is_without_error = figure.low is None and figure.value == 1 and figure.n >= FEWEST_OF_RARER
@@ -347,9 +347,9 @@ def decision(
         on_other if is_without_error and on_other.low is not None else figure, goal.delta
     )
     reaches = is_same or (low is not None and low >= goal.least)
-    if chosen is None:
+    if choice is None:
         return "threshold_keep" if reaches else "threshold_not_shown"
-    has_fewer = chosen.flags < in_force.flags
+    has_fewer = choice.flags < in_force.flags
     is_better = not is_same and has_fewer == (goal.aim != "precision")
     if reaches:
         return "threshold_keep_or_change" if is_better else "threshold_keep"
@@ -362,59 +362,59 @@ def _low_end(figure: Estimate, delta: float) -> float | None:
     if low is None or value is None:
         return None
     times = NormalDist().inv_cdf(1 - delta) / Z
-    if not 0 < low < value < 1:  # the scale has no place for 0 and 1
+    if not 0 < low < value < 1:  # the logit scale excludes 0 and 1
         return low if times <= 1 else None
     ends = [math.log(share / (1 - share)) for share in (value, low)]
     return 1 / (1 + math.exp(times * (ends[0] - ends[1]) - ends[0]))
 
 
 def _test_of_selected(
-    goal: Goal, grid: FloatArray, sample: ScoredSample, half: ScoredLabels, judged: JudgedScores
+    goal: Goal, grid: FloatArray, sample: ScoredSample, half: ScoredLabels, scores: JudgedScores
 ) -> Passed | None:
     """Return the threshold with the precision or the false omission rate.
 
-    At each threshold those labels count that had equal chances among the answers at or above it
-    (for a false omission rate: below it). If all flagged answers are labelled, no label of them is
-    dropped as long as no other answer is at or above the threshold. The first test is of the most
-    flagged answers alone, or of the least.
+    At each threshold, a label counts if it had an equal chance among the answers at or above the
+    threshold (for a false omission rate: below). If all flagged answers are labelled, all these
+    labels count as long as no other answer is at or above the threshold. The first test is of the
+    most flagged answers alone, or of the least.
     """
     sign = -1 if goal.aim == "false_omission" else 1
     if sign < 0:
         grid = grid[::-1]
     at_thresholds: list[tuple[int, int, float]] = []
-    kept = half
+    labels = half
     effect, before = 1.0, np.zeros(len(sample.answers), dtype=np.bool_)
-    for threshold, strata in _strata_selected(goal, grid, judged, len(sample.answers)):
+    for threshold, strata in _strata_selected(goal, grid, scores, len(sample.answers)):
         if not np.array_equal(strata, before):
-            kept = half.at(sample.with_equal_chances(half, strata))
-            effect, before = _design_effect(goal, kept), strata
-        selected = _selected(goal, kept.rule_badness, threshold)
-        wrong = kept.bad if sign < 0 else ~kept.bad
+            labels = half.at(sample.with_equal_chances(half, strata))
+            effect, before = _design_effect(goal, labels), strata
+        selected = _selected(goal, labels.rule_badness, threshold)
+        wrong = labels.bad if sign < 0 else ~labels.bad
         at_thresholds.append((int(selected.sum()), int((selected & wrong).sum()), effect))
-    passed = lowest_passing(
+    test = lowest_passing(
         sign * grid, at_thresholds, risk=goal.risk, delta=goal.delta, fewest=FEWEST_FLAGGED
     )
-    return None if passed is None else replace(passed, threshold=sign * passed.threshold)
+    return None if test is None else replace(test, threshold=sign * test.threshold)
 
 
 def _selected(goal: Goal, badness: FloatArray, threshold: float) -> BoolArray:
-    """Return the answers that a goal is about at a threshold: those with a flag, or those without."""
+    """Return the answers that a goal counts at a threshold: the answers with a flag, or those without."""
     return badness < threshold if goal.aim == "false_omission" else badness >= threshold
 
 
 def _strata_selected(
-    goal: Goal, grid: FloatArray, judged: JudgedScores, count: int
+    goal: Goal, grid: FloatArray, scores: JudgedScores, count: int
 ) -> Iterator[tuple[float, BoolArray]]:
-    """Yield each threshold with the strata that have answers which a goal is about."""
+    """Yield each threshold with the strata that have answers which the goal counts."""
     is_of_unflagged = goal.aim == "false_omission"
     extreme = np.full(count, np.inf if is_of_unflagged else -np.inf)
-    (np.minimum if is_of_unflagged else np.maximum).at(extreme, judged.strata, judged.rule_badness)
+    (np.minimum if is_of_unflagged else np.maximum).at(extreme, scores.strata, scores.rule_badness)
     for threshold in grid.tolist():
         yield threshold, _selected(goal, extreme, threshold)
 
 
 def _rows(goal: Goal, labels: ScoredLabels) -> BoolArray:
-    """Return the labels that a goal is about: of bad answers for a recall, otherwise of answers judged bad or good."""
+    """Return the labels that a goal counts: of bad answers for a recall, otherwise of answers judged bad or good."""
     if goal.aim == "false_omission":
         return ~labels.judged_bad
     return labels.bad if goal.aim == "recall" else labels.judged_bad
@@ -433,23 +433,23 @@ def _cheapest(
     sample: ScoredSample,
     query_type: str | None,
 ) -> ThresholdResult:
-    """Return the cheapest ``threshold`` of one half of the labels, and whether the ``other`` half shows that it is."""
-    judged = other.judged
-    if np.array_equal(judged.rule_badness >= threshold, judged.flagged):
+    """Return the cheapest ``threshold`` of one half of the labels, and whether the ``other`` half confirms it."""
+    scores = other.judged
+    if np.array_equal(scores.rule_badness >= threshold, scores.flagged):
         return result
-    setting = setting_of(threshold, judged.badness)
-    chosen = other.at(setting, threshold)
-    cost = chosen.change.cost_per_answer(goal.value, judged.n)
+    setting = setting_of(threshold, scores.badness)
+    choice = other.at(setting, threshold)
+    cost = choice.change.cost_per_answer(goal.value, scores.n)
     code, caveats = cost_decision(cost), list(result.caveats)
     next_steps: tuple[Note, ...] = ()
     if code == "threshold_cheaper":
-        caveats += _caveats_of_change(sample, chosen, query_type, cost, -math.inf)
+        caveats += _caveats_of_change(sample, choice, query_type, cost, -math.inf)
     elif code == "threshold_cost_not_shown":
         next_steps = tuple(labels_between(sample, threshold, 1 / goal.value, query_type))
     return replace(
         result,
         headline=note(code, below=f"{setting:g}", now=_today(sample, query_type), cost=cost),
-        rows=(*chosen.rows(CHOSEN), Row.of("cost_change", CHOSEN, cost), *result.rows),
+        rows=(*choice.rows(CHOSEN), Row.of("cost_change", CHOSEN, cost), *result.rows),
         caveats=tuple(caveats),
         next=next_steps,
     )
@@ -469,8 +469,8 @@ def cost_decision(change: Estimate) -> str:
 def setting_of(threshold: float, badness: FloatArray) -> float:
     """Return the value of the setting low_groundedness that flags answers from this badness on.
 
-    It has the fewest decimals, at most six, with which it flags the same of all answers, whose
-    ``badness`` this is.
+    The value has the fewest decimals, at most six, that flag the same of all answers, which have
+    this ``badness``.
     """
     highest = round(1 - threshold, DECIMALS)  # groundedness of the answers that are just flagged
     others = badness[badness < threshold]
@@ -503,12 +503,12 @@ def _more_labels(
     goal: Goal, sample: ScoredSample, query_type: str | None, caveats: list[Note]
 ) -> tuple[Note, tuple[Note, ...]]:
     """Return that no threshold is shown to reach the goal, and what to label. Only labels with equal chances count."""
-    labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
+    labels, scores = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     of_goal, things = labels.at(_rows(goal, labels)), "bad answers"
     strata = sample.labelled > 0
     if goal.aim in _OF_SELECTED:
         strata = np.isin(
-            np.arange(len(sample.answers)), judged.strata[_selected(goal, judged.rule_badness, 0.5)]
+            np.arange(len(sample.answers)), scores.strata[_selected(goal, scores.rule_badness, 0.5)]
         )
         things = f"answers that the judge calls {'good' if goal.aim == 'false_omission' else 'bad'}"
         counting = of_goal.at(sample.with_equal_chances(of_goal, strata))
@@ -517,12 +517,12 @@ def _more_labels(
     if counting.n < of_goal.n:
         caveats.append(note("uneven_labels", counting=counting.n, labels=of_goal.n, things=things))
     half = counting.at(counting.choosing)
-    needed = math.ceil(
+    least = math.ceil(
         labels_to_pass(goal.risk, goal.delta) * design_effect_of_mean(half.wrong, half.grouping)
     )
-    if half.n >= needed:
+    if half.n >= least:
         return note("threshold_not_shown", goal=goal.words, n=half.n), ()
-    more = labels_missing(needed, half.n, counting.n)
+    more = labels_missing(least, half.n, counting.n)
     answers = answers_to_sample(sample, of_goal, more, strata, query_type)
     next_step = queue_note(sample, answers)
     if answers is None:

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 QUERY_TYPE = "query_type"
 SPLITS = {each.name: column for column, each in PARTS.items()}
-"""The texts of the log that divide a trend, by their name in filters, each with its column."""
+"""The texts of the log that divide a trend, by their name in filters, with the column of each."""
 
 Reason = Literal["no_verdict", "no_score", "no_time", "old", "future", "other_value"]
 WRONG_DATES: Mapping[Reason, str] = {
@@ -86,7 +86,7 @@ class LeftOut:
 def without_date(
     counts: Mapping[int | None, int], days: PlausibleDays, where: RowFilter | None = None
 ) -> Iterator[LeftOut]:
-    """Yield the answers without a plausible date: without a time, too old, or in the future; only those that exist.
+    """Yield the answers without a plausible date: without a time, too old, or in the future; empty groups are left out.
 
     ``counts`` are numbers of answers by UTC day (None: no time). ``where`` selects the answers of
     all days.
@@ -137,8 +137,8 @@ def left_out(
 class Point:
     """One period from ``start`` to ``end``: UTC days since 1970-01-01, both included.
 
-    ``where`` selects exactly its n answers. Points of one ``segment`` have no empty period between
-    them.
+    ``where`` selects exactly the n answers of the period. Between points of one ``segment`` there
+    is no empty period.
     """
 
     start: int
@@ -188,11 +188,11 @@ class Trend:
     of its own.
 
     With a ``criterion`` of a rubric judge, the measure is its mean score, and ``measure`` is None.
-    With an ``own_label``, it is the mean or the share of this label.
+    With an ``own_label``, the measure is the mean or the share of this label.
 
-    ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the
-    low groundedness rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is
-    one of `SPLITS`, or a metadata field such as ``metadata.tenant``.
+    ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` belongs to the
+    low groundedness rule, and is None for measures without this rule. ``left_out`` covers the whole
+    log. ``by`` is one of `SPLITS`, or a metadata field such as ``metadata.tenant``.
     """
 
     measure: MeasureName | None
@@ -224,22 +224,22 @@ class Trend:
     def changes(self) -> Result:
         """The changes that the detectors of all answers and of the groups found; without points, why there are none."""
         about = About(judges=(self.judge,) if self.judge else (), grade=self.name, by=self.by)
-        drawn = [panel for panel in self.panels if panel.points]
-        if not drawn:
+        panels = [panel for panel in self.panels if panel.points]
+        if not panels:
             return Result(about=about, headline=self._missing, rows=())
         measure = self.of_measure
         figure = Figure(measure.name, "share" if measure.is_share else "mean", measure.span)
-        starts = [point.start for panel in drawn for point in panel.points]
+        starts = [point.start for panel in panels for point in panel.points]
         span = counted((max(starts) - min(starts)) // PERIOD_DAYS[self.period] + 1, self.period)
         findings = [
             Finding(each.group, () if each.change is None else (each.change,), each.seen)
-            for each in drawn
+            for each in panels
         ]
         result = changes_of(findings, figure, span, about)
-        changed = [each.from_day for finding in findings for each in finding.changes]
+        change_days = [each.from_day for finding in findings for each in finding.changes]
         caveats = list[Note]()
-        if changed and self.marks:
-            nearest = min(self.marks, key=lambda mark: abs(mark.start - changed[0]))
+        if change_days and self.marks:
+            nearest = min(self.marks, key=lambda mark: abs(mark.start - change_days[0]))
             caveats.append(note("version_changed", day=nearest.start, judge=nearest.title))
         if self.judge is not None and measure.of_judge:
             caveats.append(note("judge_alone", judge=self.judge))
@@ -300,11 +300,11 @@ def trend(
     The share flagged is the share of all logged answers with a flag from any rule except random
     sampling. The other measures count verdicts of ``judge``: a name (current verdicts), a version's
     id, or None for the primary judge. With ``criterion``, the measure is the mean score on this
-    criterion of a rubric judge (`find_criterion`). With ``own_label``, it is the mean of a field of
-    a label schema (``tone``), or the share of one of its values (``verdict=fix``), over the answers
-    that people labelled; the latest review of an answer counts (`find_own_label`). Only the
-    ``last`` periods are kept. Answers without a plausible date (`PlausibleDays`, with ``now``) are
-    left out.
+    criterion of a rubric judge (`find_criterion`). With ``own_label``, the measure is the mean of a
+    field of a label schema (``tone``), or the share of one of its values (``verdict=fix``), over
+    the answers that people labelled; the latest review of an answer counts (`find_own_label`). Only
+    the ``last`` periods are kept. Answers without a plausible date (`PlausibleDays`, with ``now``)
+    are left out.
 
     Raises:
         BadInput: No such measure, period or field, or ``last`` is below 1.
@@ -321,20 +321,22 @@ def trend(
     if criterion is not None:
         judge, of_rubric = find_criterion(connection, criterion, judge)
     of_people = None if own_label is None else find_own_label(connection, own_label)
-    asked = Asked(
+    request = Asked(
         connection,
         rules.primary_judge if judge is None else judge,
         rules.thresholds.low_groundedness,
     )
-    shown = measure_of(measure, of_rubric, of_people)
+    figure = measure_of(measure, of_rubric, of_people)
     days = PlausibleDays.at(now)
-    every = shown.sums(asked)
+    every = figure.sums(request)
     sums = [row for row in every if days.include(row.day)]
-    asked_groups = asked if by == QUERY_TYPE else asked._replace(groups=_groups_by_value(asked, by))
+    grouped_request = (
+        request if by == QUERY_TYPE else request._replace(groups=_groups_by_value(request, by))
+    )
     of_groups = (
         sums
         if by == QUERY_TYPE
-        else [row for row in shown.sums(asked_groups) if days.include(row.day)]
+        else [row for row in figure.sums(grouped_request) if days.include(row.day)]
     )
     starts = [start_of(row.day, period) for row in sums if row.day is not None and row.n]
     kept_from = min(starts, default=0)
@@ -351,23 +353,23 @@ def trend(
     every_start = range(min(dated), max(dated) + 1, PERIOD_DAYS[period]) if dated else range(0)
     limits = alarm_limits((group for group, each in periods.items() if each.n), period)
     values_of, panels = (
-        shown.values(asked_groups, days._replace(first=max(kept_from, days.first))),
+        figure.values(grouped_request, days._replace(first=max(kept_from, days.first))),
         [],
     )
     for group, of_group in periods.items():
         values = values_of(group)
-        errors = shown.errors(of_group, values.change_effect(period))
+        errors = figure.errors(of_group, values.change_effect(period))
         limit = limits.get(group, math.inf)
         panels.append(
             Panel(
                 NO_VALUE if by.startswith(METADATA) and group == MISSING else group,
                 _points(
-                    shown, asked.judge, by, group, of_group, period, values.period_effect(period)
+                    figure, request.judge, by, group, of_group, period, values.period_effect(period)
                 ),
                 tuple(start for start in every_start if start not in of_group.starts),
                 sum(row.n for row in rows_of[group] if row.day is None),
-                shown.change(of_group, values, errors, limit),
-                smallest_change(errors.tolist(), limit, shown.largest_change(of_group)),
+                figure.change(of_group, values, errors, limit),
+                smallest_change(errors.tolist(), limit, figure.largest_change(of_group)),
             )
         )
     others = sum(row.n for row in sums if row.day is not None) - sum(
@@ -379,35 +381,37 @@ def trend(
         of_rubric,
         period,
         by,
-        get_version(connection, asked.judge).title if isinstance(asked.judge, int) else asked.judge,
-        asked.threshold if shown.of_judge and shown.score == "groundedness" else None,
-        tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
-        _marks(asked, sums if shown.of_judge else None, period, kept_from),
+        get_version(connection, request.judge).title
+        if isinstance(request.judge, int)
+        else request.judge,
+        request.threshold if figure.of_judge and figure.score == "groundedness" else None,
+        tuple(sorted(panels, key=lambda panel: _worst_first(panel, figure))),
+        _marks(request, sums if figure.of_judge else None, period, kept_from),
         (
-            *left_out(connection, shown, asked.judge, every, days),
+            *left_out(connection, figure, request.judge, every, days),
             *([other_values] if others > 0 else []),
         ),
         of_people,
     )
 
 
-def _groups_by_value(asked: Asked, by: str) -> Groups:
+def _groups_by_value(request: Asked, by: str) -> Groups:
     if by in SPLITS:
         return part_groups(SPLITS[by])
     if not by.startswith(METADATA):
         raise BadInput(f"a trend is by {', '.join(SPLITS)} or {METADATA_FIELD}, not {by!r}")
     field = metadata_field(metadata_path(by.removeprefix(METADATA)))
-    fields = (each for each in metadata_fields(asked.connection) if each.field == field)
-    known = next((each.values for each in fields), ())  # noqa: PD011 - no DataFrame
-    values, matched = [MISSING], set[tuple[bool, Scalar]]()
+    fields = (each for each in metadata_fields(request.connection) if each.field == field)
+    field_values = next((each.values for each in fields), ())  # noqa: PD011 - no DataFrame
+    values, matches = [MISSING], set[tuple[bool, Scalar]]()
     # 3 matches number and text, "3" text only
-    for value in sorted(known, key=lambda value: value.startswith('"')):
+    for value in sorted(field_values, key=lambda value: value.startswith('"')):
         condition = metadata_condition(f"{field}={value}")
         of_value = {(isinstance(each, bool), each) for each in condition.values}  # noqa: PD011 - no DataFrame
-        if not of_value & matched:
+        if not of_value & matches:
             values.append(value)
-            matched |= of_value
-    return metadata_groups(asked.connection, field, values)
+            matches |= of_value
+    return metadata_groups(request.connection, field, values)
 
 
 def _points(
@@ -452,20 +456,20 @@ def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
 
 
 def _marks(
-    asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_from: int
+    request: Asked, sums: Sequence[DaySums] | None, period: Period, kept_from: int
 ) -> tuple[VersionMark, ...]:
     """Return each period in which the version with most verdicts changes. Of two equal versions the newer counts."""
-    if not isinstance(asked.judge, str):
+    if not isinstance(request.judge, str):
         return ()
     counts = defaultdict[int, Counter[int]](Counter)
-    for row in judged_counts(asked.connection, asked.judge) if sums is None else sums:
+    for row in judged_counts(request.connection, request.judge) if sums is None else sums:
         if row.day is not None and row.version_id is not None and row.n:
             counts[start_of(row.day, period)][row.version_id] += row.n
     leads = [
         (start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0])
         for start in sorted(counts)
     ]
-    titles = version_titles(asked.connection)
+    titles = version_titles(request.connection)
     return tuple(
         VersionMark(start, version_id, titles[version_id])
         for (_, before), (start, version_id) in pairwise(leads)

@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     from judgeboard.formats.label_schema import SchemaField
 
 ALL_ANSWERS = "All answers"
-"""The name of the panel of all answers, which comes before those of their groups."""
+"""The name of the panel of all answers, which comes before the panels of groups."""
 
 
 def alarm_limits(panels: Iterable[str], period: Period) -> dict[str, float]:
     """Return the evidence at which the detectors of each panel find a change.
 
-    All answers have one false alarm a year on average, and all groups together have one. How finely
-    answers are cut into groups does not hide a change of the whole.
+    All answers have one false alarm a year on average, and all groups together have one. So a fine
+    division into groups does not hide a change of the whole.
     """
     names = list(panels)
     groups = sum(name != ALL_ANSWERS for name in names)
@@ -91,8 +91,8 @@ class GroupedValues:
     def window_effect(self, first: float = -math.inf, end: float = math.inf) -> float:
         """Return the effect on the figure of all days from ``first`` to before ``end``.
 
-        Only the newest answers are read. A window before them has the effect of all answers that
-        are read.
+        Only the newest answers are read. A window before the newest answers has the effect of all
+        answers read.
         """
         inside = (first <= self._days) & (self._days < end)
         if not inside.any():
@@ -100,7 +100,7 @@ class GroupedValues:
         return design_effect_of_mean(self._values[inside], self._groups.at(inside))
 
     def _by_period(self, period: Period) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return the position of each answer's period, the answers of each period, and deviations from its mean."""
+        """Return the position of each answer's period, the answers of each period, and deviations from the mean."""
         _, periods, counts = np.unique(
             start_of(self._days, period), return_inverse=True, return_counts=True
         )
@@ -112,8 +112,8 @@ class GroupedValues:
 class Change:
     """A change that a detector found, dated to the period that starts on ``from_day``.
 
-    The detector's evidence reached its limit in the period that starts on ``seen_day``. ``before``
-    and ``after`` are the figure before the change and since it.
+    The detector's evidence reached the limit in the period that starts on ``seen_day``. ``before``
+    and ``after`` are the figure before the change and since then.
     """
 
     direction: Direction
@@ -135,10 +135,10 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure: a mean within ``bounds``, or a share if they are None.
+    """A measure: a mean within ``bounds``, or a share if ``bounds`` is None.
 
     ``counts`` are the words for what n counts. With ``of_judge``, n counts verdicts with a
-    ``score``; otherwise it counts all logged answers. A share of flagged answers may count one
+    ``score``; otherwise n counts all logged answers. A share of flagged answers may count one
     ``rule`` only. With an ``own_label``, n counts the logged answers that people labelled in this
     field.
     """
@@ -204,8 +204,7 @@ class Measure:
     ) -> Change | None:
         """Return the change that a detector found; of a rise and a fall the one with more evidence.
 
-        ``values`` are those of the answers, and give the intervals of the figure before the change
-        and since it.
+        ``values`` of the answers give the intervals of the figure before and since the change.
         """
         if not sums.n:
             return None
@@ -232,22 +231,22 @@ class Measure:
             after,
         )
 
-    def values(self, asked: Asked, days: PlausibleDays) -> Callable[[str], GroupedValues]:
+    def values(self, request: Asked, days: PlausibleDays) -> Callable[[str], GroupedValues]:
         """Return a function that gives the newest values of a panel, of these UTC days."""
         if self.own_label is not None:
-            newest = own_label_values(asked.connection, self.own_label, asked.groups)
-        elif asked.judge is None:
+            newest = own_label_values(request.connection, self.own_label, request.groups)
+        elif request.judge is None:
             return lambda _panel: GroupedValues(no_ints(), no_floats(), no_ints())
         else:
-            threshold = asked.threshold if self.of_judge and self.is_share else None
+            threshold = request.threshold if self.of_judge and self.is_share else None
             score = self.score if self.of_judge else None
             newest = newest_values(
-                asked.connection, asked.judge, score, threshold, self.rule, asked.groups
+                request.connection, request.judge, score, threshold, self.rule, request.groups
             )
-        kept = newest.at((newest.days >= days.first) & (newest.days <= days.last))
+        rows = newest.at((newest.days >= days.first) & (newest.days <= days.last))
 
         def of_panel(panel: str) -> GroupedValues:
-            values = kept if panel == ALL_ANSWERS else kept.at(kept.names.equal(panel))
+            values = rows if panel == ALL_ANSWERS else rows.at(rows.names.equal(panel))
             return GroupedValues(values.days, values.values, values.evidence_groups)
 
         return of_panel
@@ -273,10 +272,10 @@ def of_judge(judge: str | int | None) -> dict[str, Any]:
 
 
 def _scores(score: ScoreName | Criterion) -> Callable[[Asked], list[DaySums]]:
-    return lambda asked: (
+    return lambda request: (
         []
-        if asked.judge is None
-        else score_sums(asked.connection, asked.judge, score, asked.groups)
+        if request.judge is None
+        else score_sums(request.connection, request.judge, score, request.groups)
     )
 
 
@@ -290,24 +289,24 @@ MEASURES: dict[MeasureName, Measure] = {
     "low_share": Measure(
         "Share of low groundedness",
         "answers judged",
-        lambda asked: (
+        lambda request: (
             []
-            if asked.judge is None
-            else low_sums(asked.connection, asked.judge, asked.threshold, asked.groups)
+            if request.judge is None
+            else low_sums(request.connection, request.judge, request.threshold, request.groups)
         ),
         worse_when_higher=True,
     ),
     "flagged_share": Measure(
         "Share flagged",
         "answers, judged or not",
-        lambda asked: flagged_sums(asked.connection, asked.groups),
+        lambda request: flagged_sums(request.connection, request.groups),
         worse_when_higher=True,
         of_judge=False,
     ),
     "failed_check_share": Measure(
         "Share failing a check",
         "answers, judged or not",
-        lambda asked: flagged_sums(asked.connection, asked.groups, FAILED_CHECK),
+        lambda request: flagged_sums(request.connection, request.groups, FAILED_CHECK),
         worse_when_higher=True,
         of_judge=False,
         rule=FAILED_CHECK,
@@ -332,7 +331,7 @@ def measure_of(
         return Measure(
             f"Share of {own_label.name}" if own_label.value is not None else own_label.name,
             "answers labelled",
-            lambda asked: own_label_sums(asked.connection, own_label, asked.groups),
+            lambda request: own_label_sums(request.connection, own_label, request.groups),
             bounds=None if ends[0] is None or ends[1] is None else (ends[0], ends[1]),
             of_judge=False,
             own_label=own_label,
@@ -350,14 +349,14 @@ def find_own_label(connection: Connection, text: str) -> OwnLabel:
     """Return the figure of an own label: ``tone`` is the mean of a scale, ``verdict=fix`` the share of a value.
 
     The newest version of a schema with the field counts. Raises NotFound without such a field, and
-    BadInput if it has no such value, or no mean.
+    BadInput if the field has no such value, or no mean.
     """
     name, _, value = (part.strip() for part in text.partition("="))
     fields = _own_fields(connection)
     field = fields.get(name)
     if field is None:
-        known = ", ".join(fields) or "none"
-        raise NotFound(f"no label schema has the field {name!r}; known: {known}")
+        names = ", ".join(fields) or "none"
+        raise NotFound(f"no label schema has the field {name!r}; known: {names}")
     values = _named_values(field)
     if value and value not in values:
         raise BadInput(
@@ -377,7 +376,7 @@ def find_own_label(connection: Connection, text: str) -> OwnLabel:
 
 
 def own_label_figures(connection: Connection) -> list[str]:
-    """Return what `find_own_label` knows: the means, then the shares."""
+    """Return the names that `find_own_label` accepts: the means, then the shares."""
     fields = _own_fields(connection).values()
     means = [field.name for field in fields if _ends(field) is not None]
     return [
@@ -389,8 +388,8 @@ def own_label_figures(connection: Connection) -> list[str]:
 def _own_fields(connection: Connection) -> "dict[str, SchemaField]":
     return {
         field.name: field
-        for stored in reversed(list_schemas(connection))
-        for field in stored.content.own
+        for schema in reversed(list_schemas(connection))
+        for field in schema.content.own
     }
 
 
@@ -404,7 +403,7 @@ def _named_values(field: "SchemaField") -> dict[str, Any]:
 
 
 def _ends(field: "SchemaField") -> tuple[float, float] | None:
-    """Return the ends of a field's numbers; None if it has no numbers, or an open end."""
+    """Return the ends of a field's numbers; None for a field without numbers or with an open end."""
     if field.levels:
         return float(field.values[0]), float(field.values[-1])
     return None if field.low is None or field.high is None else (field.low, field.high)
@@ -415,9 +414,9 @@ def find_criterion(
 ) -> tuple[str | int, Criterion]:
     """Return a judge and its criterion with this name.
 
-    ``judge`` is a name, a version's id, or None: the primary judge if it has the criterion,
-    otherwise the only judge that has it. Raises NotFound without such a criterion, and BadInput if
-    several judges have it.
+    ``judge`` is a name, a version's id, or None. None means the primary judge if this judge has the
+    criterion, otherwise the only judge with the criterion. Raises NotFound without such a
+    criterion, and BadInput if several judges have one.
     """
     if isinstance(judge, int):
         version = get_version(connection, judge)
@@ -437,9 +436,14 @@ def find_criterion(
     if judge is None and judges:
         judge = primary if primary in judges else judges[0]
     if judge is None or name not in by_judge.get(judge, {}):
-        known = sorted(
-            {each for whose, named in by_judge.items() if judge in {None, whose} for each in named}
+        names = sorted(
+            {
+                each
+                for whose, criterion_names in by_judge.items()
+                if judge in {None, whose}
+                for each in criterion_names
+            }
         )
         whose = "no judge has" if judge is None else f"the judge {judge} does not have"
-        raise NotFound(f"{whose} the criterion {name!r}; known: {', '.join(known) or 'none'}")
+        raise NotFound(f"{whose} the criterion {name!r}; known: {', '.join(names) or 'none'}")
     return judge, by_judge[judge][name]

@@ -1,4 +1,4 @@
-"""Old and new verdicts on the same answers: which of them changed, and which of them people agree with."""
+"""Old and new verdicts on the same answers: which verdicts changed, and which verdicts people agree with."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
 
 
 class Direction(StrEnum):
-    """Where a changed verdict moved: to the side of people, or away from it."""
+    """The direction of a changed verdict: towards the side of people, or away."""
 
     TOWARDS = "towards"
     AWAY = "away"
@@ -48,7 +48,7 @@ class Compared:
 
     @property
     def direction(self) -> Direction | None:
-        """Where a changed verdict moved; None if it did not change, or if people have no side."""
+        """The direction of a changed verdict; None for an unchanged verdict, or if people have no side."""
         if self.flip is None or self.people is None:
             return None
         return Direction.TOWARDS if self.flip is self.people else Direction.AWAY
@@ -58,7 +58,7 @@ class Compared:
 class Comparison:
     """All pairs in order of interest, and their counts.
 
-    ``compared`` pairs have both sides; people graded ``graded`` of them.
+    ``compared`` pairs have both sides; people graded ``graded`` of the compared pairs.
     """
 
     rows: tuple[Compared, ...]
@@ -82,8 +82,8 @@ def side_of(label: str | None, groundedness: float | None, cut: float) -> Side |
 def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts) -> Comparison:
     """Return every pair: changed sides first, then the largest change of groundedness, then by response.
 
-    ``people`` are people's sides by response. A verdict without a label is bad if its groundedness
-    is below its cut.
+    ``people`` are people's sides by response. A verdict without a label is bad if the groundedness
+    is below the cut.
     """
     rows = []
     for pair in pairs:
@@ -92,9 +92,9 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts
         sides = side_of(pair.old.label, old, cut), side_of(pair.new.label, new, cut)
         rows.append(Compared(pair, *sides, people.get(pair.response_id), change))
     both = [row for row in rows if row.old_side is not None and row.new_side is not None]
-    graded = [row for row in both if row.people is not None]
-    old_right = sum(row.old_side is row.people for row in graded)
-    new_right = sum(row.new_side is row.people for row in graded)
+    graded_rows = [row for row in both if row.people is not None]
+    old_right = sum(row.old_side is row.people for row in graded_rows)
+    new_right = sum(row.new_side is row.people for row in graded_rows)
     return Comparison(
         tuple(
             sorted(
@@ -105,7 +105,7 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts
         len(both),
         sum(row.flip is Side.GOOD for row in both),
         sum(row.flip is Side.BAD for row in both),
-        len(graded),
+        len(graded_rows),
         old_right,
         new_right,
     )
@@ -131,13 +131,13 @@ def comparison_page(
 ) -> ComparisonPage:
     """Return the comparison of ``pairs``, which are from a run or from two versions.
 
-    With a ``direction``, its rows are only the verdicts that moved so; its sentence is still about
+    With a ``direction``, the rows are only the verdicts that moved so; the sentence still describes
     all pairs.
     """
     source = PairSource(connection)
     # People's sides: from the majority label, or else from the mean groundedness, cut like a
     # judge's.
-    labelled = person_grades(source.reviews, "label").response_ids
+    labelled_ids = person_grades(source.reviews, "label").response_ids
     labels, scores = source.people("label"), source.people("groundedness")
     types = {pair.response_id: pair.query_type for pair in pairs}
     cut = np.array(
@@ -146,7 +146,7 @@ def comparison_page(
     )
     below = scores.values < cut - HALF_STEP
     bad = labels.values == HALLUCINATED
-    without_label = ~np.isin(scores.response_ids, labelled)
+    without_label = ~np.isin(scores.response_ids, labelled_ids)
     sides = dict(
         zip(scores.response_ids[without_label].tolist(), below[without_label].tolist(), strict=True)
     )
@@ -157,7 +157,7 @@ def comparison_page(
         source.cuts,
     )
     rows = [row for row in comparison.rows if direction is None or row.direction is direction]
-    shown = tuple(rows[offset : None if limit is None else offset + limit])
+    page_rows = tuple(rows[offset : None if limit is None else offset + limit])
     return ComparisonPage(
-        comparison, len(rows), shown, pair_texts(connection, [row.pair for row in shown])
+        comparison, len(rows), page_rows, pair_texts(connection, [row.pair for row in page_rows])
     )

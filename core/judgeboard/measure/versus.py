@@ -48,7 +48,7 @@ _TO_LABEL = (
 )
 
 UNUSABLE_WRONG = "unusable verdicts as wrong"
-"""The slice of all labelled answers, with unusable verdicts as wrong; only if one version has clearly more of them."""
+"""The slice of all labelled answers, with unusable verdicts as wrong; only if one version has clearly more of these."""
 _COUNTS = (
     *("n", "first_right", "second_right", "only_first", "only_second", "p", "p_mcnemar"),
     *("labels_needed", "differing_needed", "as_good_needed"),
@@ -59,7 +59,7 @@ _COUNTS = (
 class Contrast(Result):
     """The second of two judge versions against the first. The figure ``change`` is its value minus that of the first.
 
-    ``within`` is the loss that still counts as "as good" in the ``conclusion``, which is about all
+    ``within`` is the loss that still counts as "as good" in the ``conclusion``, which describes all
     answers.
     """
 
@@ -78,12 +78,13 @@ def compare_versions(
     for an unknown version, and BadInput if both are the same, or if answers are hidden from the
     viewer.
 
-    If the labels are no random sample of all answers, each stands for the answers of its stratum:
-    whether a rule picked the answer, and the verdict of the version by which more labels count.
-    Rows then count only sampled answers on which the versions differ. ``about`` counts the
-    ``answers`` with usable verdicts of both, those on which these are ``differing``, and how many
-    of these are ``unlabelled``. The figure ``even_labels`` is the number of labels of an even
-    random sample of such answers that would be as precise as those that count.
+    If the labels are no random sample of all answers, each label represents the answers of its
+    stratum: whether a rule picked the answer, and the verdict of the version by which more labels
+    count. Rows then count only sampled answers on which the versions differ. ``about`` counts the
+    ``answers`` with usable verdicts of both versions, the ``differing`` answers, and the
+    ``unlabelled`` answers among the differing ones. The figure ``even_labels`` is the number of
+    labels of an even random sample of differing answers that would be as precise as the labels that
+    count.
     """
     versions = get_version(connection, first), get_version(connection, second)
     if versions[0].id == versions[1].id:
@@ -98,16 +99,16 @@ def compare_versions(
         if len(both.rows)
         else 0
     )
-    graded = people_values(graded_reviews(connection), SCALES["label"]).response_ids
-    made = answers_of_prompts(connection, [each.id for each in both.versions])
-    labelled = [each.answers.response_ids[each.labelled] for each in (both.loaded, both.other)]
-    of_one = np.setdiff1d(np.union1d(*labelled), both.loaded.answers.response_ids[both.rows])
+    graded_ids = people_values(graded_reviews(connection), SCALES["label"]).response_ids
+    prompt_answers = answers_of_prompts(connection, [each.id for each in both.versions])
+    labelled_ids = [each.answers.response_ids[each.labelled] for each in (both.loaded, both.other)]
+    of_one = np.setdiff1d(np.union1d(*labelled_ids), both.loaded.answers.response_ids[both.rows])
     return both.compare(
         within,
         left_out={
             "ties": ties,
-            **made.counts(graded),
-            "labelled_but_judged_by_one": len(np.setdiff1d(of_one, made.both)),
+            **prompt_answers.counts(graded_ids),
+            "labelled_but_judged_by_one": len(np.setdiff1d(of_one, prompt_answers.both)),
         },
     )
 
@@ -115,9 +116,9 @@ def compare_versions(
 class BothJudged:
     """The answers that two judge versions judged, with the labels of people; loaded once.
 
-    ``loaded`` are the answers of the first version. ``rows`` are the positions in them, ascending,
-    of the answers that the second version was asked about too, and ``verdicts`` the verdicts of
-    both on these.
+    ``loaded`` are the answers of the first version. ``rows`` are the positions in ``loaded``,
+    ascending, of the answers about which the second version was asked too. ``verdicts`` has the
+    verdicts of both on ``rows``.
     """
 
     def __init__(
@@ -146,8 +147,8 @@ class BothJudged:
     def sampled_where_they_differ(self, inside: BoolArray | None = None) -> SampledLabels:
         """Return the sampled labels of the answers (of the rows ``inside``, a mask) on which the verdicts differ.
 
-        Queues that were planned for the two versions are random samples of these answers, and of no
-        others.
+        Queues that were planned for the two versions are random samples of differing answers, and
+        of no others.
         """
         one, other = self.verdicts
         differ = (
@@ -166,12 +167,12 @@ class BothJudged:
         inside: BoolArray | None = None,
         left_out: Mapping[str, int] = MappingProxyType({}),
     ) -> Contrast:
-        """Compare the versions on all answers, or on those ``inside`` (a mask of the rows)."""
-        kept = np.ones(len(self.rows), dtype=np.bool_) if inside is None else inside
-        rows, verdicts = self.rows[kept], (self.verdicts[0][kept], self.verdicts[1][kept])
+        """Compare the versions on all answers, or on the rows ``inside`` (a mask)."""
+        mask = np.ones(len(self.rows), dtype=np.bool_) if inside is None else inside
+        rows, verdicts = self.rows[mask], (self.verdicts[0][mask], self.verdicts[1][mask])
         usable = (verdicts[0] != UNUSABLE) & (verdicts[1] != UNUSABLE)
-        # Strata by the verdicts of the version by which more labels count: all flagged answers of
-        # one version may be labelled, and of the other version only some. The order of the two
+        # Strata by the verdicts of the version by which more labels count: people may have labelled
+        # all flagged answers of one version, and only some of the other. The order of the two
         # versions decides nothing.
         by_id = sorted(zip(self.versions, verdicts, strict=True), key=lambda each: each[0].id)
         of_all = max(
@@ -181,16 +182,16 @@ class BothJudged:
             ),
             key=lambda sample: (not sample.has_gap, int(sample.is_sampled.sum())),
         )
-        labelled = self.loaded.labelled[rows]
-        # Labels of all answers, or of a share of all that was drawn, need no weights.
-        is_drawn = not of_all.waiting.any() and self.loaded.drawn[rows][labelled & usable].all()
+        has_label = self.loaded.labelled[rows]
+        # Labels of all answers, or of a drawn share of all answers, need no weights.
+        is_drawn = not of_all.waiting.any() and self.loaded.drawn[rows][has_label & usable].all()
         of_differing = None
-        if (labelled & usable).any() and of_all.unlabelled.any() and not is_drawn:
+        if (has_label & usable).any() and of_all.unlabelled.any() and not is_drawn:
             of_differing = self.sampled_where_they_differ(inside)
         return compare_verdicts(
             (self.versions[0].title, self.versions[1].title),
             verdicts,
-            labelled=labelled,
+            labelled=has_label,
             bad=self.loaded.values[rows] == 1,
             groups=self.loaded.answers.evidence_groups[rows],
             within=within,
@@ -202,7 +203,7 @@ class BothJudged:
 
 
 def _even_labels(sample: SampledLabels) -> float:
-    """Return the number of labels with equal chances that would be as precise as those of a sample."""
+    """Return the number of labels with equal chances that would be as precise as the labels of a sample."""
     counts = sample.counts
     if not sample.is_sampled.any() or sample.has_gap:
         return 0.0
@@ -227,32 +228,33 @@ def compare_verdicts(
 ) -> Contrast:
     """Compare the verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) of two versions on the same answers, one row each.
 
-    ``labelled`` and ``bad`` are people's labels: a random sample of the answers, or all of them;
-    otherwise those count that came by known chances, ``of_all`` answers with usable verdicts and
-    ``of_differing`` ones, on which the verdicts differ. ``looks`` is the number of comparisons on these
-    labels, with this one: the conclusion is corrected for it. ``logged`` is the number of answers
-    in the log, if the two versions may judge more of them.
+    ``labelled`` and ``bad`` are people's labels: a random sample of the answers, or all of them.
+    Otherwise labels that came by known chances count: ``of_all`` answers with usable verdicts, and
+    ``of_differing`` answers, on which the verdicts differ. ``looks`` is the number of comparisons
+    on these labels, this one included, for which the conclusion is corrected. ``logged`` is the
+    number of answers in the log, if the two versions may judge more answers.
     """
-    failed = verdicts[0] == UNUSABLE, verdicts[1] == UNUSABLE
+    is_unusable = verdicts[0] == UNUSABLE, verdicts[1] == UNUSABLE
     unusable = {
-        title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)
+        title: int((each & labelled).sum()) for title, each in zip(titles, is_unusable, strict=True)
     }
-    usable = ~failed[0] & ~failed[1]
-    called_bad = verdicts[0] == BAD, verdicts[1] == BAD
-    differ = usable & (called_bad[0] != called_bad[1])
+    usable = ~is_unusable[0] & ~is_unusable[1]
+    judged_bad = verdicts[0] == BAD, verdicts[1] == BAD
+    differ = usable & (judged_bad[0] != judged_bad[1])
     right = [
-        (called == bad) & ~no_verdict for called, no_verdict in zip(called_bad, failed, strict=True)
+        (verdict == bad) & ~no_verdict
+        for verdict, no_verdict in zip(judged_bad, is_unusable, strict=True)
     ]
 
     def shares(rows: BoolArray) -> PairedShares:
         by_group = grouping(groups[rows], int(rows.sum()))
-        made = after_looks(
+        result = after_looks(
             paired_shares(right[0][rows], right[1][rows], by_group, within), by_group, looks
         )
         return (
-            made
-            if not made.n or by_group.count >= MIN_GROUPS
-            else _without_interval(made, by_group.count)
+            result
+            if not result.n or by_group.count >= MIN_GROUPS
+            else _without_interval(result, by_group.count)
         )
 
     has_gap = of_differing is not None and of_differing.has_gap
@@ -263,7 +265,7 @@ def compare_verdicts(
     enough = by_group.count >= MIN_GROUPS
     counts, changes = shares(rows), dict[str, Estimate]()
     if has_gap:
-        # The labels came by no known chance: they tell nothing of other answers.
+        # The labels came by no known chance, so other answers may differ.
         change = unmeasured(counts.n, "the labels are no random sample")
         counts = without_plan(replace(counts, change=change, p=None, p_mcnemar=None))
     elif of_differing is not None and differ.any():
@@ -281,20 +283,20 @@ def compare_verdicts(
         if not enough:
             counts = _without_interval(counts, by_group.count)
         elif of_all is not None and not of_all.has_gap:
-            called = called_bad[0][usable], called_bad[1][usable]
+            usable_verdicts = judged_bad[0][usable], judged_bad[1][usable]
             of_labels = of_all.stratum_of, of_all.is_sampled
-            changes = weighted_changes_by_class(*called, *of_labels, bad[usable], every)
+            changes = weighted_changes_by_class(*usable_verdicts, *of_labels, bad[usable], every)
     elif enough and differ.any():
-        changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group)
+        changes = changes_by_class(judged_bad[0][rows], judged_bad[1][rows], bad[rows], by_group)
     answers, differing = int(usable.sum()), int(differ.sum())
-    sampled = labelled & differ if of_differing is None else of_differing.is_sampled
-    counting = int(sampled.sum())
-    chosen = 0 if of_differing is None else int((labelled & differ & ~rows).sum())
+    is_sampled = labelled & differ if of_differing is None else of_differing.is_sampled
+    counting = int(is_sampled.sum())
+    extras = 0 if of_differing is None else int((labelled & differ & ~rows).sum())
     even_labels = counting if of_differing is None else _even_labels(of_differing)
     left_out = {
         **left_out,
         "unusable": int((labelled & ~usable).sum()),
-        "extras_of_differing": chosen,
+        "extras_of_differing": extras,
     }
     figures = [
         *_rows(counts, ALL),
@@ -319,18 +321,18 @@ def compare_verdicts(
         },
         left_out=without_zeros(left_out),
     )
-    reached = conclusion(counts.change, within)
+    outcome = conclusion(counts.change, within)
     contrast = Contrast(
         about=about,
-        headline=_headline(titles, about, counts, reached),
+        headline=_headline(titles, about, counts, outcome),
         rows=tuple(figures),
         sides=titles,
         within=within,
-        conclusion=reached,
+        conclusion=outcome,
     )
     if logged is not None and logged <= len(
         usable
-    ):  # both judged all: only these have usable verdicts
+    ):  # both versions judged all answers: only those counted have usable verdicts
         logged = answers
     return replace(
         contrast,
@@ -340,7 +342,7 @@ def compare_verdicts(
 
 
 def _headline(
-    titles: tuple[str, str], about: About, counts: PairedShares, reached: Conclusion
+    titles: tuple[str, str], about: About, counts: PairedShares, outcome: Conclusion
 ) -> Note:
     """Return what the change shows, or why labels cannot tell the versions apart."""
     sides, change = {"first": titles[0], "second": titles[1]}, counts.change
@@ -350,7 +352,7 @@ def _headline(
         return note("versions_without_labels", **sides)
     if change.low is None and change.reason is not None:  # a change alone would pass for a result
         return note("contrast_unknown", **sides, reason=change.reason)
-    return note(f"version_{reached.value}", **sides, change=change)
+    return note(f"version_{outcome.value}", **sides, change=change)
 
 
 def _rows(counts: PairedShares, slice_: str | None) -> Iterator[Row]:
@@ -361,7 +363,7 @@ def _rows(counts: PairedShares, slice_: str | None) -> Iterator[Row]:
 
 
 def more_labels(contrast: Contrast, by_lot: int) -> int:
-    """Return how many more labels, of answers on which the versions differ, are worth ``by_lot`` of all answers."""
+    """Return how many more labels of answers on which the versions differ are worth ``by_lot`` of all answers."""
     counts, even_labels = contrast.about.counts, contrast.figure("even_labels").value or 0.0
     more = round(by_lot * counts["differing"] / counts["answers"] - even_labels)
     return min(max(more, 0), counts["unlabelled"])
@@ -369,13 +371,13 @@ def more_labels(contrast: Contrast, by_lot: int) -> int:
 
 def queue_of_differing(titles: Sequence[str], n: int) -> str:
     """Return the command of a queue with a random sample of ``n`` answers on which two judge versions differ."""
-    named = [word for title in titles for word in ("--judge-version", title)]
-    words = ("queue", "create", "judges", "--plan", "judges", "--n", str(n), *named)
+    options = [word for title in titles for word in ("--judge-version", title)]
+    words = ("queue", "create", "judges", "--plan", "judges", "--n", str(n), *options)
     return f"judgeboard {shlex.join(words)}"
 
 
 def _without_interval(counts: PairedShares, groups: int) -> PairedShares:
-    """Return a comparison of too few evidence groups: its counts stand, but no interval or plan rests on them."""
+    """Return a comparison of too few evidence groups: the counts remain, without an interval or a plan."""
     why = f"the labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed"
     change = measured(counts.change.value or 0.0, counts.change.n, reason=why)
     return without_plan(replace(counts, change=change, p=None))
@@ -400,27 +402,29 @@ def _caveats(contrast: Contrast, counts: PairedShares, *, is_weighted: bool) -> 
 
 
 def _next_steps(contrast: Contrast, counts: PairedShares, logged: int | None) -> Iterator[Note]:
-    """Yield which labels would show the change, or how many answers it needs and what fewer can show."""
+    """Yield which labels would show the change, or how many answers the change needs and what fewer can show."""
     answers, differing, unlabelled = (
         contrast.about.counts[name] for name in ("answers", "differing", "unlabelled")
     )
     if contrast.conclusion is not Conclusion.NOT_SHOWN or not differing:
         return
-    needed, as_good = counts.labels_needed, counts.as_good_needed
+    labels_needed, as_good = counts.labels_needed, counts.as_good_needed
     # The labels of all answers that show the change, or else that the second version is as good
-    by_lot = next((each for each in (needed, as_good) if each and each <= answers), None)
-    can_decide = by_lot is not None or not (needed or as_good)
+    by_lot = next((each for each in (labels_needed, as_good) if each and each <= answers), None)
+    can_decide = by_lot is not None or not (labels_needed or as_good)
     more = unlabelled if logged == answers else 0
     if can_decide:
         more = min(max(more_labels(contrast, by_lot), 1) if by_lot else _TO_LABEL, unlabelled)
     command = queue_of_differing(contrast.sides, more) if more else None
     if command is not None and can_decide:
         yield note("label_differing", n=more, command=command)
-    elif needed is None or needed <= answers or logged == answers:
+    elif labels_needed is None or labels_needed <= answers or logged == answers:
         # The change that all labels show with a power of 80 %: the error falls with the square root
         # of the number of labels.
         reach, by_lot = (
-            (abs(counts.change.value or 0.0), needed) if needed else (contrast.within, as_good)
+            (abs(counts.change.value or 0.0), labels_needed)
+            if labels_needed
+            else (contrast.within, as_good)
         )
         all_show = reach * math.sqrt(by_lot / answers) if by_lot else None
         if command is None:
@@ -432,10 +436,10 @@ def _next_steps(contrast: Contrast, counts: PairedShares, logged: int | None) ->
         else:
             change = max(round(100 * all_show), 1)
             yield note("labels_show", n=differing, change=change, command=command)
-    elif logged is None or logged >= needed:
-        yield note("judge_more", needed=_rounded(needed), answers=answers)
+    elif logged is None or logged >= labels_needed:
+        yield note("judge_more", needed=_rounded(labels_needed), answers=answers)
     else:
-        yield note("larger_log", needed=_rounded(needed), logged=logged)
+        yield note("larger_log", needed=_rounded(labels_needed), logged=logged)
 
 
 def _rounded(count: int) -> int:

@@ -231,7 +231,7 @@ WORDS: dict[str, str] = {
     "label_open_queue": "Label the open answers of the queue “{queue}”.",
     "label_once_more": "Let one more person label them.",
     "label_some": "Label {labels:,} of the {answers:,} {words}.",
-    # Thresholds: whether to keep the one in force
+    # Thresholds: whether to keep the threshold in force
     "threshold_use": "To use a threshold: page Thresholds, or JUDGEBOARD_LOW_GROUNDEDNESS (for query "
     "types: JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE='QA=0.3').",
     "threshold_apply": "Then run `judgeboard flags apply`.",
@@ -248,7 +248,7 @@ WORDS: dict[str, str] = {
     "threshold_cost_not_shown": "Keep {now}: {below} is not shown to be cheaper (cost per answer, change: {cost:.2}).",
     "threshold_no_bad_label": "Not available, because no labelled answer is bad.",
     "threshold_no_label_chooses": "Not available, because no label is in the half that chooses a threshold.",
-    # Thresholds: what limits them
+    # Limits of thresholds
     "threshold_halves_differ": "On the other half of the labels, the share is only {share:%}. Label more answers.",
     "threshold_decides_verdicts": "The threshold decides verdicts too: agreement goes from {before:%} to {after:%}.",
     "threshold_label_differs": "These figures are of groundedness. `labels rate` measures the judge's label.",
@@ -376,7 +376,7 @@ WORDS: dict[str, str] = {
     "notices_names": "full: no notice; unmeasured: no groundedness, no notice; unchecked: not judged, a disclaimer.",
     "shortened": "{n:,} of {lines:,} lines are listed: those with the most items. To list all, add --full.",
     "range": "All lines: lowest {lowest:.2}, median {median:.2}, highest {highest:.2}.",
-    # Health of a judge: each check's finding, with its figure beside it, and why it has none
+    # Health of a judge: the finding of each check beside its figure, and why a figure is missing
     "faults": "{judge}: {checks:check} measured. Faults: {faults:list}.",
     "no_fault": "{judge}: {checks:check} measured, no fault found.",
     "health_unknown": "{judge}: no check is measured yet ({calls:call} so far). Judge more answers, or choose another "

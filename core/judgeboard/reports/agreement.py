@@ -94,8 +94,8 @@ def report_results(
 ) -> list[AgreementResult]:
     """Return the results of a report: a judge and people, people with each other, judges with each other.
 
-    A ``version_id`` of None means the default judge version. The report is of everybody, also if
-    ``counted`` names one reviewer.
+    A ``version_id`` of None means the default judge version. The report describes everybody, even
+    if ``counted`` names one reviewer.
     """
     versions = () if version_id is None else (version_id,)
     everybody, by_people = replace(counted, reviewer_id=None), counted.of_everybody()
@@ -117,8 +117,8 @@ def report_results(
 def report_page(results: Sequence[AgreementResult], log: LogSummary) -> str:
     """Return a whole HTML page: a first page for decision makers, then every statistic.
 
-    Every text of the database is escaped; the page has no scripts and loads nothing. It contains
-    the results as JSON too, for programs.
+    Every text of the database is escaped; the page has no scripts and loads nothing. The page also
+    contains the results as JSON, for programs.
     """
     first = front_page(results[0], log) if results else ()
     return _PAGE.format(
@@ -144,9 +144,9 @@ def result_lines(result: AgreementResult) -> Iterator[str]:
 def next_command(result: AgreementResult) -> str | None:
     """Return the command that judges the graded answers, or else lets people grade the missing items.
 
-    These are the answers that figures of all answers need, or else the items up to ten. None if
-    enough are graded, if all answers are graded, if no people grade, or if the judge cannot judge
-    the graded answers.
+    The missing items are the answers that figures of all answers need, or else the items up to ten.
+    None if enough are graded, if all answers are graded, if no people grade, or if the judge cannot
+    judge the graded answers.
     """
     need = result.to_label
     if result.unjudged is not None:
@@ -215,7 +215,7 @@ def figures_file(results: Iterable[Result]) -> Table:
 
 
 def all_and_alone(result: AgreementResult) -> tuple[Statistics, Statistics]:
-    """Return the statistics of all answers and those of the graded answers alone; if nothing is weighted, the first."""
+    """Return the statistics of all answers and of the graded answers alone; without weights, only the first."""
     if not result.graded:
         return result.statistics, {}
     return {
@@ -273,7 +273,7 @@ def _leading(statistics: Mapping[str, Estimate]) -> list[tuple[str, Estimate]]:
 
 
 def slices_table(result: AgreementResult, only: Sequence[str] = ()) -> Table:
-    """Return the leading statistics of slices, or ``only`` these; a cell says why one is not shown."""
+    """Return the leading statistics of slices, or ``only`` these; a cell says why a statistic is not shown."""
     return replace(result, rows=shown_rows(result)).table("answers", "n", *(only or LEADING))
 
 
@@ -342,9 +342,9 @@ def stand_in_table(test: AlternativeAnnotatorTest) -> Table:
     return Table(columns, tuple(rows))
 
 
-def stand_in_words(test: AlternativeAnnotatorTest, allowed: Reliance) -> Iterator[str]:
+def stand_in_words(test: AlternativeAnnotatorTest, conclusion: Reliance) -> Iterator[str]:
     """Yield the result of the alternative annotator test, the meaning of ε, and what was left out."""
-    yield stand_in_note(test, allowed).text
+    yield stand_in_note(test, conclusion).text
     yield note("epsilon", epsilon=test.epsilon, fewer=round(test.epsilon * 100, 6)).text
     if test.omega.value is not None:
         yield note("stand_in_wins", n=test.n, rho=test.rho).text
@@ -393,13 +393,13 @@ def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     yield slices_table(result)
     rows = []
     for name, test in result.alt_tests.items():
-        # Only labels are weighted in slices. With other grades, a slice describes what the whole
-        # describes.
+        # Only labels are weighted in slices. With other grades, a slice describes the same kind of
+        # answers as the whole.
         of_all = result.has("answers", name) or result.about.grade != "label"
-        allowed = min(
+        conclusion = min(
             reliance_of(result), reliance(statistics_of_slice(result, name), of_all=of_all)
         )
-        rows.append((name, stand_in_note(test, allowed).text))
+        rows.append((name, stand_in_note(test, conclusion).text))
     if rows:
         yield Table((Column(by.capitalize()), Column(TITLES["alt_test"])), tuple(rows))
 
@@ -407,7 +407,7 @@ def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
 def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Table | None]]:
     """Yield title, texts and table of each part of a result; parts without rows are not shown."""
     confusion, calibration, test = result.confusion, result.calibration, result.alt_test
-    # A reader who looks at one table alone must see that it does not describe all answers.
+    # A reader who looks at one table alone must see that the table does not describe all answers.
     alone = f": {answers_words(result.n, None)}" if result.is_of_graded else ""
     yield (
         f"{TITLES['confusion']}{alone}",

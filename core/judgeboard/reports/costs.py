@@ -1,4 +1,4 @@
-"""What the calls of runs cost, by week, purpose and judge version."""
+"""The cost of the calls of runs, by week, purpose and judge version."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class CostLine:
 
     @property
     def cost_micro(self) -> int | None:
-        """The known cost; None if no call has one."""
+        """The known cost; None if no call has a known cost."""
         return sum(self.by_week) if self.calls > self.unpriced else None
 
 
@@ -62,8 +62,8 @@ class Costs:
 def costs(connection: Connection, now: datetime, weeks: int = WEEKS) -> Costs:
     """Return the costs of the runs that started in the last ``weeks``, this one included.
 
-    All calls of a run count in the week in which it started. Imported verdicts do not count: other
-    programs made them.
+    All calls of a run count in the week in which the run started. Imported verdicts do not count:
+    other programs made these calls.
     """
     monday = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=now.weekday())
     starts = tuple(monday - timedelta(weeks=place) for place in reversed(range(weeks)))
@@ -81,16 +81,16 @@ def costs(connection: Connection, now: datetime, weeks: int = WEEKS) -> Costs:
         sums[key] = CostLine(
             *key, line.calls + of_run.asked, line.unpriced + of_run.unpriced, tuple(by_week)
         )
-    asked = (line for line in sums.values() if line.calls)
+    lines = (line for line in sums.values() if line.calls)
     return Costs(
         starts,
-        tuple(sorted(asked, key=lambda line: (-(line.cost_micro or 0), line.purpose, line.judge))),
+        tuple(sorted(lines, key=lambda line: (-(line.cost_micro or 0), line.purpose, line.judge))),
     )
 
 
-def costs_notes(shown: Costs) -> Iterator[Note]:
-    """Yield what the calls of all weeks cost, and how many calls have no known cost."""
-    total, day = shown.total, utc_day(shown.weeks[0])
+def costs_notes(all_costs: Costs) -> Iterator[Note]:
+    """Yield the cost of the calls of all weeks, and how many calls have no known cost."""
+    total, day = all_costs.total, utc_day(all_costs.weeks[0])
     if not total.calls:
         yield note("no_calls", day=day)
     elif total.cost_micro is None:

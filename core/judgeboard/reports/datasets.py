@@ -35,8 +35,8 @@ _APPROVED_QUALITY = 3
 class ReviewedAnswer:
     """A logged answer with its gold ``grades`` (label, groundedness, quality) and its ``corrected`` answer.
 
-    A grade is the adjudicated one, otherwise what people agree on. ``is_case`` is true if the
-    corrected answer belongs in a suite.
+    A grade is the adjudicated one, otherwise the grade on which people agree. ``is_case`` is true
+    if the corrected answer belongs in a suite.
     """
 
     response: Response
@@ -71,8 +71,8 @@ def reviewed_answers(
 ) -> Iterator[ReviewedAnswer]:
     """Yield the logged answers that people graded or corrected, by id.
 
-    Answers on which people differ, as in a queue, are left out until a lead adjudicates them;
-    ``left_out`` counts them.
+    Answers on which people differ, as in a queue, are left out until a lead adjudicates;
+    ``left_out`` counts these answers.
     """
     # The grades that are adjudicated or agreed, by answer; a conflict needs an adjudication.
     reviews = graded_reviews(connection)
@@ -101,15 +101,17 @@ def reviewed_answers(
             if response_id not in differing:
                 grades[response_id][name] = value
     conflicts -= set(reviews.response_ids[reviews.stages == ADJUDICATION].tolist())
-    corrected = corrections(connection)
-    ids = np.array(sorted({*grades, *corrected, *conflicts}), dtype=np.int64)
+    answer_corrections = corrections(connection)
+    ids = np.array(sorted({*grades, *answer_corrections, *conflicts}), dtype=np.int64)
     matching = ids[among(ids, matching_answers(connection, where or RowFilter()))].tolist()
     if left_out is not None:
         left_out["people differ, not adjudicated"] += len(conflicts.intersection(matching))
     for response_id, response in responses_by_id(
         connection, [each for each in matching if each not in conflicts]
     ):
-        yield ReviewedAnswer(response, grades.get(response_id, {}), *corrected.get(response_id, ()))
+        yield ReviewedAnswer(
+            response, grades.get(response_id, {}), *answer_corrections.get(response_id, ())
+        )
 
 
 _ROLES = frozenset({"system", "developer", "user", "assistant"})
@@ -165,11 +167,13 @@ def _label_studio(answer: ReviewedAnswer) -> dict[str, Any]:
 
 
 def _dpo(answer: ReviewedAnswer) -> dict[str, Any] | None:
-    corrected, logged = answer.corrected, answer.response.answer
-    if corrected is None or corrected.strip() == logged.strip():
+    correction, logged = answer.corrected, answer.response.answer
+    if correction is None or correction.strip() == logged.strip():
         return None
-    chosen, rejected = ([{"role": "assistant", "content": text}] for text in (corrected, logged))
-    return {"prompt": _prompt(answer.response), "chosen": chosen, "rejected": rejected}
+    preferred, rejected = (
+        [{"role": "assistant", "content": text}] for text in (correction, logged)
+    )
+    return {"prompt": _prompt(answer.response), "chosen": preferred, "rejected": rejected}
 
 
 _JSON = ColumnType.JSON
@@ -178,11 +182,11 @@ _NOT_CORRECTED = "not corrected"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One shape: its file format, its fields, and the row of an answer. None: ``lacks`` says why there is none.
+    """One shape: the file format, the fields, and the row of an answer. Without a row (None), ``lacks`` says why.
 
-    ``write`` writes the rows in another way than `write_rows`. It returns how many it wrote, and
-    counts those that it leaves out, by reason. Without rows, it writes no file; ``empty`` says why
-    there are none, and what to do.
+    ``write`` writes the rows in another way than `write_rows`. ``write`` returns the number of
+    written rows, and counts the rows left out, by reason. Without rows, ``write`` writes no file;
+    ``empty`` says why there are none, and what to do.
     """
 
     format: str
@@ -253,10 +257,10 @@ SHAPES: Mapping[str, Shape] = {
 
 @cache
 def shapes() -> Mapping[str, Shape]:
-    """Return all shapes by name: those of other tools, and those of methods."""
+    """Return all shapes by name: the shapes of other tools, then those of methods."""
 
     def loaded(method: Registration) -> Mapping[str, Shape]:
-        return {name: load_object(known.shape) for name, known in method.datasets.items()}
+        return {name: load_object(dataset.shape) for name, dataset in method.datasets.items()}
 
     return with_methods("dataset", SHAPES, loaded)
 

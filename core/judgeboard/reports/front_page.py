@@ -62,8 +62,8 @@ table{font-size:8pt}tr,svg,.verdict{break-inside:avoid}h2,h3{break-after:avoid}
 class LogSummary:
     """The log behind a report: its sources, the number of answers, and the trend of low groundedness.
 
-    ``now`` is the share of bad answers, since its latest change if one was found, which is then the
-    ``news``.
+    ``now`` is the share of bad answers, since the latest change if one was found. ``news`` is that
+    change.
     """
 
     made: date
@@ -76,13 +76,13 @@ class LogSummary:
 
 def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
     """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge."""
-    measured = next(
+    title = next(
         (each.title for each in results if each.of == "judge" and each.unit == "responses"), None
     )
-    judge = get_version(connection, measured).id if measured else primary_judge(connection)
+    judge = get_version(connection, title).id if title else primary_judge(connection)
     low = trend(connection, measure="low_share", judge=judge)
     version, shares = (
-        judging_version(connection, judge if measured else None),
+        judging_version(connection, judge if title else None),
         corrected_trend(connection),
     )
     return LogSummary(
@@ -142,10 +142,10 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[Part]:
         yield _chart(weeks, connected=True)
     rows = shown_rows(result)
     for name in ("agreement", "mean_absolute_difference", "alpha"):
-        drawn = [(row.slice or "All", row.estimate) for row in rows if row.figure == name]
-        missing = [(part, each.reason) for part, each in drawn if each.value is None]
-        has_values = len(missing) < len(drawn)
-        if drawn:
+        chart_rows = [(row.slice or "All", row.estimate) for row in rows if row.figure == name]
+        without_value = [(part, each.reason) for part, each in chart_rows if each.value is None]
+        has_values = len(without_value) < len(chart_rows)
+        if chart_rows:
             by = (
                 f" by {result.about.by.replace('_', ' ')}"
                 if result.about.by and result.slices
@@ -154,8 +154,8 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[Part]:
             yield "h2", f"{STATISTICS[name].name}{by}"
             yield "quiet", f"All: {answers_words(result.n, result.answers)}."
             if has_values:
-                yield _chart(drawn)
-            yield from (("quiet", f"{part}: {reason}.") for part, reason in missing)
+                yield _chart(chart_rows)
+            yield from (("quiet", f"{part}: {reason}.") for part, reason in without_value)
             break
     if result.caveats:
         yield "h2", "Caveats"
@@ -163,18 +163,18 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[Part]:
 
 
 def _figures(result: AgreementResult) -> Iterator[Table]:
-    """Yield two figures of how far the raters agree, if these are of all answers."""
+    """Yield two figures of how far the raters agree, if the figures describe all answers."""
     statistics = shown_statistics(result.statistics)
-    known = [name for name in _RATED if name in statistics and statistics[name].value is not None]
-    if not known or (result.of == "judge" and reliance_of(result) is Reliance.UNKNOWN):
-        return  # a figure of the graded answers alone would be read as one of all answers
+    names = [name for name in _RATED if name in statistics and statistics[name].value is not None]
+    if not names or (result.of == "judge" and reliance_of(result) is Reliance.UNKNOWN):
+        return  # readers would take a figure of the graded answers alone for one of all answers
     rows = (
         (
             STATISTICS[name].name,
             (percent_words if STATISTICS[name].share else number_words)(each),
             each.n,
         )
-        for name, each in ((name, statistics[name]) for name in known[:2])
+        for name, each in ((name, statistics[name]) for name in names[:2])
     )
     yield Table((Column("Figure"), Column("Value"), Column("n", "count")), tuple(rows))
 

@@ -20,7 +20,7 @@ LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 
 
 def now_note(rate: Rate, changes: Result) -> Note:
-    """Return the share of bad answers since its latest change (`CorrectedTrend.changes`), then of all time."""
+    """Return the share of bad answers since the latest change (`CorrectedTrend.changes`), then of all time."""
     if rate.share.value is None or not changes.has("changed"):
         return rate.headline
     day = int(changes.figure("changed").value or 0)
@@ -53,7 +53,7 @@ def trust_note(judge: AgreementResult) -> Note:
 
 
 def beside_people(judge: AgreementResult, people: AgreementResult) -> Note | None:
-    """Return whether judge and people agree less often than two people do; None if one of both is not known."""
+    """Return whether judge and people agree less often than two people do; None if one figure is not available."""
     with_judge, among_people = (
         each.statistics.get("agreement", unmeasured(0, "")) for each in (judge, people)
     )
@@ -67,7 +67,7 @@ def beside_people(judge: AgreementResult, people: AgreementResult) -> Note | Non
 
 
 def misses_note(judge: AgreementResult) -> Note:
-    """Return the share of bad answers that the judge misses, and of good ones that it calls bad."""
+    """Return the share of bad answers that the judge misses, and of good answers that the judge calls bad."""
     errors = shown_statistics(judge.statistics)
     missed, false_alarms = (
         errors.get(name, unmeasured(0, "too few labels")) for name in ("missed", "false_alarms")
@@ -83,18 +83,18 @@ def misses_note(judge: AgreementResult) -> Note:
 def missed_types_note(result: Rate) -> Note | None:
     """Return the query types in which the judge misses clearly more or fewer bad answers than in all answers."""
     apart = differing(result, "sensitivity")[::-1]
-    missed = [
+    types = [
         f"{name} {percent_words(complement(result.figure('sensitivity', name)))}"
         for name in apart[:_MOST_TYPES]
     ]
-    more = len(apart) - len(missed)
+    more = len(apart) - len(types)
     return (
-        note("missed_types", types=[*missed, f"{more} more"] if more else missed) if apart else None
+        note("missed_types", types=[*types, f"{more} more"] if more else types) if apart else None
     )
 
 
 def labels_note(labels: int, time: ReviewTime | None) -> Note:
-    """Return how many labels are missing and how long they take."""
+    """Return how many labels are missing and how long the labels take."""
     if time is None:
         return note("labels_missing", labels=labels)
     return note("labels_missing_time", labels=labels, time=time_words(labels * time.seconds / 60))
@@ -137,7 +137,7 @@ def judge_share_note(result: Rate) -> Note | None:
 
 
 def pace_note(state: Overview) -> Note | None:
-    """Return when the queue is empty at the pace of the last seven days; None if it does not become shorter."""
+    """Return when the queue is empty at the pace of the last seven days; None if the queue does not become shorter."""
     shorter = sum(each.decided - each.flagged for each in state.days) / len(state.days)
     if not state.today.open_answers or shorter <= 0:
         return None
@@ -146,13 +146,13 @@ def pace_note(state: Overview) -> Note | None:
     return None if days > LONGEST_PACE else note("pace", day=last + days)
 
 
-def unusable_note(judged: Counts) -> Note | None:
-    """Return how many replies of the last days were unusable, None if there were none."""
-    unusable = judged.asked - judged.ok
+def unusable_note(counts: Counts) -> Note | None:
+    """Return how many replies of the last days were unusable, None without unusable replies."""
+    unusable = counts.asked - counts.ok
     if not unusable:
         return None
-    parts = {"unparsable": judged.unparsable, "refused": judged.refused, "error": judged.error}
+    parts = {"unparsable": counts.unparsable, "refused": counts.refused, "error": counts.error}
     kinds = [f"{n:,} {name}" for name, n in parts.items() if n]
     return note(
-        "unusable_replies", share=share_intervals(unusable, judged.asked)[0], days=DAYS, kinds=kinds
+        "unusable_replies", share=share_intervals(unusable, counts.asked)[0], days=DAYS, kinds=kinds
     )

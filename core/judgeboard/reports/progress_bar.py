@@ -15,16 +15,16 @@ from rich.text import Text
 
 
 class Rate(ProgressColumn):
-    """The rate of the steps, or of the ``units`` of a task that has them."""
+    """The rate of the steps, or of the ``units`` of a task with units."""
 
     def render(self, task: Task) -> Text:
         """Return the rate as a text."""
-        done = task.completed if task.fields["units"] is None else task.fields["units"]
-        return Text(f"{done / task.elapsed:,.1f}/s" if done and task.elapsed else "")
+        steps = task.completed if task.fields["units"] is None else task.fields["units"]
+        return Text(f"{steps / task.elapsed:,.1f}/s" if steps and task.elapsed else "")
 
 
 def progress_bar(*columns: str, units: int | None) -> Progress:
-    """Return a bar on stderr that is gone at its end (`judgeboard.reports.terminal.progress`)."""
+    """Return a bar on stderr that disappears at its end (`judgeboard.reports.terminal.progress`)."""
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

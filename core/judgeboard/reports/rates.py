@@ -34,15 +34,19 @@ def strata_table(result: Rate) -> Table:
         Column("Bad", "count"),
     )
     later = any(each.is_later for each in result.strata)
-    named = {
-        picked: {each.verdict for each in result.strata if each.picked == picked and each.verdict}
-        for picked in get_args(Picked)
+    verdicts_by_class = {
+        flag_class: {
+            each.verdict for each in result.strata if each.picked == flag_class and each.verdict
+        }
+        for flag_class in get_args(Picked)
     }
     rows = (
         (
             _LATER[each.is_later] if later else None,
             each.picked,
-            _verdict_words((each.verdict,) if each.verdict else other_verdicts(named[each.picked])),
+            _verdict_words(
+                (each.verdict,) if each.verdict else other_verdicts(verdicts_by_class[each.picked])
+            ),
             each.N,
             each.n,
             each.k,
@@ -53,7 +57,7 @@ def strata_table(result: Rate) -> Table:
 
 
 def agreement_table(result: Rate) -> Table:
-    """Return the agreement of judge and people in all answers with a verdict, beside those that people graded."""
+    """Return the agreement of judge and people in all answers with a verdict, beside the graded answers alone."""
     columns = Column("Figure"), Column("All answers with a verdict"), Column("Graded answers alone")
     rows = []
     for name in OF_JUDGE:

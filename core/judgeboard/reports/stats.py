@@ -63,7 +63,7 @@ class VersionCounts:
 
 @dataclass(frozen=True, slots=True)
 class FlagCounts:
-    """Flags by state, and by rule and state; ``open_graded`` of the open ones are on answers that a person graded."""
+    """Flags by state, and by rule and state; ``open_graded`` counts open flags on answers that a person graded."""
 
     by_state: Mapping[str, int]
     by_rule: Mapping[str, Mapping[str, int]]
@@ -74,11 +74,11 @@ class FlagCounts:
 class VersionAgreement:
     """Agreement of a judge version with people on one grade, in one query type or (None) in all.
 
-    If labels came by known chances, the figures are for all ``answers`` with a verdict, and ``n``
+    If labels came by known chances, the figures describe all ``answers`` with a verdict, and ``n``
     counts these labels. If not all of these answers are graded, ``graded`` has the same figures on
     the graded answers alone (for all query types only). Without known chances, ``answers`` is None,
-    and the figures are about the graded answers alone. ``left_out`` counts answers that people
-    graded and that the figures leave out, by reason; empty in a query type.
+    and the figures describe the graded answers alone. ``left_out`` counts by reason the answers
+    that people graded and that the figures leave out; empty in a query type.
     """
 
     judge: str
@@ -94,11 +94,11 @@ class VersionAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a database contains, and how far each judge version agrees with people.
+    """The contents of a database, and how far each judge version agrees with people.
 
     ``reviews`` is the number of current reviews, including imported ones. ``judgments`` counts
     every request, by status. ``masks`` counts masked values of answers, ``forgotten`` answers whose
-    texts are gone. Lists are sorted, so that they do not depend on the database engine.
+    texts are gone. Lists are sorted, to be equal on all database engines.
     """
 
     responses: int
@@ -204,8 +204,7 @@ def flags_table(stats: Stats) -> Table:
 def agreement_tables(stats: Stats) -> Iterator[Table]:
     """Yield a table for each grade that people gave: each judge version, over all query types.
 
-    A table has the share of same grades and the headline statistic alone, so that it fits in 80
-    columns.
+    A table has only the share of same grades and the headline statistic, to fit in 80 columns.
     """
     for grade in GRADES:
         rows: list[tuple[tuple[str, ...], int, Mapping[str, Estimate]]] = []
@@ -225,15 +224,15 @@ def agreement_tables(stats: Stats) -> Iterator[Table]:
             (name for name in HEADLINES if any(name in statistics for *_, statistics in rows)), None
         )
         if headline is not None:
-            shown = [
+            names = [
                 each
                 for each in ("agreement", headline)
                 if any(each in statistics for *_, statistics in rows)
             ]
             first = (Column(f"Agreement on {grade}"), Column("Answers"), Column("n", "count"))
             yield Table(
-                (*first, *(FIGURES[each] for each in shown)),
-                tuple((*who, n, *map(figures.get, shown)) for who, n, figures in rows),
+                (*first, *(FIGURES[each] for each in names)),
+                tuple((*who, n, *map(figures.get, names)) for who, n, figures in rows),
             )
 
 
@@ -242,14 +241,16 @@ def stats_notes(stats: Stats) -> Iterator[Note]:
     rows = [*_in_all(stats)]
     if stats.forgotten:
         yield note("forgotten_texts", n=stats.forgotten)
-    if graded := stats.flags.open_graded:
-        yield note("open_graded", n=graded, flags=stats.flags.by_state[FlagState.OPEN])
+    if count := stats.flags.open_graded:
+        yield note("open_graded", n=count, flags=stats.flags.by_state[FlagState.OPEN])
     if any(row.answers is None for _, row in rows):
         yield note("no_sample")
-    # `compare versions` compares labels. The versions with the most labels share the most of them.
-    labelled = sorted((row for row in rows if row[1].grade == "label"), key=lambda each: -each[1].n)
-    if len(labelled) > 1:
-        versions = " ".join(quote(title) for title, _ in labelled[:2])
+    # `compare versions` compares labels. The versions with the most labels share the most labels.
+    label_rows = sorted(
+        (row for row in rows if row[1].grade == "label"), key=lambda each: -each[1].n
+    )
+    if len(label_rows) > 1:
+        versions = " ".join(quote(title) for title, _ in label_rows[:2])
         yield note("compare_versions", command=f"judgeboard compare versions {versions}")
 
 

@@ -1,4 +1,4 @@
-"""The terminal or notebook of a person: who works there, and the progress of what they started."""
+"""The terminal or notebook of a person: the name of the user, and the progress of work."""
 
 import getpass
 import sys
@@ -33,7 +33,7 @@ class Update(Protocol):
         more: str = "",
         units: int | None = None,
     ) -> None:
-        """Show what is done of a ``total``, and the further columns."""
+        """Show the completed part of a ``total``, and the further columns."""
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def progress(
             else lambda **_fields: None
         )
         return
-    from judgeboard.reports.progress_bar import progress_bar  # it imports rich, which loads slowly
+    from judgeboard.reports.progress_bar import progress_bar  # imports rich, which loads slowly
 
     bar = progress_bar(*columns, units=units)
     task = bar.add_task(title, total=None, more=more, units=units)
@@ -72,12 +72,12 @@ def progress(
 
 @contextmanager
 def judging_progress() -> Iterator[Callable[["Counts", int], None]]:
-    """Yield a function that shows how many of the steps expected are done, how many failed, and their cost."""
+    """Yield a function that shows how many of all steps are complete, how many failed, and the cost."""
     with progress("judging", "{task.fields[more]}") as update:
 
-        def show(counts: "Counts", expected: int) -> None:
+        def show(counts: "Counts", total: int) -> None:
             more = f"{counts.asked - counts.ok} failed  {money(counts.total_cost_micro)}"
-            update(completed=counts.asked, total=expected, more=more)
+            update(completed=counts.asked, total=total, more=more)
 
         yield show
 
@@ -87,8 +87,8 @@ def _line(title: str) -> Update:
         *, completed: float, total: float | None = None, more: str = "", units: int | None = None
     ) -> None:
         share = f"{completed / total:.0%}" if total else ""
-        counted = f"{completed if units is None else units:,}"
-        sys.stderr.write(f"\r{title} {counted} {share} {more}".ljust(80))
+        count = f"{completed if units is None else units:,}"
+        sys.stderr.write(f"\r{title} {count} {share} {more}".ljust(80))
         sys.stderr.flush()
 
     return update

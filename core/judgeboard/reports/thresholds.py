@@ -15,7 +15,7 @@ _NAMES = {
 
 
 def thresholds_table(results: Sequence[Result], aim: Aim) -> Table:
-    """Return the proposed threshold and that in force, both on the labels that did not choose it, and on all labels."""
+    """Return the proposed threshold and that in force, both on the labels of the other half, and on all labels."""
     shares = ("recall", "precision", *(["false_omission"] if aim == "false_omission" else []))
     columns = (
         Column("Query type"),
@@ -55,7 +55,7 @@ def thresholds_table(results: Sequence[Result], aim: Aim) -> Table:
 
 
 def trade_off_table(curve: Sequence[AtThreshold]) -> Table:
-    """Return what twenty thresholds do, and what they change in the queue, on all labels that count."""
+    """Return the effects of twenty thresholds, also on the queue, from all labels that count."""
     columns = (
         Column("Groundedness below"),
         Column("Recall", "share estimate"),
@@ -89,7 +89,7 @@ def _found(change: QueueChange) -> str | None:
 
 
 def limits_and_next(results: Sequence[Result]) -> Iterator[str]:
-    """Yield each caveat, then each next step; if it is not of all query types, after the names of its types."""
+    """Yield each caveat, then each next step; with the query types in front, unless all query types have it."""
     for name in ("caveats", "next"):
         types_by_text: dict[str, list[str]] = {}
         for result in results:

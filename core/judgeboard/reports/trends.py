@@ -53,7 +53,7 @@ def changes_lines(result: Result) -> Iterator[str]:
 def trend_lines(trend: Trend, *, all_seen: bool = True) -> Iterator[str]:
     """Yield the changes, if ``all_seen`` answers, then every point, and what is left out.
 
-    Answers that are hidden may have changed, so that nothing is said of a change without them.
+    Hidden answers may have changed, so that no change is reported without the hidden answers.
     """
     if all_seen:
         yield from changes_lines(trend.changes)
@@ -77,7 +77,7 @@ def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
 
 
 def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
-    """Yield which answers no point counts, if there are any."""
+    """Yield the answers that no point counts, if there are any."""
     if left_out:
         yield note("left_out", reasons=[f"{each.n:,} {each.words}" for each in left_out]).text
 
@@ -112,7 +112,7 @@ _MOST_EVIDENCE = 1_000  # more makes nobody surer
 
 
 def evidence_notes(trend: CorrectedTrend) -> list[Note]:
-    """Return what z means, and the evidence at which a change is found."""
+    """Return the meaning of z, and the evidence at which a change is found."""
     limits = [
         note("evidence", part=name, limit=monitor.limit)
         for name, monitor in trend.monitors
