@@ -1,1 +1,1 @@
-"""The flag rules; `rules.RULES` lists them."""
+"""The flag rules; the list is `rules.RULES`."""

@@ -132,11 +132,13 @@ def _cites_passage(argument: Any, answer: str, passages: Passages) -> str | None
     """Fail without a citation, or with a citation of a passage that does not exist. A refusal needs no citation."""
     if argument is not True:
         raise BadInput(f"must be true, not {argument!r}")
-    cited = cited_numbers(answer)
-    if not cited:
+    numbers = cited_numbers(answer)
+    if not numbers:
         return None if only_declines(answer) else "the answer cites no passage"
     absent = (
-        [] if passages is None else sorted(each for each in cited if not 1 <= each <= len(passages))
+        []
+        if passages is None
+        else sorted(each for each in numbers if not 1 <= each <= len(passages))
     )
     return f"no passage {absent[0]}" if absent else None
 
@@ -201,8 +203,8 @@ def _validator(schema: str) -> Callable[[], Any]:
             return run
 
         checks = {**base.VALIDATORS, "pattern": _schema_pattern, "uniqueItems": _unique_items}
-        bounded = {name: limited(name, check) for name, check in checks.items()}
-        kind: Any = jsonschema.validators.extend(base, bounded)  # type: ignore[no-untyped-call]
+        validators = {name: limited(name, check) for name, check in checks.items()}
+        kind: Any = jsonschema.validators.extend(base, validators)  # type: ignore[no-untyped-call]
         # With an empty registry, a reference to another address is never fetched.
         return kind(content, registry=referencing.Registry())
 
@@ -247,11 +249,11 @@ CHECKS: Mapping[str, Callable[[Any, str, Passages], str | None]] = MappingProxyT
             if answer.strip() == _text(argument, "a text").strip()
             else "the answer is a different text"
         ),
-        "regex": lambda wanted, answer, _passages: (
-            None if _matches(_text(wanted, "a pattern"), answer) else "no match in the answer"
+        "regex": lambda argument, answer, _passages: (
+            None if _matches(_text(argument, "a pattern"), answer) else "no match in the answer"
         ),
-        "not_regex": lambda wanted, answer, _passages: (
-            "a match in the answer" if _matches(_text(wanted, "a pattern"), answer) else None
+        "not_regex": lambda argument, answer, _passages: (
+            "a match in the answer" if _matches(_text(argument, "a pattern"), answer) else None
         ),
         "json_schema": _json_schema,
         "length": _length,

@@ -1,4 +1,4 @@
-"""The interface of flag rules: signals, thresholds and reasons, and the flags that follow from them."""
+"""The interface of flag rules: signals, thresholds and reasons, and the resulting flags."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ class JudgeSignal:
 
 @dataclass(frozen=True, slots=True)
 class SupremeMark:
-    """A judge's current judgment that supreme judges marked as wrong; ``supremes`` are their titles."""
+    """A judge's current judgment that supreme judges with the titles ``supremes`` marked as wrong."""
 
     audited: JudgeSignal
     supremes: tuple[str, ...]
@@ -177,8 +177,8 @@ def reconcile(
     """Return which flags to raise and to supersede, from the reasons of ``rules`` and the existing ``flags``.
 
     A flag is raised once for each rule and judge version. An open flag of one of the rules is
-    superseded when its reason no longer exists, or when it names a judge that no longer gives this
-    reason. Decided flags and flags of other rules do not change.
+    superseded when the reason no longer exists, or when the flag names a judge that no longer gives
+    this reason. Decided flags and flags of other rules do not change.
     """
     rules_by_name = {rule.name: rule for rule in rules}
     now = {reason.raise_key: reason for reason in reasons}
@@ -221,7 +221,7 @@ def rounded(value: float) -> float:
 
 
 def shown(value: float, beside: float | None = None) -> str:
-    """Return a number with at most two decimals, or more if it would look equal to ``beside`` otherwise."""
+    """Return a number with at most two decimals, or with more decimals to tell it from ``beside``."""
     for digits in range(2, 9):
         text = f"{half_up(value, digits):.{digits}f}".rstrip("0").rstrip(".")
         if beside is None or float(text) != beside or value == beside:

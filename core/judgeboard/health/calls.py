@@ -186,10 +186,10 @@ def self_consistency(record: JudgeRecord) -> Check:
             share=True,
             n=n,
         )
-    recorded = record.version.kind == RECORDED
+    is_recorded = record.version.kind == RECORDED
     command = (
         "judgeboard import FILE --kind repeats"
-        if recorded
+        if is_recorded
         else judge_answers(record, "--repeats 3")
     )
     if n < LEAST:

@@ -69,24 +69,24 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
                 ok=ok, what="integrity", value=value, fix=fix if integrity.faults else None
             )
             with store.reading() as connection:
-                hashed = compare_hashes(connection)
+                comparison = compare_hashes(connection)
             fix = "these texts changed outside Judgeboard, or the file is damaged: restore a backup"
-            count_words = f"{hashed.compared:,} of {counted(hashed.answers, 'answer')}"
-            if hashed.differing:
-                rows = ", ".join(map(str, hashed.differing[:MOST_FAULTS]))
-                value = f"{len(hashed.differing):,} of {count_words}: row {rows}"
+            count_words = f"{comparison.compared:,} of {counted(comparison.answers, 'answer')}"
+            if comparison.differing:
+                rows = ", ".join(map(str, comparison.differing[:MOST_FAULTS]))
+                value = f"{len(comparison.differing):,} of {count_words}: row {rows}"
                 yield Finding(
                     ok=False, what="answers that differ from their hash", value=value, fix=fix
                 )
-            if hashed.versions:
-                value = ", ".join(hashed.versions[:MOST_FAULTS])
+            if comparison.versions:
+                value = ", ".join(comparison.versions[:MOST_FAULTS])
                 yield Finding(
                     ok=False,
                     what="judge versions that differ from their fingerprint",
                     value=value,
                     fix=fix,
                 )
-            if not hashed.differing and not hashed.versions:
+            if not comparison.differing and not comparison.versions:
                 yield Finding(ok=True, what="content compared with its hash", value=count_words)
             yield from _settings_findings(store)
         except DamagedDatabase as error:

@@ -60,19 +60,19 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
         for name, event in open_events(connection)
         if conditions[name] is not AlertCondition.ALARM
     ]
-    watched = {failure.subject for failure in failures}
+    subjects = {failure.subject for failure in failures}
     failures += (
         Failure("silent_source", each.subject, "Silent source.", each.sentence)
         for each in silent_sources(connection, now, _SILENT)
-        if each.subject not in watched and (each.value or 0) <= _GIVEN_UP.total_seconds()
+        if each.subject not in subjects and (each.value or 0) <= _GIVEN_UP.total_seconds()
     )
     # Traces without an answer.
-    unused = unused_traces(connection, since)
-    if unused is not None:
-        reason = " ".join((unused.reason or "reason unknown").split())
-        lead = f"{counted(unused.traces, 'trace')} without an answer."
-        words = f"{unused.of_source:,} from {unused.source}: {reason}"
-        failures.append(Failure("unused_traces", unused.source, lead, words))
+    traces = unused_traces(connection, since)
+    if traces is not None:
+        reason = " ".join((traces.reason or "reason unknown").split())
+        lead = f"{counted(traces.traces, 'trace')} without an answer."
+        words = f"{traces.of_source:,} from {traces.source}: {reason}"
+        failures.append(Failure("unused_traces", traces.source, lead, words))
     # Jobs that failed before their run began, and runs that stopped.
     failures += unstarted_jobs(connection, since)
     titles = version_titles(connection)

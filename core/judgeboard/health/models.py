@@ -87,24 +87,24 @@ def shipped_models() -> ModelTable:
 
 def model_table(file: Path | None = None) -> ModelTable:
     """Return the shipped table with the entries of the user's own ``file``, which take precedence."""
-    shipped = shipped_models()
+    base = shipped_models()
     if file is None:
-        return shipped
+        return base
     text = file_text(file, f"the table of models {file}")
     own = _parse(text, str(file))
     # A pattern of the user also replaces each longer shipped pattern with a match.
     return ModelTable(
-        families=_not_covered(shipped.families, own.families) | own.families,
-        sizes=_not_covered(shipped.sizes, own.sizes) | own.sizes,
+        families=_not_covered(base.families, own.families) | own.families,
+        sizes=_not_covered(base.sizes, own.sizes) | own.sizes,
         ladders=own.ladders
-        | {name: rungs for name, rungs in shipped.ladders.items() if name not in own.ladders},
+        | {name: rungs for name, rungs in base.ladders.items() if name not in own.ladders},
     )
 
 
-def _not_covered(shipped: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def _not_covered(entries: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return {
         pattern: value
-        for pattern, value in shipped.items()
+        for pattern, value in entries.items()
         if not any(_fits(pattern, mine) for mine in own)
     }
 

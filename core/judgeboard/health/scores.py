@@ -105,14 +105,14 @@ def verbosity(record: JudgeRecord) -> Check:
                 spearman(scores[rows], lengths, groups),
                 slope(scores[rows], lengths / PER, groups),
             )
-    defined = {measure: both for measure, both in by_measure.items() if both[0].value is not None}
-    if not defined:
+    available = {measure: both for measure, both in by_measure.items() if both[0].value is not None}
+    if not available:
         n = max((int((~np.isnan(each)).sum()) for each in record.scored.scores.values()), default=0)
         if by_measure:  # more of the same does not help
             return not_measured("verbosity", None, note("length_or_score_constant"), n=n)
         return _too_few_scores(record, "verbosity", n)
-    measure = max(defined, key=lambda each: _low(defined[each][0]))
-    correlation, rise = defined[measure]
+    measure = max(available, key=lambda each: _low(available[each][0]))
+    correlation, rise = available[measure]
     within = _within(record)
     state, after_grades = _after_grades(correlation, within.get(measure))
     notes = [note("length_correlation", measure=measure)]

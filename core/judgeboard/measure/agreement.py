@@ -413,11 +413,11 @@ class _JudgeFigures:
     def _reactions(self) -> Iterator[Result]:
         """Yield how people moved to the verdicts that people saw, and the labels of served answers by notice."""
         if self._answers is not None:
-            anchored = self._answers.anchoring(self._version)
+            shares = self._answers.anchoring(self._version)
             yield from part_of(
                 "anchoring",
                 "grade",
-                ((grade, share.n, {"moved": share}) for grade, share in anchored.items()),
+                ((grade, share.n, {"moved": share}) for grade, share in shares.items()),
                 note("anchoring_means"),
             )
         if self._answers is not None and self._answers.grade == "label":
@@ -480,10 +480,10 @@ class _JudgeFigures:
 
     def _calibration(self) -> tuple[Tenth, ...] | None:
         pairs = self._pairs
-        scored = ~np.isnan(pairs.scores)
-        if pairs.scale.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
+        has_score = ~np.isnan(pairs.scores)
+        if pairs.scale.grade != "label" or int(has_score.sum()) < MIN_CALIBRATION:
             return None
-        return calibration(pairs.scores[scored], pairs.people[scored] != pairs.scale.bad)
+        return calibration(pairs.scores[has_score], pairs.people[has_score] != pairs.scale.bad)
 
     def _slices(self, only: Collection[str] | None) -> Iterator[Row]:
         """Yield the figures of each slice, for all its answers if the labels of the slice came by known chances."""

@@ -137,14 +137,14 @@ def agreement_details(source: PairSource, page: AgreementPage) -> AgreementDetai
     if page_version is None:
         return AgreementDetails(same_answers(ratings, ratings.versions), (), 0, None)
     pairs = source.pairs(page_version.id, page.grade)
-    timed = pairs.at(pairs.days >= 0)
+    with_time = pairs.at(pairs.days >= 0)
     reasons = why_counts(source.connection) if source.matching is None else []
     return AgreementDetails(
         same_answers(
             ratings, sorted(ratings.versions, key=lambda version: version != page_version)
         ),
-        over_time(timed, source.counted.human),
-        pairs.n - timed.n,
+        over_time(with_time, source.counted.human),
+        pairs.n - with_time.n,
         next((each for each in reasons if each.version_id == page_version.id), None),
     )
 
@@ -168,19 +168,19 @@ def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> R
     sets: list[tuple[list[StoredVersion], IntArray]] = [(members, common)]
     order = sorted(range(len(versions)), key=lambda at: -len(np.intersect1d(ids[0], ids[at])))
     for at in order:
-        shared = np.intersect1d(common, ids[at]) if members else ids[at]
-        if len(shared) >= MIN_PAIRS:
-            members, common = [*members, versions[at]], shared
+        in_common = np.intersect1d(common, ids[at]) if members else ids[at]
+        if len(in_common) >= MIN_PAIRS:
+            members, common = [*members, versions[at]], in_common
             sets.append((members, common))
     # A comparison needs at least two versions.
     members, common = max(sets[2:] or sets, key=lambda each: len(each[0]) * len(each[1]))
-    ordered = sorted(members, key=by_name)
+    in_order = sorted(members, key=by_name)
     shared_pairs = [
-        pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in ordered
+        pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in in_order
     ]
-    in_all = _in_all_of_each(ratings, ordered, len(common))
+    in_all = _in_all_of_each(ratings, in_order, len(common))
     rows: list[Row] = []
-    for version, part, of_all in zip(ordered, shared_pairs, in_all, strict=True):
+    for version, part, of_all in zip(in_order, shared_pairs, in_all, strict=True):
         of_part = judge_statistics(part, human=ratings.human, only=COMPARED_BY)
         of_version = slice_of(version.title, of_part, of_all)
         rows += of_version
@@ -196,7 +196,7 @@ def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> R
     )
     return Result(
         about=About(
-            judges=tuple(each.title for each in ordered), grade=ratings.grade, by="judge_version"
+            judges=tuple(each.title for each in in_order), grade=ratings.grade, by="judge_version"
         ),
         headline=note("same_answers", answers=headline),
         rows=tuple(rows),

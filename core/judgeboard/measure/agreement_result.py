@@ -307,9 +307,9 @@ def pair_line(pair: RaterPair) -> tuple[str, int, Statistics]:
 
 def with_alpha(overall: OverallAgreement, scale: Scale) -> Statistics:
     """Return the estimates with ``alpha``: nominal alpha for unordered categories, interval alpha otherwise."""
-    unordered = scale.categories is not None and scale.weights is None
+    is_unordered = scale.categories is not None and scale.weights is None
     return {
-        "alpha": overall.estimates["alpha_nominal" if unordered else "alpha_interval"],
+        "alpha": overall.estimates["alpha_nominal" if is_unordered else "alpha_interval"],
         **overall.estimates,
     }
 

@@ -196,12 +196,12 @@ def _new_models(connection: Connection, by: str, at: datetime) -> list[Alarm]:
         if len(models) == 1 or any(alarm.is_open for alarm in alarms):
             continue
         before = models[0]
-        if acknowledged := [
+        if times := [
             each.acknowledgement.at for each in alarms if each.acknowledgement is not None
         ]:
-            earlier_models = reported_models(connection, version_id, until=max(acknowledged))
+            earlier_models = reported_models(connection, version_id, until=max(times))
             before = max(earlier_models, key=lambda model: model.last_at, default=before)
-            models = reported_models(connection, version_id, after=max(acknowledged))
+            models = reported_models(connection, version_id, after=max(times))
         model = next((model for model in models if model.model != before.model), None)
         if model is not None:
             models_changed = f"from {before.model} to {model.model}"
@@ -375,9 +375,9 @@ def further_changes(trend: CorrectedTrend, alarms: Iterable[SeenAlarm]) -> list[
     open_changes = {(each.measure, each.direction, each.query_type) for each in rows}
     return [
         words.text
-        for watched, direction, query_type, words in judge_changes(trend)
-        if (watched, direction, query_type) not in open_changes
-        and (watched, direction) != ("unusable", "fell")
+        for figure, direction, query_type, words in judge_changes(trend)
+        if (figure, direction, query_type) not in open_changes
+        and (figure, direction) != ("unusable", "fell")
     ]
 
 

@@ -219,7 +219,7 @@ def in_all_answers(
         each.n + undecided >= each.N
         for each, undecided in zip(counts, sample.undecided.tolist(), strict=True)
     ]
-    unfinished = [each for each, is_done in zip(counts, is_complete, strict=True) if not is_done]
+    open_strata = [each for each, is_done in zip(counts, is_complete, strict=True) if not is_done]
     labels, to_label = (
         len(sample.response_ids),
         what_to_label(sample, least=MIN_PAIRS, where=all_answers.where),
@@ -244,7 +244,7 @@ def in_all_answers(
         # Labels of a random sample of one part are no sample of all answers.
         is_random=is_sample,
         too_few=too_few,
-        unlabelled=sum(each.N - each.n for each in unfinished),
+        unlabelled=sum(each.N - each.n for each in open_strata),
         to_label=to_label,
         to_narrow=labels_to_narrow(sample, WIDE, target) if is_wide else None,
         labelled_shares=labelled_shares,

@@ -75,8 +75,8 @@ class Cell:
 
 def cell_names(grade: GradeName) -> tuple[str, ...]:
     """Return the names of rows and columns: the categories of the grade, or the lower ends of tenths."""
-    declared = SCALES[grade].categories
-    return _TENTHS if declared is None else tuple(map(str, declared))
+    categories = SCALES[grade].categories
+    return _TENTHS if categories is None else tuple(map(str, categories))
 
 
 def cell_places(scale: Scale, values: FloatArray) -> IntArray:
@@ -98,9 +98,9 @@ def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
             if name is not None:
                 inside &= cell_places(pairs.scale, values) == names.index(name)
         if cell.score is not None:
-            scored = ~np.isnan(pairs.scores)
-            scores = np.where(scored, pairs.scores, 0.0)
-            inside &= scored & (tenths(scores) == _TENTHS.index(cell.score))
+            has_score = ~np.isnan(pairs.scores)
+            scores = np.where(has_score, pairs.scores, 0.0)
+            inside &= has_score & (tenths(scores) == _TENTHS.index(cell.score))
         ids = pairs.response_ids[inside]
     else:
         ids = _ids_of_raters(connection, cell)

@@ -104,8 +104,8 @@ def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DE
     other, confident = labels.at(~labels.choosing), int((confidences >= test.threshold).sum())
     stands = other.confidence >= test.threshold
     of_stands = other.at(stands)
-    agreed = share(~of_stands.wrong, of_stands.grouping)
-    tested = {
+    measured_agreement = share(~of_stands.wrong, of_stands.grouping)
+    of_test = {
         "confidence": test.threshold,
         "tested_wrong": test.wrong,
         "tested_wrong_bound": test.bound,
@@ -117,10 +117,10 @@ def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DE
             "confidence_found", confidence=test.threshold, agreement=agreement, sure=1 - delta
         ),
         rows=(
-            *(Row(name, ALL, value, n=test.n) for name, value in tested.items()),
+            *(Row(name, ALL, value, n=test.n) for name, value in of_test.items()),
             Row("no_review", ALL, confident, n=judged_count),
             Row("no_review_share", ALL, confident / judged_count, n=judged_count),
-            Row.of("agreement", ALL, agreed),
+            Row.of("agreement", ALL, measured_agreement),
             Row.of("share", ALL, share(stands, other.grouping)),
         ),
     )

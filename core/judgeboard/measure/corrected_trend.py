@@ -236,8 +236,8 @@ def dated_answers(
     parts = {ALL_ANSWERS: np.arange(len(days))} | (
         {name: rows[name] for name in types} if len(types) > 1 else {}
     )
-    dated = {name: DatedAnswers(answers, part, days[part]) for name, part in parts.items()}
-    return dated, left_out
+    by_type = {name: DatedAnswers(answers, part, days[part]) for name, part in parts.items()}
+    return by_type, left_out
 
 
 def version_of(connection: Connection, judge: int | str | None) -> StoredVersion | None:
@@ -343,8 +343,10 @@ class CorrectedTrend:
             return note("hidden", why=hidden)
         if self.no_judge is not None:
             return self.no_judge
-        untimed = [panel for panel in self.panels if panel.without_time and not panel.with_time]
-        return note("no_times" if untimed else "no_labels_over_time")
+        without_time = [
+            panel for panel in self.panels if panel.without_time and not panel.with_time
+        ]
+        return note("no_times" if without_time else "no_labels_over_time")
 
     @property
     def changes(self) -> Result:
@@ -390,7 +392,7 @@ def corrected_trend(
     same figure and query type begin with the period of the change.
     """
     version = version_of(connection, judge)
-    answers, undated = dated_answers(connection, version, now)
+    answers, left_out = dated_answers(connection, version, now)
     today = utc_day(now or utc_now())
     acknowledged = latest_acknowledged(list_alarms(connection))
     series = {name: _Series(each, period, since or 0) for name, each in answers.items()}
@@ -417,8 +419,8 @@ def corrected_trend(
         panels.append(_panel(name, each, read["bad_share"], monitors, alarms))
     if version is None:
         why = no_judge_note(connection, judge if isinstance(judge, str) else None)
-        return CorrectedTrend(period, None, None, tuple(panels), undated, why)
-    return CorrectedTrend(period, version.title, version.id, tuple(panels), undated)
+        return CorrectedTrend(period, None, None, tuple(panels), left_out, why)
+    return CorrectedTrend(period, version.title, version.id, tuple(panels), left_out)
 
 
 def latest_acknowledged(alarms: Iterable[SeenAlarm]) -> dict[tuple[str, str], SeenAlarm]:

@@ -82,12 +82,14 @@ class PairRatings:
         self.aspect = _aspect(name, aspects)
         of_aspect = [each for each in every if each.aspect == self.aspect]
         self._blind = [each for each in of_aspect if each.blind]
-        reviewed = {
+        reviewed_pairs = {
             (each.pair_id, each.reviewer_id)
             for each in of_aspect
             if each.stage is not Stage.ADJUDICATION
         }
-        self.revealed = len(reviewed - {(each.pair_id, each.reviewer_id) for each in self._blind})
+        self.revealed = len(
+            reviewed_pairs - {(each.pair_id, each.reviewer_id) for each in self._blind}
+        )
         self._gold_counts = self.aspect == OVERALL or len(aspects) < 2
         self._verdicts: dict[int, Comparisons | None] = {}
         self._rating_pairs: dict[int, RatingPairs] = {}

@@ -388,14 +388,14 @@ def _for_rate(goal: PlanGoal, pilot: _Pilot, more: int | None = None) -> PlanNee
     def effect_of(more: int) -> float:
         """Return the design effect. Answers of a group add their covariance, with or without a label."""
         variance = (width(more) / Z) ** 2
-        shared = (
+        covariance = (
             (pilot.answers_per_group - 1)
             * correlation
             * pilot.share
             * (1 - pilot.share)
             / pilot.answers
         )
-        return 1 + shared / variance if variance > 0 else 1.0
+        return 1 + covariance / variance if variance > 0 else 1.0
 
     def shown_by(more: int) -> float:
         return width(more, effect_of(more))

@@ -442,16 +442,20 @@ class _Measure:
             answers = judged_answers.answers.round().astype(np.int64)
             hits = np.where([False, True], answers, 0), answers
             return judge_alone(judged_answers, np.ones(2, dtype=np.bool_), hits, None, self.target)
-        scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
-        if 0 < sample.judged < round(float(population.answers[scored].sum())):
-            value = float(population.scores[scored].sum()) / sample.judged
+        has_score = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
+        if 0 < sample.judged < round(float(population.answers[has_score].sum())):
+            value = float(population.scores[has_score].sum()) / sample.judged
             return measured(
                 value,
                 sample.judged,
                 reason="no interval: a stratum also has answers without a score",
             )
         alone = judge_alone(
-            population, scored, None, "the logit" if grade == "groundedness" else None, self.target
+            population,
+            has_score,
+            None,
+            "the logit" if grade == "groundedness" else None,
+            self.target,
         )
         return within_range(alone, *_RANGE_OF_MEAN[grade])
 
@@ -591,6 +595,6 @@ def answers_of(where: RowFilter) -> str:
     if where == RowFilter():
         return "all answers"
     is_days = where == RowFilter(day_from=where.day_from, day_to=where.day_to)
-    described = describe(where)
-    is_plain = is_days or where == RowFilter(no_time=True) or described.startswith("written by ")
-    return f"the answers{'' if is_plain else ' of'} {described}"
+    words = describe(where)
+    is_plain = is_days or where == RowFilter(no_time=True) or words.startswith("written by ")
+    return f"the answers{'' if is_plain else ' of'} {words}"

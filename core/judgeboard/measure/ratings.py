@@ -334,8 +334,8 @@ def values_at(ids: IntArray, item_ids: IntArray, item_values: FloatArray) -> Flo
 
 def are_related(one: StoredVersion, other: StoredVersion) -> bool:
     """Return whether two versions have the same name, or one is a jury with the other as a member."""
-    combined = {*one.params.get("members", ()), *other.params.get("members", ())}
-    return one.name == other.name or one.fingerprint in combined or other.fingerprint in combined
+    members = {*one.params.get("members", ()), *other.params.get("members", ())}
+    return one.name == other.name or one.fingerprint in members or other.fingerprint in members
 
 
 class PairSource:
@@ -517,8 +517,8 @@ class AnswerRatings:
             np.append(True, (ids[1:] != ids[:-1]) | (who[1:] != who[:-1]))[: len(order)]
         )
         ends = np.append(starts[1:], len(order))[: len(starts)] - 1
-        repeated = ~again[order[starts]] & again[order[ends]]
-        starts, ends = starts[repeated], ends[repeated]
+        is_repeated = ~again[order[starts]] & again[order[ends]]
+        starts, ends = starts[is_repeated], ends[is_repeated]
         names = np.array(
             [self._names.get(each, str(each)) for each in who[starts].tolist()], dtype=np.str_
         )

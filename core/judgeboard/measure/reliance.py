@@ -84,9 +84,9 @@ def stand_in_note(test: AlternativeAnnotatorTest, conclusion: Reliance) -> Note:
     if test.omega.value is None:
         return note("stand_in_unknown", reason=test.omega.reason or "")
     people, passes = len(test.people), sum(person.rejected for person in test.people)
-    tested = sum(person.p is not None for person in test.people)
-    if tested < people:
-        return note("stand_in_untested", tested=tested, people=people)
+    tests = sum(person.p is not None for person in test.people)
+    if tests < people:
+        return note("stand_in_untested", tested=tests, people=people)
     if passes < people:
         return note("stand_in_failed", passed=passes, people=people)
     return note("stand_in_passed" if conclusion is Reliance.CAN else "stand_in_not_alone")

@@ -37,10 +37,10 @@ def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResu
     if choice.unit == "pairs":
         return _of_pairs(connection, choice)
     title, versions = _versions(connection, choice)
-    repeated = repeated_answers(connection, [each.id for each in versions], choice.counted.where)
-    if not repeated.answers:
+    repeats = repeated_answers(connection, [each.id for each in versions], choice.counted.where)
+    if not repeats.answers:
         raise NotFound(f"{title} judged no answer twice")
-    measures = {each.measure: each for each in repeated.measures()}
+    measures = {each.measure: each for each in repeats.measures()}
     if not measures:
         raise NotFound(f"{title} has no usable verdict in any repeat")
     grade = choice.grade or next(iter(measures))
@@ -56,7 +56,7 @@ def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResu
         measure.values - 1 if scale is QUALITY else measure.values
     )  # positions among 1 to 4; labels are 0 or 1
     raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
-    ratings = Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(values)))
+    ratings = Ratings(values, raters, scale, grouping(repeats.groups[measure.rows], len(values)))
     left_out = {"incomplete": measure.incomplete, "no_value": measure.no_value}
     result = _result(choice, ratings, title, versions, more, left_out)
     return replace(result, caveats=(temperature_note(temperature_of(versions)),))
@@ -181,19 +181,19 @@ def _result(
 
 def _versions(connection: Connection, choice: AgreementChoice) -> tuple[str, list[StoredVersion]]:
     """Return the judge's title and its versions: all versions of a judge name, or the one version that is named."""
-    repeated = versions_asked_again(connection)
+    candidates = versions_asked_again(connection)
     if choice.judge_versions:
         which = choice.judge_versions[0]
-        of_name = [each for each in repeated if each.name == which]
+        of_name = [each for each in candidates if each.name == which]
         if of_name:
             return (str(which) if len(of_name) > 1 else of_name[0].title), of_name
         if any(each.name == which for each in list_versions(connection)):
-            raise not_found(connection, which, repeated, "asked more than once", what="judge")
-        version = choose_version(connection, which, repeated, "were asked more than once")
+            raise not_found(connection, which, candidates, "asked more than once", what="judge")
+        version = choose_version(connection, which, candidates, "were asked more than once")
         return version.title, [version]
-    names = sorted({each.name for each in repeated})
+    names = sorted({each.name for each in candidates})
     if not names:
         raise NotFound("no judge has repeats; make some: `judgeboard judge --repeats 3`")
     if len(names) > 1:
         raise BadInput(f"choose a judge with --judge-version: {', '.join(names)}")
-    return names[0], repeated
+    return names[0], candidates

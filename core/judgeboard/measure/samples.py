@@ -318,8 +318,8 @@ class LabelledAnswers:
         self.values: FloatArray = np.full(len(ids), np.nan)
         self.values[self.labelled] = numbers.astype(np.float64)[at]
         undecided = undecided_answers(connection)
-        tied = np.setdiff1d(np.concatenate(graded_ids), people.response_ids)
-        self._tied = np.isin(ids, tied) & ~self.labelled
+        tied_ids = np.setdiff1d(np.concatenate(graded_ids), people.response_ids)
+        self._tied = np.isin(ids, tied_ids) & ~self.labelled
         self._unsure = np.isin(ids, undecided.unsure) & ~self.labelled & ~self._tied
         self._skipped = (
             np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure

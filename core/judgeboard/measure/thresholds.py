@@ -260,12 +260,12 @@ def _chosen(
         setting = setting_of(test.threshold, scores.badness)
         choice = other.at(setting, test.threshold)
         is_same = np.array_equal(scores.rule_badness >= test.threshold, scores.flagged)
-        tested = {
+        figures = {
             "tested_badness": test.threshold,
             "tested_wrong": test.wrong,
             "tested_wrong_bound": test.bound,
         }
-        of_test = (tested | {"design_effect": test.design_effect}).items()
+        of_test = (figures | {"design_effect": test.design_effect}).items()
         rows = [
             *choice.rows(CHOSEN),
             *(Row(name, CHOSEN, value, n=test.n) for name, value in of_test),
@@ -388,9 +388,9 @@ def _test_of_selected(
         if not np.array_equal(strata, before):
             labels = half.at(sample.with_equal_chances(half, strata))
             effect, before = _design_effect(goal, labels), strata
-        selected = _selected(goal, labels.rule_badness, threshold)
+        is_selected = _selected(goal, labels.rule_badness, threshold)
         wrong = labels.bad if sign < 0 else ~labels.bad
-        at_thresholds.append((int(selected.sum()), int((selected & wrong).sum()), effect))
+        at_thresholds.append((int(is_selected.sum()), int((is_selected & wrong).sum()), effect))
     test = lowest_passing(
         sign * grid, at_thresholds, risk=goal.risk, delta=goal.delta, fewest=FEWEST_FLAGGED
     )

@@ -349,8 +349,8 @@ def trend(
     whole = [row for row in sums if row.n]
     rows_of = ({ALL_ANSWERS: whole} if whole else {}) | (by_group if len(by_group) > 1 else {})
     periods = {group: by_period(rows, period, kept_from) for group, rows in rows_of.items()}
-    dated = [start for each in periods.values() for start in each.starts]
-    every_start = range(min(dated), max(dated) + 1, PERIOD_DAYS[period]) if dated else range(0)
+    dates = [start for each in periods.values() for start in each.starts]
+    every_start = range(min(dates), max(dates) + 1, PERIOD_DAYS[period]) if dates else range(0)
     limits = alarm_limits((group for group, each in periods.items() if each.n), period)
     values_of, panels = (
         figure.values(grouped_request, days._replace(first=max(kept_from, days.first))),
@@ -446,12 +446,12 @@ def _points(
 def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
     if panel.group == ALL_ANSWERS:
         return -math.inf, 0, ""
-    worsened = 0.0
+    worsening = 0.0
     if panel.change is not None:
         change = (panel.change.after.value or 0.0) - (panel.change.before.value or 0.0)
-        worsened = change if measure.worse_when_higher else -change
+        worsening = change if measure.worse_when_higher else -change
     # The order is: panels that got worse, panels that improved, unchanged panels.
-    order = -worsened if worsened > 0 else 0.5 if worsened < 0 else 1.0
+    order = -worsening if worsening > 0 else 0.5 if worsening < 0 else 1.0
     return order, -panel.n, panel.group
 
 

@@ -255,8 +255,8 @@ class Measure:
         """Return the filter of the answers that the measure counts; for a criterion, all answers of the judge."""
         if self.own_label is not None:
             return RowFilter(own_labels=(self.own_label.field,))
-        scored = {} if isinstance(self.score, Criterion) else _SCORED[self.score]
-        return RowFilter(**(scored | of_judge(judge) if self.of_judge else {}))
+        fields = {} if isinstance(self.score, Criterion) else _SCORED[self.score]
+        return RowFilter(**(fields | of_judge(judge) if self.of_judge else {}))
 
 
 _SCORED: Mapping[ScoreName, dict[str, Any]] = {

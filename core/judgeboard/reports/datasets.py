@@ -49,10 +49,10 @@ class ReviewedAnswer:
         """The corrected answer, otherwise the logged reference, otherwise the answer itself if people approved it."""
         if self.corrected is not None or self.response.reference is not None:
             return self.corrected or self.response.reference
-        approved = self.grades.get("label") == Label.GROUNDED
+        is_approved = self.grades.get("label") == Label.GROUNDED
         return (
             self.response.answer
-            if approved and self.grades.get("quality", 4) >= _APPROVED_QUALITY
+            if is_approved and self.grades.get("quality", 4) >= _APPROVED_QUALITY
             else None
         )
 
@@ -123,12 +123,12 @@ def _prompt(response: Response) -> list[dict[str, Any]]:
     place = last_of_user(messages)
     if place is None:
         return [dict(message) for message in rebuilt_messages(response.query, response.passages)]
-    logged = [
+    prompt = [
         {"role": message["role"], "content": text_of(message.get("content"))}
         for message in messages[: place + 1]
         if message.get("role") in _ROLES
     ]
-    return [message for message in logged if message["content"].strip()]
+    return [message for message in prompt if message["content"].strip()]
 
 
 def _passages(response: Response) -> list[str] | None:
@@ -167,11 +167,11 @@ def _label_studio(answer: ReviewedAnswer) -> dict[str, Any]:
 
 
 def _dpo(answer: ReviewedAnswer) -> dict[str, Any] | None:
-    correction, logged = answer.corrected, answer.response.answer
-    if correction is None or correction.strip() == logged.strip():
+    correction, original = answer.corrected, answer.response.answer
+    if correction is None or correction.strip() == original.strip():
         return None
     preferred, rejected = (
-        [{"role": "assistant", "content": text}] for text in (correction, logged)
+        [{"role": "assistant", "content": text}] for text in (correction, original)
     )
     return {"prompt": _prompt(answer.response), "chosen": preferred, "rejected": rejected}
 

@@ -118,8 +118,8 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[Part]:
         Column("Last week"),
         Column("Created"),
     )
-    created = f"{log.made.day} {log.made:%b %Y}"
-    yield Table(columns, ((some_of(log.sources), log.answers, first, last, created),))
+    day = f"{log.made.day} {log.made:%b %Y}"
+    yield Table(columns, ((some_of(log.sources), log.answers, first, last, day),))
     if log.news is not None:
         yield "h2", "What changed"
         yield "lead", log.news.sentence
