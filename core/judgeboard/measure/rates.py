@@ -442,21 +442,18 @@ class _Measure:
             answers = judged_answers.answers.round().astype(np.int64)
             hits = np.where([False, True], answers, 0), answers
             return judge_alone(judged_answers, np.ones(2, dtype=np.bool_), hits, None, self.target)
-        has_score = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
-        if 0 < sample.judged < round(float(population.answers[has_score].sum())):
-            value = float(population.scores[has_score].sum()) / sample.judged
+        rows = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
+        if 0 < sample.judged < round(float(population.answers[rows].sum())):
+            value = float(population.scores[rows].sum()) / sample.judged
             return measured(
                 value,
                 sample.judged,
                 reason="no interval: a stratum also has answers without a score",
             )
         alone = judge_alone(
-            population,
-            has_score,
-            None,
-            "the logit" if grade == "groundedness" else None,
-            self.target,
+            population, rows, None, "the logit" if grade == "groundedness" else None, self.target
         )
+
         return within_range(alone, *_RANGE_OF_MEAN[grade])
 
 
