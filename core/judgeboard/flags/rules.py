@@ -85,7 +85,7 @@ def _of_primary(
 
 
 def _at_threshold(measure: str, details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
-    """Return for example "Groundedness 0.42 (threshold 0.5)"; of a judge without a score its label."""
+    """Return for example "Groundedness 0.42 (threshold 0.5)", or the label of a judge without a score."""
     if measure not in details:
         return f"Label {details.get('label', 'without a score')}"
     threshold = params["threshold"]

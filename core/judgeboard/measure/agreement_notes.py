@@ -274,7 +274,7 @@ def correlated_judges(
     unit: Unit,
     human: Human,
 ) -> Iterator[Note]:
-    """Of ``judges`` that surely agree more with each other than with people, yield a note on the most extreme two.
+    """Yield a note on the two judges that agree most beyond people, if any two surely agree more than with people.
 
     Each judge is a title with its rating pairs. All figures describe the answers that both judges
     and people graded.

@@ -77,8 +77,8 @@ class Rate(Result):
 
     - ``bad_answers`` or ``mean``: ``n`` counts the labels that are a sample of the answers. If a
       part has too few labels, there is only an interval, without a value. ``bounds`` has the least
-      and the greatest possible value if a part has no label of a sample, or if people did not
-      decide on more than 5 % of the sampled answers.
+      and the greatest possible value. There are bounds if a part has no label of a sample, or if
+      people did not decide on more than 5 % of the sampled answers.
     - ``judge_alone``: by the judge's verdicts; the interval covers the sampling error, not the
       judge's errors.
     - ``labels_alone``: of all labels, without an interval if people chose some of the labelled

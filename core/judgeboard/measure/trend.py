@@ -458,7 +458,7 @@ def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
 def _marks(
     request: Asked, sums: Sequence[DaySums] | None, period: Period, kept_from: int
 ) -> tuple[VersionMark, ...]:
-    """Return each period in which the version with most verdicts changes. Of two equal versions the newer counts."""
+    """Return each period in which the version with most verdicts changes. Between equal versions, the newer counts."""
     if not isinstance(request.judge, str):
         return ()
     counts = defaultdict[int, Counter[int]](Counter)

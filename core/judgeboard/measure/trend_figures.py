@@ -202,7 +202,7 @@ class Measure:
     def change(
         self, sums: PeriodSums, values: GroupedValues, errors: FloatArray, limit: float
     ) -> Change | None:
-        """Return the change that a detector found; of a rise and a fall the one with more evidence.
+        """Return the change that a detector found: the rise or the fall, whichever has more evidence.
 
         ``values`` of the answers give the intervals of the figure before and since the change.
         """
