@@ -330,13 +330,11 @@ def trend(
     days = PlausibleDays.at(now)
     every = figure.sums(request)
     sums = [row for row in every if days.include(row.day)]
-    grouped_request = (
+    by_part = (
         request if by == QUERY_TYPE else request._replace(groups=_groups_by_value(request, by))
     )
     of_groups = (
-        sums
-        if by == QUERY_TYPE
-        else [row for row in figure.sums(grouped_request) if days.include(row.day)]
+        sums if by == QUERY_TYPE else [row for row in figure.sums(by_part) if days.include(row.day)]
     )
     starts = [start_of(row.day, period) for row in sums if row.day is not None and row.n]
     kept_from = min(starts, default=0)
@@ -353,7 +351,7 @@ def trend(
     every_start = range(min(dates), max(dates) + 1, PERIOD_DAYS[period]) if dates else range(0)
     limits = alarm_limits((group for group, each in periods.items() if each.n), period)
     values_of, panels = (
-        figure.values(grouped_request, days._replace(first=max(kept_from, days.first))),
+        figure.values(by_part, days._replace(first=max(kept_from, days.first))),
         [],
     )
     for group, of_group in periods.items():
