@@ -115,7 +115,7 @@ def send(destination: str, message: Message) -> None:
             raise NotSent(f"the webhook cannot be reached: {error}") from None
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
             raise NotSent(f"the webhook cannot be used: {type(error).__name__}") from None
-        if not 200 <= status < 300:  # the body is not shown: it may repeat the address
+        if not 200 <= status < 300:  # the body may repeat the address, so no error shows it
             why = "; redirects are not followed" if 300 <= status < 400 else ""
             raise NotSent(f"the webhook answered {status}{why}")
     elif kind == "email":

@@ -1,1 +1,1 @@
-"""Methods beside plain judging, a folder each, such as audits and suites; `registry/methods.py` lists them."""
+"""Methods beside plain judging, a folder each, such as audits and suites; `registry/methods.py` lists all methods."""

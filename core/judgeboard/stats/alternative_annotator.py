@@ -18,8 +18,8 @@ from judgeboard.stats.significance import benjamini_yekutieli, wilcoxon_below
 class Comparison:
     """The comparison of a judge with each person, on part of the items.
 
-    ``compared``, ``judge_wins`` and ``person_wins`` have shape (items, people). Of the judge and
-    the person, the one who is nearer to the other people wins; both win if they are equally near.
+    ``compared``, ``judge_wins`` and ``person_wins`` have shape (items, people). The judge or the
+    person wins, whoever is nearer to the other people; both win if equally near.
     """
 
     people: Ratings

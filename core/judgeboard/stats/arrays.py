@@ -101,7 +101,7 @@ class Grouping:
 
     @property
     def all_distinct(self) -> bool:
-        """Whether every row is a group of its own."""
+        """Whether every row is a separate group."""
         return self.count == len(self.codes)
 
     @property
@@ -134,7 +134,7 @@ class Grouping:
 def grouping(
     ids: AnyArray | None, n: int, *, row: str = "response", group: str = "evidence group"
 ) -> Grouping:
-    """Return the groups of ``n`` rows from one id per row; without ids each row is its own group."""
+    """Return the groups of ``n`` rows from one id per row; without ids each row is a separate group."""
     if ids is None:
         return Grouping(np.arange(n, dtype=np.int64), n, row, group)
     same_length(ids, np.empty(n))

@@ -96,7 +96,7 @@ def _both_below(x: IntArray, y: IntArray) -> IntArray:
     # below another.
     order = np.lexsort((-y, x))
     both_below = np.empty(len(x), dtype=np.int64)
-    # For each row how many rows before it have a lower level.
+    # For each row the number of earlier rows with a lower level.
     levels = y[order]
     n, top = len(levels), int(levels.max()) + 1
     size = 1 << (n - 1).bit_length()

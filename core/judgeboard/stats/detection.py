@@ -129,9 +129,7 @@ def expected_calibration_error(
     tenth, above = tenths(score), grounded - score
     gaps = np.bincount(tenth, weights=above, minlength=TENTHS)
     value = float(np.abs(gaps).sum()) / len(score)
-    if (
-        len(score) < MIN_CALIBRATION
-    ):  # few answers raise the value by chance, and the interval with it
+    if len(score) < MIN_CALIBRATION:  # few answers raise the value and the interval by chance
         return measured(value, len(score), reason=_FEW_CALIBRATION)
     estimate = influence_estimate(value, np.sign(gaps)[tenth] * above, groups)
     if estimate.low is None or estimate.high is None:

@@ -352,10 +352,10 @@ _TAIL = 0.05
 def modified_wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return Wilson's bounds, moved outwards if few rows are hits, or few are not; shapes broadcast.
 
-    Wilson's interval of one hit in 15 rows begins above 1 %, so for a true share of 1 % it holds
-    the truth in 91 of 100 draws. The bound is then the one of a Poisson variable. Source: L. D.
-    Brown, T. T. Cai, A. DasGupta, "Interval Estimation for a Binomial Proportion" (Statistical
-    Science, 2001), 4.1.1.
+    Wilson's interval of one hit in 15 rows begins above 1 %, so for a true share of 1 % the
+    interval holds the truth in 91 of 100 draws. With few hits or misses, the bound is the bound of
+    a Poisson variable. Source: L. D. Brown, T. T. Cai, A. DasGupta, "Interval Estimation for a
+    Binomial Proportion" (Statistical Science, 2001), 4.1.1.
     """
     from scipy.special import gammaincinv  # loads slowly
 

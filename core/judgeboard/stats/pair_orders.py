@@ -151,7 +151,7 @@ class OrderVerdicts:
         hits, rows = first[is_decided], np.tile(pairs, 2)[is_decided]
         if hits.all() or not hits.any():
             return self._share(hits, rows)
-        # A pair with the same preference in both orders has one verdict for each place: its two
+        # A pair with the same preference in both orders has one verdict for each place, so the two
         # verdicts balance.
         of_pairs = self._grouping(rows)
         estimate = share_estimate(float(hits.mean()), hits.astype(np.float64), of_pairs)

@@ -227,7 +227,7 @@ def weighted_changes_by_class(
     bad: BoolArray,
     groups: Grouping,
 ) -> dict[str, Estimate]:
-    """Return the figures of `changes_by_class` in all answers, one row each, from labels on some of them.
+    """Return the figures of `changes_by_class` in all answers, one row each, from labels on some answers.
 
     Labels are a random sample of each stratum (small numbers), and each stratum has a label.
     ``bad`` is read where an answer is ``labelled``. Within a stratum and both verdicts, only the

@@ -81,7 +81,7 @@ class Population:
         return float(self.answers.sum())
 
     def with_alone(self, answers: IntArray, bad: IntArray) -> "Population":
-        """Return the sums with more answers by stratum, each a group of its own: ``bad`` have the score 1, others 0."""
+        """Return the sums with more answers by stratum, each a separate group: ``bad`` have the score 1, others 0."""
         moments = np.block([[np.diag(answers), np.diag(bad)], [np.diag(bad), np.diag(bad)]])
         return Population(
             self.answers + answers,

@@ -136,7 +136,7 @@ def ratings_of(
     """Return the ids of the rated items, ascending, and the matrix of single ratings.
 
     The arrays have one row per rating; ``values`` are as in `Ratings`. Without ``groups`` each item
-    is an evidence group of its own. Raises ValueError if a rater rates an item twice, or a value is
+    is a separate evidence group. Raises ValueError if a rater rates an item twice, or a value is
     not on the scale.
     """
     same_length(item_ids, raters, values)

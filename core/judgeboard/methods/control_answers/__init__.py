@@ -1,7 +1,7 @@
 """Control answers: changed copies of logged answers, known to be worse than the originals, or as good.
 
-Control answers have a kind of their own. The store leaves this kind out of all figures of the log,
-and forgets a control answer with the answer that is copied.
+Control answers have a separate kind. The store leaves this kind out of all figures of the log, and
+forgets a control answer with the answer that is copied.
 """
 
 from judgeboard.registry.methods import Checks, Registration

@@ -187,7 +187,7 @@ class ControlKind:
     ``words`` name such answers in a sentence, ``title`` is the title of the check that reads such
     answers. ``change`` receives a copy of an answer and another answer of the log, and returns None
     if this kind does not apply. ``lowers`` is the score that must be lower for a known-bad answer.
-    ``fault`` names the check if the fault has a name of its own; several kinds may have one check.
+    ``fault`` names the check if the fault has a separate name; several kinds may have one check.
     """
 
     name: str
@@ -278,7 +278,7 @@ _KINDS = (
     ),
 )
 CONTROL_KINDS: Mapping[str, ControlKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
-"""Kinds by name. The list extends the one in "LLM-as-Judge", AI Engineering Patterns (2026)."""
+"""Kinds by name. The list extends the list in "LLM-as-Judge", AI Engineering Patterns (2026)."""
 
 
 # The checks need 30 per kind, and some verdicts will fail.

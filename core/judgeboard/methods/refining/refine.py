@@ -603,7 +603,7 @@ class _RefinePrompts(_RefineMethod):
         return self.question({"prompts": address}), len(self._prompts)
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        # A prompt is none of the answers that the same judge may judge meanwhile.
+        # The key differs from the keys of answers, which the same judge may judge meanwhile.
         return (TaskKey(number, f"run {begun.run.id}") for number in range(len(self._prompts)))
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Prompt]:

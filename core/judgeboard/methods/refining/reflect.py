@@ -190,9 +190,9 @@ class ReflectTask:
             self.origin, answer, external_id=self.new_id, model=self.model, messages=self.messages
         )
 
-    def changed(self, generated: Replied[str]) -> str | None:
+    def changed(self, reply: Replied[str]) -> str | None:
         """Return the new answer; None if there is none, or if the answer repeats the original."""
-        text = generated.value
+        text = reply.value
         return None if text is None or text.strip() == self.origin.item.answer.strip() else text
 
 

@@ -9,7 +9,7 @@ from judgeboard.errors import BadInput
 
 
 def judge_repeatedly(repeats: int, judging: Judging) -> int:
-    """Judge each answer so many times, then measure how far the repeats agree."""
+    """Judge each answer ``repeats`` times, then measure how far the repeats agree."""
     from judgeboard.cli.judge import summary_lines
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.repeats.command import repeats_lines

@@ -1,4 +1,4 @@
-"""Repeats: ask one judge version several times about the same answers, and measure its agreement with itself."""
+"""Repeats: ask one judge version several times about the same answers, and measure the agreement of the verdicts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

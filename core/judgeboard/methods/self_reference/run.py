@@ -108,7 +108,9 @@ class Plan:
             or (own_answer.key is None and always)
         )
         conditions = [
-            condition for condition, needed in ((PLAIN, plain), (REFERENCE, reference)) if needed
+            condition
+            for condition, is_needed in ((PLAIN, plain), (REFERENCE, reference))
+            if is_needed
         ]
         return tuple((condition, order) for condition in conditions for order in Shown)
 

@@ -206,7 +206,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         return run
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        # A case is none of the answers that the same judge may judge meanwhile.
+        # The key differs from the keys of answers, which the same judge may judge meanwhile.
         return (
             TaskKey(position, f"run {begun.run.id}") for position in range(len(self._suite.cases))
         )
