@@ -54,7 +54,7 @@ from judgeboard.store.tables import (
 )
 
 EARLIEST = timedelta(days=7)
-CANDIDATES = 100  # gold labels among which a test item is drawn
+CANDIDATES = 100  # the oldest gold labels, from which a test item is drawn
 
 
 def own_item(

@@ -56,7 +56,7 @@ NEWEST = Order(
 # SQLite uses the index only if this text equals the index's condition.
 IS_GOLD: ColumnElement[bool] = literal_column("review.stage = 'adjudication'")
 LATEST = 1_000
-"""The latest reviews of a person that are read."""
+"""The number of latest reviews of a person that are read."""
 
 
 @dataclass(frozen=True, slots=True)

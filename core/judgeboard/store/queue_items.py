@@ -164,7 +164,7 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
 
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
-    """Return an item. Raises NotFound if there is none. Lock the response or pair first, as judgments do."""
+    """Return an item. Raises NotFound. Lock an item only after the response or pair, as judgments do."""
     query = select(QueueItem).where(QUEUE_ITEM.c.id == item_id)
     items = rows_of(connection, query.with_for_update() if lock else query)
     if not items:

@@ -70,7 +70,7 @@ class VisibleSources:
         return [] if self.changes else [false()]
 
     def _is_visible(self, row: FromClause, reference: "Reference") -> ColumnElement[bool]:
-        """Return the condition that the row to which a row refers is visible, or that the row refers to none."""
+        """Return the condition that a row refers to a visible row, or to no row."""
         column, whole = row.c[reference.column], _named(reference.whole)
         is_visible = exists().where(whole.c.id == column, *self.conditions(reference.whole, whole))
         return or_(column.is_(None), is_visible) if reference.is_optional else is_visible

@@ -389,7 +389,7 @@ def withdrawn_answers(connection: Connection, external_id: str) -> list[Named]:
 
 
 def forget_copies(connection: Connection, response_ids: Collection[int]) -> None:
-    """Blank the copies of rows about these answers, about answers derived from them, or about pairs of any of these."""
+    """Blank the copies of rows about these answers, about derived answers, or about pairs of any of these."""
     copy = WITHDRAWN_ROW.c
     ids, new = set(response_ids), set(response_ids)
     origins = (
