@@ -12,7 +12,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import EXAMPLE_MODEL
 from judgeboard.cli.groups import OPTION_GROUPS
 from judgeboard.cli.options import F
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.registry.judge_kinds import JUDGES, kind_title
 from judgeboard.text import file_text
 
@@ -55,7 +55,6 @@ def judge_of_options(
         BadInput: The name and an option exclude each other.
         NotFound: No judge has this name, and no option describes a judge.
     """
-    from judgeboard.errors import NotFound
     from judgeboard.settings.model import load_settings
 
     judge_fields["name"] = judge_name

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from judgeboard.cli import options
 from judgeboard.cli.drawn_options import drawn
 from judgeboard.cli.options import FILE, F, FiniteRange, decorator
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, DatabaseAway, OtherHost
 from judgeboard.reports.terminal import judging_progress
 from judgeboard.text import counted
 
@@ -118,7 +118,6 @@ def run_options(
 
     ``judge_fields`` are the options of a judge.
     """
-    from judgeboard.errors import DatabaseAway
     from judgeboard.judges.judge import concurrency_of
     from judgeboard.runs.runner import INTERRUPTED
     from judgeboard.store.outages import WAIT_SECONDS
@@ -177,8 +176,6 @@ def with_confirmed_host(request: Callable[..., R]) -> R:
 
     Raises BadInput with the command where nobody can be asked, or where the address is not known.
     """
-    from judgeboard.errors import OtherHost
-
     try:
         return request()
     except OtherHost as change:

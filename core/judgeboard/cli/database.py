@@ -19,7 +19,7 @@ from judgeboard.registry.methods import ENTRY_POINTS
 from judgeboard.registry.plugins import has_plugins
 from judgeboard.reports.terminal import progress
 from judgeboard.store.clock import utc_now
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import METADATA, RowFilter, describe
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -324,7 +324,6 @@ def db_forget(
     does not find it. What is deleted cannot be restored. Events record who did it and when, and the
     id of each answer: `judgeboard db events --kind forget`.
     """
-    from judgeboard.store.filters import describe
     from judgeboard.store.forgetting import (
         count_to_forget,
         forget_all_unused,
@@ -436,7 +435,6 @@ def db_index(fields: tuple[str, ...], drop: bool) -> None:
     Without a field, the command lists the metadata fields of the newest and of the oldest answers,
     with frequent values.
     """
-    from judgeboard.store.filters import METADATA
     from judgeboard.store.metadata import index_metadata, metadata_fields
 
     store = options.open_store()

@@ -9,7 +9,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
-from judgeboard.formats.files import FORMATS
+from judgeboard.formats.files import FORMATS, format_by_ending
 from judgeboard.registry.methods import Dataset, with_methods
 from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
@@ -101,7 +101,6 @@ def export_command(
     and preferences (--kind grades). --where selects the answers or pairs whose rows are exported.
     With --as, the answers that people reviewed are exported as a dataset.
     """
-    from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables
 
     output = _output_of(table, shape, output)

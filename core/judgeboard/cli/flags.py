@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.output import to_plain
 from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted, shortened
+from judgeboard.text import counted, file_text, shortened
 
 
 @options.group(
@@ -143,7 +143,6 @@ def checks(file: Path | None) -> None:
     from judgeboard.settings.model import LONGEST_CHECKS
     from judgeboard.store.flags import failing_answers
     from judgeboard.store.settings import thresholds
-    from judgeboard.text import file_text
 
     if file is not None:
         text = file_text(file, most=LONGEST_CHECKS)

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from judgeboard.cli import options
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, UnconfirmedFile
 
 if TYPE_CHECKING:
     from judgeboard.imports.mapping import FileMapping
@@ -201,7 +201,6 @@ def config_command(schema: bool, confirms: bool) -> int:
 
     Exit code 2: the database exists but cannot be opened, or a value cannot be used.
     """
-    from judgeboard.errors import JudgeboardError, MissingDatabase, UnconfirmedFile
     from judgeboard.health.project import settings_faults
     from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings.model import Settings, load_settings, shown_settings

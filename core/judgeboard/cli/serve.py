@@ -44,7 +44,7 @@ def worker_command() -> None:
     the calls that end within seconds, and exits within 10 seconds. The next worker continues the
     jobs. To end a job: `judgeboard worker cancel`
     """
-    from judgeboard.runs.ending import end_in_time
+    from judgeboard.runs.shutdown import end_in_time
     from judgeboard.runs.worker import Worker
     from judgeboard.settings.masking import log_with_time
     from judgeboard.settings.model import load_settings

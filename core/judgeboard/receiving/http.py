@@ -56,7 +56,7 @@ from judgeboard.receiving.keys import READ, REVIEW, is_local, token_in
 from judgeboard.receiving.limits import STALLED_SECONDS, Refused
 from judgeboard.receiving.receiver import Delivery, Receiver, cause_of
 from judgeboard.registry.methods import load_object, registrations
-from judgeboard.runs.ending import end_in_time
+from judgeboard.runs.shutdown import end_in_time
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, check_writable
 from judgeboard.store.opening import check_usable

@@ -44,7 +44,7 @@ def progress(
 
     The bar has the rate and, with a total, the time left. ``columns`` are further columns, as rich
     format strings over ``task.fields``, which has ``more`` and ``units``. With ``units``, the rate
-    is that of these units, and ``completed`` is the share that is done.
+    is the rate of these units, and ``completed`` is the share that is done.
     """
     if not sys.stderr.isatty():
         yield (
@@ -53,16 +53,26 @@ def progress(
             else lambda **_fields: None
         )
         return
-    from judgeboard.reports.progress_bar import progress_bar  # imports rich, which loads slowly
+    from rich import console  # rich loads slowly
+    from rich import progress as bars
 
-    bar = progress_bar(*columns, units=units)
-    task = bar.add_task(title, total=None, more=more, units=units)
+    count = bars.MofNCompleteColumn() if units is None else bars.TaskProgressColumn()
+    texts = [bars.TextColumn(column) for column in ("{task.fields[rate]}", *columns)]
+    bar = bars.Progress(
+        *(bars.TextColumn("{task.description}", markup=False), bars.BarColumn(), count, *texts),
+        bars.TimeRemainingColumn(),
+        console=console.Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(title, total=None, more=more, units=units, rate="")
 
     def update(
         *, completed: float, total: float | None = None, more: str = "", units: int | None = None
     ) -> None:
         bar.start()  # at the first update: a question may come before
-        bar.update(task, completed=completed, total=total, more=more, units=units)
+        done, seconds = completed if units is None else units, bar.tasks[task].elapsed
+        rate = f"{done / seconds:,.1f}/s" if done and seconds else ""
+        bar.update(task, completed=completed, total=total, more=more, units=units, rate=rate)
 
     try:
         yield update
