@@ -54,7 +54,7 @@ def progress(
         )
         return
     from rich import console  # rich loads slowly
-    from rich import progress as bars
+    from rich import progress as bars  # as above
 
     count = bars.MofNCompleteColumn() if units is None else bars.TaskProgressColumn()
     texts = [bars.TextColumn(column) for column in ("{task.fields[rate]}", *columns)]
