@@ -120,7 +120,7 @@ class Readable(Protocol):
 
 @unique
 class AdvisoryLock(IntEnum):
-    """The numbers of the advisory locks on PostgreSQL. One connection at a time holds a lock; others wait."""
+    """The numbers of the advisory locks on PostgreSQL. Who holds a lock keeps out all who wait for the same lock."""
 
     UPGRADES = 5_872_341
     JOB_REQUESTS = 7_216_418_205

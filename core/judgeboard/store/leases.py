@@ -324,7 +324,7 @@ def is_declined(connection: Connection, item_id: int) -> bool:
 
 
 def count_declined(connection: Connection, queue_id: int) -> int:
-    """Return the number of items of a queue that ended because somebody declined, without adjudicated items."""
+    """Return how many items of a queue ended because somebody declined the item, without adjudicated items."""
     has_decline = exists().where(
         SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reason == CANNOT_BE_JUDGED, NOT_UNDONE
     )

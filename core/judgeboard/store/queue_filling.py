@@ -235,7 +235,7 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
 def matching_answers(
     connection: Connection, queue: Queue, response_ids: Collection[int] | None = None
 ) -> list[Candidate]:
-    """Return the answers (default: of all) whose open flags match a queue's filter, without the random sample."""
+    """Return the answers (None: of all) whose open flags match the queue, without the random sample."""
     own, elsewhere = flag_conditions(connection, queue.filter.without("response_ids"))
     conditions = [OPEN, *own, *elsewhere]
     if queue.sampling_rate and RANDOM_SAMPLE not in queue.filter.rules:
@@ -294,8 +294,8 @@ def count_sampled(connection: Connection, queue: Queue) -> tuple[int, int]:
         QUEUE_ITEM.c.repeat_for.is_(None),
     )
     counts = {
-        bool(sample_size): count
-        for sample_size, count in connection.execute(query.group_by(QUEUE_ITEM.c.sampled))
+        bool(is_sampled): count
+        for is_sampled, count in connection.execute(query.group_by(QUEUE_ITEM.c.sampled))
     }
     sample_size = counts.get(True, 0)
     return sample_size, max(wanted(queue.sampling_rate, counts.get(False, 0)) - sample_size, 0)
@@ -457,13 +457,13 @@ def _leave(
         answer = answers.get(item.response_id or 0)
         stale[item.id] = flags[item.id] - set(() if answer is None else answer.flag_ids)
     # An open flag of the random sample keeps the item in the queue.
-    sample = {flag for item in candidates if item.sampled for flag in stale[item.id]}
-    if sample:
+    sample_ids = {flag for item in candidates if item.sampled for flag in stale[item.id]}
+    if sample_ids:
         query = select(FLAG.c.id).where(
-            FLAG.c.id.in_(sample), FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state == FlagState.OPEN
+            FLAG.c.id.in_(sample_ids), FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state == FlagState.OPEN
         )
-        sample = set(connection.scalars(query))
-    suspects = [item for item in candidates if stale[item.id] - sample]
+        sample_ids = set(connection.scalars(query))
+    suspects = [item for item in candidates if stale[item.id] - sample_ids]
     busy_ids = touched_items(connection, [item.id for item in suspects], now) if suspects else set()
     has_left = False
     for item in suspects:
@@ -472,15 +472,15 @@ def _leave(
         # Unlink these flags from an item.
         links = (
             QUEUE_ITEM_FLAG.c.queue_item_id == item.id,
-            QUEUE_ITEM_FLAG.c.flag_id.in_(stale[item.id] - sample),
+            QUEUE_ITEM_FLAG.c.flag_id.in_(stale[item.id] - sample_ids),
         )
         connection.execute(delete(QUEUE_ITEM_FLAG).where(*links))
         if (
-            not flags[item.id] - (stale[item.id] - sample)
+            not flags[item.id] - (stale[item.id] - sample_ids)
             and (item.response_id or 0) not in answers
         ):
             set_item_state(connection, item, ItemState.LEFT, now)
-            close_flags(connection, stale[item.id] - sample)
+            close_flags(connection, stale[item.id] - sample_ids)
             has_left = True
     return has_left
 

@@ -169,8 +169,8 @@ class ReviewRecord:
 
     ``number`` is the id of the review in the file, and ``replaces`` is the id of the replaced
     review. ``rules`` are the rules of the flags that the review decides. ``still_open`` are the
-    rules of flags that are open in the file in spite of the review. ``seen`` names what the
-    reviewer saw of other people.
+    rules of flags that are open in the file in spite of the review. ``seen`` names what was
+    revealed to the reviewer: the judge, other people.
     """
 
     number: int
@@ -280,7 +280,7 @@ def lock_responses(
 
 
 def lock_free_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
-    """Lock these responses, without waiting for other transactions, and return the responses that are now locked."""
+    """Lock these responses, except those that another transaction has locked; return the ids of the locked ones."""
     query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
     locked_ids: set[int] = set()
     for batch in batches(sorted(response_ids)):
