@@ -83,7 +83,7 @@ def test_a_lost_database_asks_for_another_try_and_loses_nothing(
                     connection.exec_driver_sql(
                         f"ALTER DATABASE {name} ALLOW_CONNECTIONS {'false' if number == 10 else 'true'}"
                     )
-                    ended = select(func.pg_terminate_backend(column("pid"))).select_from(
+                    ended = select(func.pg_terminate_backend(column("pid"), 60_000)).select_from(
                         table("pg_stat_activity")
                     )
                     connection.execute(ended.where(column("datname") == name))

@@ -300,7 +300,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(
         asked(postgres_log, job_id, 6)
         with postgres_log.reading() as connection:
             others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            connection.execute(text(f"SELECT pg_terminate_backend(pid) {others}"))
+            connection.execute(text(f"SELECT pg_terminate_backend(pid, 60000) {others}"))
         endpoint.release()
         job = ended(postgres_log, job_id)
         until(lambda: "can be used again" in caplog.text, "the end of the outage")

@@ -19,7 +19,7 @@ def end_connections(store: Store) -> None:
         others = (
             "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-        connection.execute(text(f"SELECT pg_terminate_backend(pid) {others}"))
+        connection.execute(text(f"SELECT pg_terminate_backend(pid, 60000) {others}"))
 
 
 def test_a_run_has_one_holder_at_a_time(store: Store) -> None:
