@@ -73,7 +73,10 @@ class Entry(Protocol):
 
 
 class WayIn(Protocol):
-    """A way to sign in beside the identity provider. A session keeps the credential of the first request."""
+    """A way to sign in beside the identity provider.
+
+    A session keeps, under the ``key``, the credential of the request that began the session.
+    """
 
     @property
     def key(self) -> str:

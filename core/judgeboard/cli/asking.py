@@ -267,8 +267,9 @@ def judge_part(judge_fields: dict[str, object]) -> dict[str, object]:
 def chosen_generator(fields: dict[str, object], judge: dict[str, object]) -> "Generator":
     """Return the generator of the options.
 
-    The generator uses the judge's provider, prices, time limit and concurrency. Without an address for the
-    generator, the generator uses the address of ``judge``, the options from `at_last_address`.
+    The generator uses the judge's provider, prices, time limit and concurrency. Without an address
+    for the generator, the generator uses the address of ``judge``, the options from
+    `at_last_address`.
     """
     from judgeboard.runs.generation import make_generator
 

@@ -195,7 +195,7 @@ def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], lis
 def _created_lines(
     store: "Store", created: "CreatedQueue", invited: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the contents of a new queue, the invited people, and why a queue is empty."""
+    """Yield the contents of a new queue, the invited people, and why the queue is empty."""
     from judgeboard.formats.output import fact_lines
     from judgeboard.measure.notes import note
     from judgeboard.people.roster import list_people

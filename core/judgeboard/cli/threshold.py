@@ -165,7 +165,7 @@ def _last_lines(results: "Sequence[Result]") -> Iterator[str]:
 
 
 def _next_lines(store: "Readable", results: "Sequence[Result]", cuts: "Cuts") -> Iterator[str]:
-    """Yield how to use the advised thresholds, and what `judgeboard flags apply` then changes or refuses."""
+    """Yield how to use the advised thresholds, and what `flags apply` then changes, or why the command is refused."""
     from judgeboard.measure.notes import note
     from judgeboard.measure.thresholds import advised_setting
     from judgeboard.people.roster import flags_to_supersede

@@ -118,7 +118,7 @@ def store_recorded(
     rows: RowOutcomes,
     now: datetime,
 ) -> None:
-    """Store the comparisons of one judge version. ``comparisons`` has a list by row.
+    """Store the comparisons of one judge version. ``comparisons`` has a list by the index of the row.
 
     A stored verdict stays unchanged. Verdicts on further aspects are added. A contradicting row is
     rejected.

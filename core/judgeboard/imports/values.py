@@ -44,7 +44,7 @@ _PYTHON_TEXT = re.compile(r"""\s*('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*,?"""
 
 
 def spelled_number(text: str) -> Any:
-    """Return the number in a text ("3" is 3, "3.0" and "3,0" are 3.0), or the text if there is no number."""
+    """Return the number that a text spells ("3" is 3, "3.0" and "3,0" are 3.0), or else the text."""
     if _INTEGER.fullmatch(text.strip()):
         return int(text)
     if _DECIMAL_COMMA.fullmatch(text.strip()):

@@ -161,15 +161,15 @@ def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Ru
 def _cut_circles(calls: Iterable[Call], tops: Iterable[Call]) -> list[Call]:
     """Remove the parent of one span in each circle of parents; return these spans."""
     reached = {id(call) for top in tops for call in top.walk()}
-    circles: list[Call] = []
+    new_roots: list[Call] = []
     for call in calls:
         if id(call) not in reached:
             if call.parent is not None:
                 call.parent.children.remove(call)
             call.parent = None
             reached |= {id(inner) for inner in call.walk()}
-            circles.append(call)
-    return circles
+            new_roots.append(call)
+    return new_roots
 
 
 def _may_be_root(call: Call) -> bool:

@@ -289,8 +289,8 @@ def _found_in_object(
             if text:
                 return True, text
     if not is_known and keys is _QUESTION_KEYS:
-        keywords = {key: each for key, each in value.items() if not _NO_QUESTION.fullmatch(key)}
-        texts = [each for each in keywords.values() if isinstance(each, str) and _plain(each)]
+        candidates = {key: each for key, each in value.items() if not _NO_QUESTION.fullmatch(key)}
+        texts = [each for each in candidates.values() if isinstance(each, str) and _plain(each)]
         if len(texts) == 1:
             return True, texts[0]
     steps = list(value.values())

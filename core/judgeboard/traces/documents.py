@@ -97,7 +97,7 @@ _NEAR = {"metadata", "distance", *_ID_KEYS, *_SCORE_KEYS, *_SOURCE_KEYS}
 # The repr of an object without content, which OpenInference writes for the inner steps of
 # LlamaIndex.
 _OBJECT = re.compile(r"<[\w.]+(?:\(.*\)| object at 0x[0-9a-f]+)>", re.DOTALL)
-_LEFT_OUT = {  # of the metadata of a passage: columns of `Passage`, and vectors
+_LEFT_OUT = {  # of the metadata of a passage: fields of `Passage`, and vectors
     *_TEXT_KEYS,
     *_ID_KEYS,
     *_SCORE_KEYS,

@@ -148,7 +148,7 @@ class ProtobufElements(_Counter):
         self._begin = self._at = 0  # of the rest, and of the next field
 
     def count(self, piece: bytes) -> None:
-        """Count the fields of the next piece. Raises BadInput for other bytes."""
+        """Count the fields of the next piece. Raises BadInput if the bytes are no such message."""
         data = self._rest + piece
         try:
             at = self._walk(data, self._at - self._begin)

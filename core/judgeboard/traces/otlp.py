@@ -95,7 +95,10 @@ def traces_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
 
 
 def logs_in(body: bytes, content_type: str) -> list[LogRecord]:
-    """Return the log records of an export request that belong to a trace. Raises BadInput for other bytes."""
+    """Return the log records of an export request that belong to a trace.
+
+    Raises BadInput if the request cannot be decoded.
+    """
     request = ExportLogsServiceRequest()
     _parse(request, body, content_type)
     records: list[LogRecord] = []

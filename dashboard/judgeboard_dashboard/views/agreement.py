@@ -150,13 +150,13 @@ def agreement() -> None:
         where, implied_labels = part_of_log(implied_matter=grade == "label" and of != "repeats")
         grades = CountedGrades(reviewer_id, human, implied_labels, where)
         report = st.container(width="content")
-        choice, page = None, None
+        choice, judge_page = None, None
         if of == "judge":
             with reading() as connection:
                 versions = PairSource(connection, grades).versions(grade)
             version = version_field(judge_field, versions)
             id_ = version.id if version else None
-            page = kept_until_new_rows(
+            judge_page = kept_until_new_rows(
                 log_revision,
                 lambda connection: agreement_page(
                     PairSource(connection, grades), version_id=id_, grade=grade, by=by
@@ -166,9 +166,9 @@ def agreement() -> None:
         else:
             choice = _choice_of_raters(judge_field, of, grade, grades, by)
         with report:
-            _report_buttons(grade, grades, None if page is None else page.version)
-    if page is not None:
-        _show_judge(page)
+            _report_buttons(grade, grades, None if judge_page is None else judge_page.version)
+    if judge_page is not None:
+        _show_judge(judge_page)
     elif choice is not None:
         _show_raters(choice)
     else:
@@ -281,13 +281,13 @@ def _next_step(result: AgreementResult) -> None:
         )
 
 
-def _show_judge(page: AgreementPage) -> None:
-    result, version, grades = page.result, page.version, page.choice.counted
+def _show_judge(judge_page: AgreementPage) -> None:
+    result, version, grades = judge_page.result, judge_page.version, judge_page.choice.counted
     if version is None:
         empty_page(result.sentence)
         _more_notes(result)
         version_of_judge = read(judging_version)
-        if version_of_judge is not None and page.grade == "label":
+        if version_of_judge is not None and judge_page.grade == "label":
             plan_button(key="rate_plan")
         return
     reliance = verdict(result)
@@ -297,11 +297,13 @@ def _show_judge(page: AgreementPage) -> None:
         caption(filter_sentence(grades.where))
     if result.to_label is not None and not result.to_label.hidden:
         plan_button(key="rate_plan")
-    place = cell_in_address(page.grade)
+    place = cell_in_address(judge_page.grade)
     with reading() as connection:
         source = PairSource(connection, grades)
-        differ = disagreement_page(source, version.id, page.grade, cell=place, limit=MOST_DIFFERING)
-    figures = AgreementFigures(page, version, differ, place)
+        differ = disagreement_page(
+            source, version.id, judge_page.grade, cell=place, limit=MOST_DIFFERING
+        )
+    figures = AgreementFigures(judge_page, version, differ, place)
     if result.n < MIN_PAIRS:
         _more_notes(result)
         _next_step(result)
@@ -319,18 +321,18 @@ def _show_judge(page: AgreementPage) -> None:
 
 def _details(figures: AgreementFigures) -> None:
     """Show the other caveats and figures, the slices, the judge versions, the flags and the people."""
-    page, grades = figures.page, figures.page.choice.counted
+    judge_page, grades = figures.page, figures.page.choice.counted
     details = kept_until_new_rows(
         log_revision,
-        lambda connection: agreement_details(PairSource(connection, grades), page),
-        ("agreement_details", figures.version.id, page.grade, grades),
+        lambda connection: agreement_details(PairSource(connection, grades), judge_page),
+        ("agreement_details", figures.version.id, judge_page.grade, grades),
     )
     _more_notes(figures.result)
     left, right = stacking_columns("parts", [1, 1])
     with left:
         figures.slices()
     with right:
-        if page.grade == "label":
+        if judge_page.grade == "label":
             figures.calibration()
         else:
             figures.over_time(details)
@@ -353,7 +355,7 @@ def _details(figures: AgreementFigures) -> None:
             key="figures",
             most=len(rows.rows),
             under=("The CSV file also contains the figures of every slice.",),
-            csv=lambda: figures_file([read(agreement_of, page.choice)]),
+            csv=lambda: figures_file([read(agreement_of, judge_page.choice)]),
         )
         if alone:
             caption(f"{answers_words(figures.result.n, None)}:")
@@ -371,15 +373,15 @@ def _details(figures: AgreementFigures) -> None:
                 key="classes",
             )
     with right:
-        if page.grade == "label":
+        if judge_page.grade == "label":
             figures.over_time(details)
         heading(TITLES["alt_test"])
         epsilon = epsilon_field()
         with reading() as connection:
-            test = stand_in_test(connection, figures.version, page.grade, epsilon, grades)
+            test = stand_in_test(connection, figures.version, judge_page.grade, epsilon, grades)
             people = {name: id_ for id_, name in reviewer_names(connection).items()}
         reliance, version_id = reliance_of(figures.result), figures.version.id
-        stand_in(test, reliance, version_id, page.grade, people, grades)
+        stand_in(test, reliance, version_id, judge_page.grade, people, grades)
         anchoring = figures.result.part("anchoring")
         after_they_saw(anchoring, details.differing, version_id, grades.where)
         _notices_of_readers(figures)

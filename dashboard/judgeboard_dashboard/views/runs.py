@@ -56,7 +56,10 @@ class RunLine:
 
     @property
     def can_continue(self) -> bool:
-        """Whether a job can continue the run. A run of a rule has no last answer, and a run with a limit has an end."""
+        """Whether a job can continue the run.
+
+        The run of a rule, which has no last answer, and a run with a limit cannot be continued.
+        """
         selection = selection_of(self.run)
         if self.run.state is not RunState.STOPPED or selection is None:
             return False

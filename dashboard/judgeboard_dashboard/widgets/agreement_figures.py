@@ -426,7 +426,7 @@ def _target(
     by: By | None = None,
     part: str | None = None,
 ) -> Rows | None:
-    """Return the answers of these raters, without ids of all raters; None if no page can show the answers."""
+    """Return the answers of these raters (no ids: of all raters); None if no page can show the answers."""
     grade_name: GradeName | None = next((each for each in GRADES if each == grade), None)
     ids = [each for each in rater_ids if each is not None]
     if raters is None or grade_name is None or len(ids) < len(rater_ids):

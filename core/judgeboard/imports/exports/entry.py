@@ -144,8 +144,8 @@ def verdict_row(
     """Return the verdict of a judge as a list with one row; an empty list if there are no scores.
 
     Scores between 0 and 1, and scores on one of the ``scales`` (by name of the score), become
-    scores by name, or the groundedness or quality. A text with the name of a label becomes the
-    label. The other scores, whose scale is unknown, are kept as the judge's reply.
+    scores by name, or the groundedness or quality. A text under a name of the field ``label``
+    becomes the label. The other scores, whose scale is unknown, are kept as the judge's reply.
     """
     values = without_nothing(scores)
     if not values and error is None:

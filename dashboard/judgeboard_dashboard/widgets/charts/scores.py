@@ -27,8 +27,8 @@ POINT_NUMBERS = "Small numbers: answers. Lines: 95 % intervals."
 
 
 # The position of a point's number: (alignment, right, down). The number is on the side away from the
-# # dashed line: at the upper left of a point over the line, at the lower right of a point under the
-# # line. At the chart's edges the number is inside the chart.
+# dashed line: at the upper left of a point over the line, at the lower right of a point under the
+# line. At the chart's edges the number is inside the chart.
 _BESIDE: dict[str, tuple[Literal["left", "right"], int, int]] = {
     "over": ("right", -9, -8),
     "under": ("left", 9, 9),
