@@ -39,7 +39,7 @@ def judges_command(members: tuple[str, ...], name: str | None, where: RowFilter)
         check_primary_judge(connection, name or JURY)
     readable = options.seen(store)
     report = judge_by_jury(
-        store, members, name=name, where=where, actor=options.actor(), readable=readable
+        store, members, name=name, where=where, actor=options.actor(), seen=readable
     )
     options.show(report, jury_lines(report))
     if len(report.members) == 2:

@@ -60,7 +60,7 @@ def judge_with_jury(models: str, judging: Judging) -> int:
             name=judging.named,
             where=judging.where,
             actor=options.actor(),
-            readable=readable,
+            seen=readable,
         )
         options.show_lines(jury_lines(report))
     options.show({"members": summaries, "jury": report} | judging.warnings, ())

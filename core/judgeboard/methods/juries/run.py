@@ -260,11 +260,11 @@ def judge_by_jury(
     name: str | None = None,
     where: RowFilter | None = None,
     actor: str = "library",
-    readable: Readable | None = None,
+    seen: Readable | None = None,
 ) -> JuryReport:
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
-    Answers that not all members judged are left out. The figures with people read from ``readable``
+    Answers that not all members judged are left out. The figures with people read from ``seen``
     (default: the whole store). Makes no model calls and is idempotent. Raises NotFound
     for an unknown member, and BadInput for fewer than two different members.
     """
@@ -284,7 +284,7 @@ def judge_by_jury(
             len(answer_opinions) - len(complete),
             count_answers(connection, where),
         )
-    with (readable or store).reading() as connection:
+    with (seen or store).reading() as connection:
         report = jury_report(
             connection,
             version,

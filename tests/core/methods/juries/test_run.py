@@ -318,7 +318,7 @@ def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_
         order="oldest",
     )
     mara = Seen(store, case.mara.id)
-    report = judge_by_jury(store, ["one", "two"], readable=mara)
+    report = judge_by_jury(store, ["one", "two"], seen=mara)
     agreement = measure_agreement(mara, judge_versions=["jury"])
     # The verdicts of all answers are combined.
     assert (report.account.ok, len(of_jury(store))) == (100, 100)
