@@ -92,7 +92,7 @@ def model_table(file: Path | None = None) -> ModelTable:
         return base
     text = file_text(file, f"the table of models {file}")
     own = _parse(text, str(file))
-    # A pattern of the user also replaces each longer shipped pattern with a match.
+    # A pattern of the user also replaces each longer shipped pattern that this pattern matches.
     return ModelTable(
         families=_not_covered(base.families, own.families) | own.families,
         sizes=_not_covered(base.sizes, own.sizes) | own.sizes,

@@ -53,7 +53,7 @@ _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
 _FEW_OF_A_CATEGORY = 15
 _MANY_SLICES = 4
-# times more labels of what the judge calls bad: then the direction of the error is known
+# So many times more labels of what the judge calls bad: then the direction of the error is known
 _UNEVEN = 1.5
 
 

@@ -176,8 +176,8 @@ def _row(
 def _new_models(connection: Connection, by: str, at: datetime) -> list[Alarm]:
     """Return the rows of new alarms: one for each judge version whose provider reports another model name than before.
 
-    The name before is the last one when the version's latest alarm was acknowledged, or the first
-    one without an alarm. A version with an open alarm has no new alarm (`_with_later_change`).
+    The name before is the last one when the version's latest alarm was acknowledged; without an
+    alarm, the first one. A version with an open alarm has no new alarm (`_with_later_change`).
     ``evidence`` is the number of judgments with the new name; one is enough. ``rate_before`` and
     ``rate_after`` are the shares of judgments with the new name before the change (0), and of all
     judgments since the acknowledgement.

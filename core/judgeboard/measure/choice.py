@@ -203,8 +203,8 @@ def slices_of(
     item_ids = np.unique(ids)
     if by == "rule":
         has_rule = np.zeros(len(ids), dtype=np.bool_)
-        for rule, rule_ids in rules_of(connection, item_ids).items():
-            inside = among(ids, rule_ids)
+        for rule, flagged_ids in rules_of(connection, item_ids).items():
+            inside = among(ids, flagged_ids)
             has_rule |= inside
             yield rule, inside
         if not has_rule.all():

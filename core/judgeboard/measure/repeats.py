@@ -91,7 +91,7 @@ class AnswerRepeats:
 
 
 def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> AnswerRepeats | None:
-    """Return the repeats of a judgment's judge version on an answer; None if the answer was judged only once.
+    """Return the repeats of a judgment's judge version on an answer; None if this version judged it only once.
 
     Reads nothing: the item has all its judgments that the reader may see. ``cut`` is the threshold
     of groundedness.

@@ -469,8 +469,8 @@ def cost_decision(change: Estimate) -> str:
 def setting_of(threshold: float, badness: FloatArray) -> float:
     """Return the value of the setting low_groundedness that flags answers from this badness on.
 
-    The value has the fewest decimals, at most six, that flag the same of all answers, which have
-    this ``badness``.
+    The value has the fewest decimals, at most six, that flag the same answers. ``badness`` has one
+    entry for each of all answers.
     """
     highest = round(1 - threshold, DECIMALS)  # groundedness of the answers that are just flagged
     others = badness[badness < threshold]

@@ -43,8 +43,8 @@ def progress(
     """Yield a function that updates a progress bar on stderr, in a terminal; in a notebook, a line that is replaced.
 
     The bar has the rate and, with a total, the time left. ``columns`` are further columns, as rich
-    format strings over ``task.fields``, which has ``more`` and ``units``. With ``units``, the rate
-    is the rate of these units, and ``completed`` is the share that is done.
+    format strings over ``task.fields``, which has ``more``, ``units`` and ``rate`` (as of the last
+    update). With ``units``, the rate is of these units, and ``completed`` is the share that is done.
     """
     if not sys.stderr.isatty():
         yield (

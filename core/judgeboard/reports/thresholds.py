@@ -15,7 +15,7 @@ _NAMES = {
 
 
 def thresholds_table(results: Sequence[Result], aim: Aim) -> Table:
-    """Return the proposed threshold and that in force, both on the labels of the other half, and on all labels."""
+    """Return the proposed threshold and that in force, on labels that chose neither; the latter on all labels too."""
     shares = ("recall", "precision", *(["false_omission"] if aim == "false_omission" else []))
     columns = (
         Column("Query type"),

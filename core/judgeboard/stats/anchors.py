@@ -105,7 +105,7 @@ def flip_rate(flips: int, n: int) -> Estimate:
 
 
 def more_often(now: Flips, reference: Flips) -> float:
-    """Return Fisher's exact one-sided p-value of more flips in ``now`` than in ``known``."""
+    """Return Fisher's exact one-sided p-value of more flips in ``now`` than in ``reference``."""
     flips = now.flips + reference.flips
     ways = (
         math.comb(now.n, k) * math.comb(reference.n, flips - k)

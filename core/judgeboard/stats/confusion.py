@@ -119,12 +119,12 @@ def detection_shares(k: int, bad: int) -> dict[str, TableShare]:
 
 
 def macro_precision(tables: FloatArray) -> FloatArray:
-    """Return the mean precision over the categories that occur; undefined if the judge never used one."""
+    """Return the mean precision over the categories that occur; undefined if one has no verdict of the judge."""
     return _macro(_right(tables), column_sums(tables), tables)
 
 
 def macro_recall(tables: FloatArray) -> FloatArray:
-    """Return the mean recall over the categories that occur; undefined if people never used one."""
+    """Return the mean recall over the categories that occur; undefined if one has no label of people."""
     return _macro(_right(tables), row_sums(tables), tables)
 
 

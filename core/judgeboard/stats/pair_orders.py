@@ -187,9 +187,9 @@ class OrderVerdicts:
         if not rows.size:
             return unmeasured(0, "no usable verdict on these pairs" if is_known.any() else unknown)
         verdicts = np.concatenate((self.ab[rows], self.ba[rows]))
-        counts = np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
+        outcomes = np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
         return replace(
-            self._share(counts == np.tile(truth[rows], 2), np.tile(rows, 2)), n=rows.size
+            self._share(outcomes == np.tile(truth[rows], 2), np.tile(rows, 2)), n=rows.size
         )
 
     def accuracy(

@@ -11,7 +11,7 @@ NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than ch
 
 @dataclass(frozen=True, slots=True)
 class JudgeErrors:
-    """Counts of other labels: ``bad`` answers and those ``found``, ``good`` answers and those ``passed``."""
+    """Counts of other labels: ``bad`` answers, those the judge ``found``, ``good`` answers, those it ``passed``."""
 
     bad: int
     found: int

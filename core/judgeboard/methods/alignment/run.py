@@ -1,4 +1,4 @@
-"""Aligns a judge with people: a model proposes instructions, and held-out labels decide which ones are better.
+"""Aligns a judge with people: a model proposes instructions, and held-out labels decide if the best are better.
 
 The model sees only develop labels, and candidates are compared on develop labels. The best
 candidate is compared once with the judge on held-out labels. A candidate that quotes an answer is
@@ -132,7 +132,7 @@ async def align_async(
     max_output: int = MAX_OUTPUT,
     **options: Unpack[RunOptions],
 ) -> Alignment:
-    """Let a model propose changed instructions for a judge version, and test the best ones on held-out labels.
+    """Let a model propose changed instructions for a judge version, and test the best candidate on held-out labels.
 
     ``model`` and ``judge`` are the endpoint fields of `JudgeOptions` for the model that proposes,
     and for the judge. ``max_output`` is the maximum number of tokens of a proposal. Raises BadInput
@@ -367,7 +367,7 @@ def _cases(
 
 
 def _calls(held_out: _Labelled) -> int:
-    """Return the number of calls on held-out answers: one for each, and for some one per judge and order."""
+    """Return the number of calls on held-out answers: each for the candidate, and some for each judge and order."""
     n = len(held_out.ids)
     return n + 2 * len(Asks) * min(n, MOST_ORDERED)
 

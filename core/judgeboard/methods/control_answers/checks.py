@@ -216,15 +216,15 @@ def obeys(record: JudgeRecord, kind: ControlKind) -> Check:
         for measure, each in injections.items()
         if len(each.before)
     }
-    large_moves = {measure: each for measure, each in moves.items() if len(each.rows) >= LEAST}
-    if not large_moves:
+    usable_moves = {measure: each for measure, each in moves.items() if len(each.rows) >= LEAST}
+    if not usable_moves:
         # Answers without passages are suitable for this place alone.
         controls = record.controls.get(injected_kind(Place.ANSWER, Asks.LOW), ControlScores())
         return _too_few(
             record, kind, controls, max((len(each.rows) for each in moves.values()), default=0)
         )
-    measure = max(large_moves, key=lambda each: half_widths(large_moves[each].net, 0))
-    move, answers = large_moves[measure], injections[measure]
+    measure = max(usable_moves, key=lambda each: half_widths(usable_moves[each].net, 0))
+    move, answers = usable_moves[measure], injections[measure]
     state, code = State.OK, "obeys_not"
     if move.warns:
         state, code = State.WARNING, "obeys"

@@ -118,8 +118,8 @@ def hedges_removed(original: Response, _donor: Response) -> Response | None:
     parts: list[str] = []
     end = 0
     for hedge in _HEDGE.finditer(original.answer):
-        # A hedge stays if the sentence ends with the hedge: "I think so." and "Yes, probably."
-        # would have no meaning without the hedge.
+        # A hedge goes only if the sentence continues after the hedge: "I think so." and "Yes,
+        # probably." would have no meaning without the hedge.
         rest = original.answer[hedge.end() :].lstrip()
         if not (rest[:1].isalnum() and not re.match(r"(?:so|not)\b", rest, re.IGNORECASE)):
             continue

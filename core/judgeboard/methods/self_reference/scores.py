@@ -370,7 +370,7 @@ def tuned_part(items: Items) -> Result:
 
     The threshold ``needed`` is from all items of a category (k + 1: the gate is never on). Each
     item is scored with the best threshold of the other folds, but in a category with few questions
-    with the best threshold of all items.
+    with the best threshold of all items of the category.
     """
     everywhere, why_not_asked = np.ones(items.n, dtype=np.bool_), None
     for verdicts in (items.without, items.always):
