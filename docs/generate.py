@@ -654,6 +654,25 @@ def imports_listed() -> str:
     return table(("layer", "package", "files", "imports"), rows)
 
 
+def files_listed() -> str:
+    """Return a table for each package: its files, each with the first sentence of its docstring."""
+    parts = []
+    for package in ("judgeboard", "judgeboard_dashboard"):
+        root = Path(importlib.import_module(package).__file__ or "").parent
+        folders: dict[str, list[tuple[str, str]]] = {}
+        for file in sorted(root.rglob("*.py")):
+            purpose = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+            first = " ".join(purpose.partition("\n\n")[0].split())
+            if file.name != "__init__.py" and "versions" not in file.parts:
+                folder = file.parent.relative_to(root.parent).as_posix()
+                folders.setdefault(folder, []).append((f"`{file.name}`", first))
+        parts += [
+            f"### `{folder}/`\n\n" + table(("file", "purpose"), rows)
+            for folder, rows in folders.items()
+        ]
+    return "\n".join(parts)
+
+
 def calls_counted() -> str:
     """Return the table of the calls between packages that three data cause. They are counted now, in seconds."""
     sys.path += [str(DOCS), str(DOCS.parent / "benchmarks")]
@@ -703,6 +722,7 @@ BUILT: Mapping[str, Callable[[], str]] = {
     "imports drawn": imports_drawn,
     "imports listed": imports_listed,
     "calls counted": calls_counted,
+    "files listed": files_listed,
 }
 """What `<!-- built: NAME -->` in a page is replaced with. The app does not show a page that has such a mark."""
 

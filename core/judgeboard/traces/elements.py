@@ -159,7 +159,7 @@ class ProtobufElements(_Counter):
         self._begin += len(data) - len(self._rest)
         self._check(max(self._messages, self._fields // 2))
 
-    def _walk(self, data: bytes, at: int) -> int:  # noqa: C901 - a call for each of millions of fields takes seconds
+    def _walk(self, data: bytes, at: int) -> int:
         """Count the fields with complete tag and size from a place on, and return the place of the next field."""
         level, end = self._open[-1]
         last, end = len(data) - _FIELD_BYTES, end - self._begin
