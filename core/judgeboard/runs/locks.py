@@ -87,6 +87,9 @@ class ConnectionLock:
     def release(self) -> None:
         """Release the lock. The connection does not go back to the pool, which would keep the lock."""
         if self._connection is not None:
+            # The server notices some milliseconds later that a connection ended: the lock ends now.
+            with suppress(Exception):
+                self._connection.execute(select(func.pg_advisory_unlock_all()))
             with suppress(Exception):
                 self._connection.invalidate()
                 self._connection.close()
