@@ -159,26 +159,19 @@ def review_item() -> None:
             else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
         )
         limits = thresholds(connection)
-    flag = _shown_flag(session, item, flag_id)
-    place = flag_id if from_list else None
-    _draw_item(session, reviewer, listing, item, flag, near, limits, place=place)
-
-
-def _shown_flag(session: ReviewSession, item: Item, flag_id: int | None) -> ItemFlag | None:
-    """Return the flag in the address if open now or before on this screen, else the worst open or a decided flag.
-
-    After the answer was judged again, a flag that this superseded is shown only if no other flag is
-    open.
-    """
+    # The flag in the address, if it is open now or was open before on this screen; otherwise the
+    # worst open flag or a decided flag. After the answer was judged again, a flag that this
+    # superseded is shown only if no other flag is open.
     flags = {
         each.id: each
         for each in item.flags
         if each.state != FlagState.SUPERSEDED or each.id == flag_id
     }
     flag = flags.get(flag_id or 0)
-    if flag is not None and (flag.state == FlagState.OPEN or _was_open(session, flag)):
-        return flag
-    return item.flag or flag or next(iter(flags.values()), None)
+    if flag is None or not (flag.state == FlagState.OPEN or _was_open(session, flag)):
+        flag = item.flag or flag or next(iter(flags.values()), None)
+    place = flag_id if from_list else None
+    _draw_item(session, reviewer, listing, item, flag, near, limits, place=place)
 
 
 def _was_open(session: ReviewSession, flag: ItemFlag) -> bool:
@@ -467,17 +460,53 @@ def review_queue(name: str) -> None:
     session.goal = None
     work.note_activity(utc_now())
     work.lease_items(1)
-    if work.current is None:
-        _queue_end(work, session)
+    if work.current is not None:
+        again = session.again.get(work.current.subject)
+        if again is not None and again.unread:
+            work.current.reread(store(), reviewer)
+            again.unread = False
+        _draw_queue_item(work, work.current, session, reviewer)
+        # The screen is drawn, so the reviewer does not wait for these calls.
+        work.lease_items(READ_AHEAD)
+        keep_leases(work)
         return
-    again = session.again.get(work.current.subject)
-    if again is not None and again.unread:
-        work.current.reread(store(), reviewer)
-        again.unread = False
-    _draw_queue_item(work, work.current, session, reviewer)
-    # The screen is drawn, so the reviewer does not wait for these calls.
-    work.lease_items(READ_AHEAD)
-    keep_leases(work)
+    # The queue has no item for the reviewer: say why, and show where to go next.
+    st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
+    _show_message(session)
+    _show_feedback(work)
+    sentence, reason, skipped = f"Nothing is left for you in “{work.queue.name}”.", None, 0
+    if work.closed:
+        sentence = f"{capital(work.closed)}."
+    else:
+        nothing = read(nothing_left, work.queue, work.reviewer.id)
+        if nothing is not None:
+            reason, skipped = nothing.note.text, nothing.skipped
+    show_div("jb-empty", tag("div", sentence), tag("div", reason) if reason else None)
+    main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
+    planned = work.queue.of_rate
+    with in_row():
+        if planned and st.button(
+            "Share of bad answers", key="end_to_rate", icon=":material/percent:", **main
+        ):
+            open_rows("overview")
+        if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
+            session.say("")
+            open_rows("queues")
+        if skipped:
+            act = partial(review_skipped, store(), session, work)
+            label = f"Review {count(skipped, 'skipped item')}"
+            choice(
+                name="skipped",
+                label=label,
+                act=act,
+                key="K",
+                turn=Turn.MOVE,
+                icon=":material/undo:",
+            )()
+        if work.undoable and not work.closed:
+            undo_choice(work.undoable[-1], partial(undo_in_queue, store(), session, work))(
+                quiet=True
+            )
 
 
 def _draw_queue_item(
@@ -663,45 +692,6 @@ def _show_feedback(work: QueueSession) -> None:
             or "Training. The gold label of each item is shown here after your review."
         )
         show_div("jb-note jb-training", words, role="status")
-
-
-def _queue_end(work: QueueSession, session: ReviewSession) -> None:
-    st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
-    _show_message(session)
-    _show_feedback(work)
-    sentence, reason, skipped = f"Nothing is left for you in “{work.queue.name}”.", None, 0
-    if work.closed:
-        sentence = f"{capital(work.closed)}."
-    else:
-        nothing = read(nothing_left, work.queue, work.reviewer.id)
-        if nothing is not None:
-            reason, skipped = nothing.note.text, nothing.skipped
-    show_div("jb-empty", tag("div", sentence), tag("div", reason) if reason else None)
-    main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
-    planned = work.queue.of_rate
-    with in_row():
-        if planned and st.button(
-            "Share of bad answers", key="end_to_rate", icon=":material/percent:", **main
-        ):
-            open_rows("overview")
-        if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
-            session.say("")
-            open_rows("queues")
-        if skipped:
-            act = partial(review_skipped, store(), session, work)
-            label = f"Review {count(skipped, 'skipped item')}"
-            choice(
-                name="skipped",
-                label=label,
-                act=act,
-                key="K",
-                turn=Turn.MOVE,
-                icon=":material/undo:",
-            )()
-        if work.undoable and not work.closed:
-            undo_choice(work.undoable[-1], partial(undo_in_queue, store(), session, work))(
-                quiet=True
-            )
 
 
 @st.fragment

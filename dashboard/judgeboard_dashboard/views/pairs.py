@@ -70,13 +70,60 @@ SHOWN = (
 
 
 def pairs() -> None:
-    """Show the pair in the address. Without a pair, show the list."""
+    """Show the pair in the address with verdicts and preferences. Without a pair, show the list."""
     follow(PAGE, own=(*LIST_FIELDS, "pair"))
     pair_id = number_in_address("pair", "pair")
     if pair_id is None:
         _list()
-    else:
-        _pair(pair_id)
+        return
+    # A pair that the reviewer must still review blind is not read.
+    with reading() as connection:
+        pair = next(iter(load_pairs(connection, [pair_id])), None)
+        if pair is None:
+            raise NotFound(f"There is no pair {pair_id}, or you must review it in a queue first.")
+        comparisons = [
+            (version.title, comparison)
+            for version in versions_that_compared(connection)
+            for comparison in latest_comparisons(connection, version.id, pair_id)
+        ]
+        preferences = load_preferences(connection, [pair_id])
+    heading(f"Pair {pair.external_id}")
+    gold = stored_words(pair.gold)
+    caption(f"{pair.query_type} · {pair.source}", None if gold is None else f"Gold: {gold}.")
+    models = (f"Answer A · {pair.model_a or UNKNOWN}", f"Answer B · {pair.model_b or UNKNOWN}")
+    show(
+        pair_block(
+            pair.question,
+            pair.options or (),
+            pair.passages or (),
+            pair.answer_a,
+            pair.answer_b,
+            models,
+        )
+    )
+    judges = [
+        tag(
+            "div",
+            tag("b", f"{title}. {comparison_words(each)} "),
+            each.reasoning or each.error or "",
+            cls="jb-reason",
+        )
+        for title, each in comparisons
+    ]
+    people = [
+        tag(
+            "div",
+            f"{each.reviewer}, {each.aspect}: {stored_words(side_of(each))}{_stage(each)}",
+            cls="jb-cap",
+        )
+        for each in preferences
+    ]
+    for label, lines in (("Judges", judges), ("People", people)):
+        show_div(
+            "jb-one",
+            tag("div", label, cls="jb-label"),
+            *(lines or [tag("div", "None yet.", cls="jb-cap")]),
+        )
 
 
 def _list() -> None:
@@ -145,60 +192,6 @@ def _list() -> None:
             f"{more}Click a row to see the pair with the verdicts of judges and the preferences of people.",
         ),
     )
-
-
-def _pair(pair_id: int) -> None:
-    """Show a pair with the verdicts of judges and the preferences of people.
-
-    A pair that the reviewer must still review blind is not read.
-    """
-    with reading() as connection:
-        pair = next(iter(load_pairs(connection, [pair_id])), None)
-        if pair is None:
-            raise NotFound(f"There is no pair {pair_id}, or you must review it in a queue first.")
-        comparisons = [
-            (version.title, comparison)
-            for version in versions_that_compared(connection)
-            for comparison in latest_comparisons(connection, version.id, pair_id)
-        ]
-        preferences = load_preferences(connection, [pair_id])
-    heading(f"Pair {pair.external_id}")
-    gold = stored_words(pair.gold)
-    caption(f"{pair.query_type} · {pair.source}", None if gold is None else f"Gold: {gold}.")
-    models = (f"Answer A · {pair.model_a or UNKNOWN}", f"Answer B · {pair.model_b or UNKNOWN}")
-    show(
-        pair_block(
-            pair.question,
-            pair.options or (),
-            pair.passages or (),
-            pair.answer_a,
-            pair.answer_b,
-            models,
-        )
-    )
-    judges = [
-        tag(
-            "div",
-            tag("b", f"{title}. {comparison_words(each)} "),
-            each.reasoning or each.error or "",
-            cls="jb-reason",
-        )
-        for title, each in comparisons
-    ]
-    people = [
-        tag(
-            "div",
-            f"{each.reviewer}, {each.aspect}: {stored_words(side_of(each))}{_stage(each)}",
-            cls="jb-cap",
-        )
-        for each in preferences
-    ]
-    for label, lines in (("Judges", judges), ("People", people)):
-        show_div(
-            "jb-one",
-            tag("div", label, cls="jb-label"),
-            *(lines or [tag("div", "None yet.", cls="jb-cap")]),
-        )
 
 
 def _stage(preference: CurrentPreference) -> str:

@@ -55,9 +55,7 @@ def verdicts() -> None:
     """Show which of two judge versions is right more often, and both verdicts; or the verdicts of a run."""
     follow(PAGE, own=("old", "new", "run"))
     run_id = number_in_address("run", "run")
-    if run_id is None:
-        _versions()
-    else:
+    if run_id is not None:
         # Compare the verdicts of a run with the earlier verdicts of the same judge.
         with reading() as connection:
             run = get_run(connection, run_id)
@@ -67,9 +65,8 @@ def verdicts() -> None:
         chip(label, partial(go, run=None, new=title), key="chosen_run")
         if _requested(usable):
             _changes(lambda connection: pairs_of_run(connection, run_id), {"run": [str(run_id)]})
-
-
-def _versions() -> None:
+        return
+    # Compare the verdicts of two judge versions on the same answers.
     with reading() as connection:
         version_by_title = {
             version.title: version for version in versions_with_verdicts(connection)

@@ -78,7 +78,23 @@ def versions() -> None:
     if other is not None:
         both = Rows("verdicts", {"old": others[other].title, "new": selected_version.title})
         open_button("Compare verdicts", both, key="versions_compare", icon=":material/difference:")
-    _prompts(selected_version if other is None else others[other], selected_version)
+    # The prompt and the parameters of the version, or the differences from the other version.
+    old, new = selected_version if other is None else others[other], selected_version
+    lines = param_lines(old, new)
+    if old is new:
+        heading(f"{new.title}: prompt and parameters")
+        params = Table((Column("Parameter"), Column("Value")), tuple(line[:2] for line in lines))
+        show_div("jb-raw jb-prompt", new.prompt) if new.prompt else caption(
+            "This version has no prompt."
+        )
+    else:
+        heading(f"From {old.title} to {new.title}")
+        params = Table(
+            (Column("Parameter"), Column("Old"), Column("New"), Column("Differs")),
+            tuple((*line, None if line[1] == line[2] else "differs") for line in lines),
+        )
+        show_difference(old.prompt, new.prompt)
+    table(params, key=f"params_{old.id}_{new.id}", name="parameters", most=10, placeholder=UNKNOWN)
 
 
 def param_lines(old: StoredVersion, new: StoredVersion) -> list[tuple[str, str | None, str | None]]:
@@ -95,25 +111,6 @@ def _params(version: StoredVersion) -> dict[str, str]:
         for name, value in (fixed | version.params).items()
         if value is not None
     }
-
-
-def _prompts(old: StoredVersion, new: StoredVersion) -> None:
-    """Show prompt and parameters of ``new``, or the differences if ``old`` is another version."""
-    lines = param_lines(old, new)
-    if old is new:
-        heading(f"{new.title}: prompt and parameters")
-        params = Table((Column("Parameter"), Column("Value")), tuple(line[:2] for line in lines))
-        show_div("jb-raw jb-prompt", new.prompt) if new.prompt else caption(
-            "This version has no prompt."
-        )
-    else:
-        heading(f"From {old.title} to {new.title}")
-        columns = (Column("Parameter"), Column("Old"), Column("New"), Column("Differs"))
-        params = Table(
-            columns, tuple((*line, None if line[1] == line[2] else "differs") for line in lines)
-        )
-        show_difference(old.prompt, new.prompt)
-    table(params, key=f"params_{old.id}_{new.id}", name="parameters", most=10, placeholder=UNKNOWN)
 
 
 with page(answers=False):
