@@ -7,10 +7,9 @@ import streamlit as st
 from judgeboard.domain import Estimate, RunState
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.notes import paragraph
-from judgeboard.methods.suites.gate import Baseline, ComparedCase
+from judgeboard.methods.suites.gate import ComparedCase
 from judgeboard.methods.suites.results import (
     CaseResult,
-    SuiteResult,
     SuiteRun,
     baseline_notes,
     findings,
@@ -141,7 +140,24 @@ def suites() -> None:
         _cases(result.without_score, UNMEASURED_COLUMNS, "suite_unmeasured", under)
     if result.baseline is not None:
         heading(f"Compared with run {baseline}")
-        _comparison(result, result.baseline)
+        caption(*baseline_notes(result.baseline), *result.baseline.caveats)
+        if result.baseline.cases:
+            cases = {case.key: case for case in result.cases}
+            changes = sorted(result.baseline.cases, key=lambda change: change.change)
+            columns: Columns[ComparedCase] = {
+                Column("Change", "number", width=70): lambda change: change.change,
+                Column("Before", "number", width=70): lambda change: change.before,
+                Column("Now", "number", width=70): lambda change: change.after,
+                Column("Question", width=520): lambda change: _question(cases[change.key]),
+            }
+            table(
+                Table.of(changes, columns),
+                _case_rows([cases[change.key] for change in changes]),
+                key="suite_changes",
+                under=("Largest drop first. Only dimensions that both runs have are compared.",),
+                columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=70)},
+                most=8,
+            )
 
 
 def _title(run_id: int) -> str:
@@ -158,28 +174,6 @@ def _numbered(title: str, cases: Sequence[CaseResult]) -> str:
 
 def _cases(cases: Sequence[CaseResult], columns: Columns[CaseResult], key: str, under: str) -> None:
     table(Table.of(cases, columns), _case_rows(cases), key=key, under=(under,), most=8)
-
-
-def _comparison(result: SuiteResult, baseline: Baseline) -> None:
-    caption(*baseline_notes(baseline), *baseline.caveats)
-    if not baseline.cases:
-        return
-    cases = {case.key: case for case in result.cases}
-    changes = sorted(baseline.cases, key=lambda change: change.change)
-    columns: Columns[ComparedCase] = {
-        Column("Change", "number", width=70): lambda change: change.change,
-        Column("Before", "number", width=70): lambda change: change.before,
-        Column("Now", "number", width=70): lambda change: change.after,
-        Column("Question", width=520): lambda change: _question(cases[change.key]),
-    }
-    table(
-        Table.of(changes, columns),
-        _case_rows([cases[change.key] for change in changes]),
-        key="suite_changes",
-        under=("Largest drop first. Only dimensions that both runs have are compared.",),
-        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=70)},
-        most=8,
-    )
 
 
 with page():

@@ -8,7 +8,7 @@ import streamlit as st
 from judgeboard.measure.changes import ERRORS
 from judgeboard.measure.periods import Period
 from judgeboard.measure.result import Result
-from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut, Panel
+from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut
 from judgeboard.measure.trend_figures import ALL_ANSWERS, own_label_figures
 from judgeboard.reports.trends import evidence_notes
 from judgeboard.store.criteria import Criterion, criteria_by_judge
@@ -96,8 +96,21 @@ def trends() -> None:
         return
     _changes(figures.changes)
     _left_out(figures.left_out)
-    panels_shown = _chosen(panels_with_points, figures.by)
-    show_trend(figures, panels_shown, panels_with_points)
+    # The panel of all answers, and the selected groups (default: the six groups with most answers).
+    whole, groups = [], panels_with_points
+    if groups[0].group == ALL_ANSWERS:
+        whole, groups = groups[:1], groups[1:]
+    if len(groups) > MOST_PANELS:
+        most = sorted(groups, key=lambda panel: -panel.n)[:MOST_PANELS]
+        names = st.multiselect(
+            "Query types" if figures.by == QUERY_TYPE else f"Values of {figures.by}",
+            [panel.group for panel in groups],
+            default=[panel.group for panel in groups if panel in most],
+            key="type" if figures.by == QUERY_TYPE else "value",
+            bind="query-params",
+        )
+        groups = [panel for panel in groups if panel.group in names]
+    show_trend(figures, [*whole, *groups], panels_with_points)
     most_points = max(len(panel.points) for panel in panels_with_points)
     measure = figures.of_measure
     parts = [
@@ -198,24 +211,6 @@ def _changes(result: Result) -> None:
     if any(row.figure in ERRORS for row in result.rows):
         show_rows(result.table(*ERRORS), key="errors")
     caption(*result.caveats)
-
-
-def _chosen(panels: Sequence[Panel], by: str) -> list[Panel]:
-    """Return the panel of all answers, and the selected panels (default: the six panels with most answers)."""
-    whole, groups = [], list(panels)
-    if groups[0].group == ALL_ANSWERS:
-        whole, groups = groups[:1], groups[1:]
-    if len(groups) <= MOST_PANELS:
-        return [*whole, *groups]
-    most = sorted(groups, key=lambda panel: -panel.n)[:MOST_PANELS]
-    names = st.multiselect(
-        "Query types" if by == QUERY_TYPE else f"Values of {by}",
-        [panel.group for panel in groups],
-        default=[panel.group for panel in groups if panel in most],
-        key="type" if by == QUERY_TYPE else "value",
-        bind="query-params",
-    )
-    return [*whole, *(panel for panel in groups if panel.group in names)]
 
 
 def _left_out(left_out: Sequence[LeftOut]) -> None:
