@@ -134,8 +134,14 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     with left:
         name = st.text_input("Name", key="alert_name", max_chars=LONGEST_NAME)
         conditions = list(AlertCondition)
+        measured = {AlertCondition.LEVEL: " (mean score, or share of low groundedness)"}
         when_ = (
-            st.selectbox("Condition", conditions, format_func=_words, key="alert_when")
+            st.selectbox(
+                "Condition",
+                conditions,
+                format_func=lambda each: capital(rule_words(each)) + measured.get(each, ""),
+                key="alert_when",
+            )
             or conditions[0]
         )
         condition = CONDITIONS[when_]
@@ -194,15 +200,15 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
                 "quiet": quiet.strip() or None,
             }
             rule = add_alert_rule(store(), checked(WrittenRule, fields | of_level), reviewer)
-            confirm("alert", f"Added: {rule.name}.", _next_step())
-
-
-def _next_step() -> str:
-    """Return what happens next by a rule that was just stored."""
-    with reading() as connection:
-        if live_workers(connection):
-            return "Workers evaluate it every minute."
-    return "No worker runs now. A worker evaluates it every minute: `judgeboard worker`"
+            with reading() as connection:
+                has_worker = bool(live_workers(connection))
+            confirm(
+                "alert",
+                f"Added: {rule.name}.",
+                "Workers evaluate it every minute."
+                if has_worker
+                else "No worker runs now. A worker evaluates it every minute: `judgeboard worker`",
+            )
 
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:
@@ -234,13 +240,6 @@ def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, 
         f"At least {LEAST_ANSWERS} answers are needed.",
     )
     return measure | {direction or sides[0]: threshold, "last": last or DEFAULT_WINDOW}
-
-
-def _words(condition: AlertCondition) -> str:
-    measured = (
-        " (mean score, or share of low groundedness)" if condition == AlertCondition.LEVEL else ""
-    )
-    return f"{capital(rule_words(condition))}{measured}"
 
 
 with page():

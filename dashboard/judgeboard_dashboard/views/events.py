@@ -30,18 +30,14 @@ def events() -> None:
         Column("Who", width=200): lambda event: event.actor,
         Column("What", width=190): lambda event: event.kind.replace("_", " "),
         Column("Answer", width=170): lambda event: answers.get(event.response_id or 0),
-        Column("Details", width=480): _details,
+        Column("Details", width=480): lambda event: " · ".join(
+            f"{name.replace('_', ' ')} {_detail(value)}"
+            for name, value in event.details.items()
+            if value is not None and value not in ({}, [])
+        ),
         Column("Event", "integer", width=75): lambda event: event.id,
     }
     table(Table.of(latest, columns), key="events", most=20, under=(older,))
-
-
-def _details(event: Event) -> str:
-    return " · ".join(
-        f"{name.replace('_', ' ')} {_detail(value)}"
-        for name, value in event.details.items()
-        if value is not None and value not in ({}, [])
-    )
 
 
 def _detail(value: object) -> str:

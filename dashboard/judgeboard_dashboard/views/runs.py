@@ -182,34 +182,28 @@ def _lines(limit: int) -> list[RunLine]:
 def _problems(line: RunLine) -> None:
     run = line.run
     ended_early = run.state in {RunState.STOPPED, RunState.INTERRUPTED}
-    failures = f"{line.failed:,} of {line.counts.asked:,} failed" if line.failed else None
-    heading(f"Run {run.id}: {failures or (run.state.value if ended_early else 'no failures')}")
+    failed_words = f"{line.failed:,} of {line.counts.asked:,} failed" if line.failed else None
+    heading(f"Run {run.id}: {failed_words or (run.state.value if ended_early else 'no failures')}")
     if (
         line.why
     ):  # the column Why has no room for a whole sentence, and none at all in a narrow window
         note(f"{line.why.rstrip('.')}.", lead=f"This run is {run.state.value}:")
     if line.failed:
         problems = read(run_problems, run.id)
-        targets = [_example_rows(each) for each in problems]
+        targets = [
+            item(each.response_id)
+            if each.response_id is not None
+            else Rows("runs", {})
+            if each.pair_id is None
+            else Rows("pairs", {"pair": str(each.pair_id)})
+            for each in problems
+        ]
         key, name = f"problems_{run.id}_{len(problems)}", f"run_{run.id}_problems"
         table(Table.of(problems, PROBLEM_COLUMNS), targets, key=key, name=name, most=8)
-    if run.judge_version_id is not None:
-        _buttons(line, run.judge_version_id)
-
-
-def _example_rows(run_problem: RunProblem) -> Rows:
-    if run_problem.response_id is not None:
-        return item(run_problem.response_id)
-    return (
-        Rows("runs", {})
-        if run_problem.pair_id is None
-        else Rows("pairs", {"pair": str(run_problem.pair_id)})
-    )
-
-
-def _buttons(line: RunLine, version_id: int) -> None:
-    """Show the button that judges answers of the run again with this version, and buttons that open the answers."""
-    run, selection = line.run, selection_of(line.run)
+    if run.judge_version_id is None:
+        return
+    # Buttons open answers of the run, or judge them again with its judge version.
+    version_id, selection = run.judge_version_id, selection_of(run)
     if run.kind == "rejudge" and line.counts.ok:
         open_button("Show changes", Rows("verdicts", {"run": str(run.id)}), key="run_changes")
     if line.failed:

@@ -132,17 +132,17 @@ def _fact(name: str, value: str | None) -> Html | None:
 def _sample(sample: Sample) -> Html:
     answer = "no answer" if sample.answer is None else shortened(sample.answer, LONGEST_SAMPLE)
     why = "" if sample.status == "ok" else f" ({sample.status})"
-    reasoning = shortened(" ".join(_reasoning(sample.raw or "").split()), LONGEST_SAMPLE)
-    return _line(f"{sample.number + 1}. {answer}{why}", reasoning)
-
-
-def _reasoning(raw: str) -> str:
+    # The reasoning of the reply; a reply without one is shown as it came.
+    raw = sample.raw or ""
     try:
         reply = json.loads(raw)
     except (ValueError, RecursionError):
-        return raw
+        reply = None
     reasoning = reply.get("reasoning") if isinstance(reply, dict) else None
-    return reasoning if isinstance(reasoning, str) else raw
+    words = reasoning if isinstance(reasoning, str) else raw
+    return _line(
+        f"{sample.number + 1}. {answer}{why}", shortened(" ".join(words.split()), LONGEST_SAMPLE)
+    )
 
 
 def _verdicts(orders: Sequence[LatestComparison], condition: str) -> list[Html]:
@@ -293,7 +293,31 @@ def _items(result: SelfReferenceResult, items: Items, choices: Choices) -> None:
         return
     left, right = stacking_columns("items", [1.45, 1])
     with left:
-        pair_id = _chosen(items, places[:MOST_LINES], choices)
+        # The items with the verdicts in the conditions that were asked.
+        shown_places = places[:MOST_LINES]
+        ids: list[int] = items.pair_ids.tolist()
+        heads = read(pair_heads, [ids[place] for place in shown_places])
+        columns: dict[Column, Callable[[int], object]] = {
+            Column("Question", width=148): lambda at: (
+                one_line(heads[ids[at]].question) if ids[at] in heads else None
+            ),
+            Column("Category", width=80): lambda at: items.categories[at],
+            Column("Agree", width=55): lambda at: gate_words(items.agree[at], choices.k),
+            Column("Own answer", width=90): lambda at: items.answers[at] or "no answer",
+            Column("Own right", width=70, help="Whether the judge's own answer is correct"): (
+                lambda at: CORRECT.get(items.right[at])
+            ),
+        }
+        for name, verdicts in items.conditions(choices.needed).items():
+            words = [SCORES.get(score) for score in verdicts.score.tolist()]
+            columns[
+                Column(
+                    CONDITIONS[name], width=95, help="Whether the judge prefers the better answer"
+                )
+            ] = words.__getitem__
+        rows_of_places = Table.of(shown_places, columns)
+        key = f"items_{choices.version.id}_{shown_places[0]}_{len(shown_places)}"
+        pair_id = ids[shown_places[choose_row(rows_of_places, key=key, most=10)]]
         caption(
             "Pairs that are wrong in condition C come first, then the highest agreement.",
             f"The first {MOST_LINES:,} are shown." if len(places) > MOST_LINES else None,
@@ -305,34 +329,6 @@ def _items(result: SelfReferenceResult, items: Items, choices: Choices) -> None:
         samples = tries_at(connection, version_id, pair_id)
         orders = latest_comparisons(connection, version_id, pair_id, (PLAIN, REFERENCE))
         item_panel(pair, samples, orders, choices.k)
-
-
-def _chosen(items: Items, places: list[int], choices: Choices) -> int:
-    """Show the items at these places with the conditions that were asked, and return the selected pair."""
-    ids: list[int] = items.pair_ids.tolist()
-    heads = read(pair_heads, [ids[place] for place in places])
-    columns: dict[Column, Callable[[int], object]] = {
-        Column("Question", width=148): lambda at: (
-            one_line(heads[ids[at]].question) if ids[at] in heads else None
-        ),
-        Column("Category", width=80): lambda at: items.categories[at],
-        Column("Agree", width=55): lambda at: gate_words(items.agree[at], choices.k),
-        Column("Own answer", width=90): lambda at: items.answers[at] or "no answer",
-        Column("Own right", width=70, help="Whether the judge's own answer is correct"): (
-            lambda at: CORRECT.get(items.right[at])
-        ),
-    }
-    for name, verdicts in items.conditions(choices.needed).items():
-        words = [SCORES.get(score) for score in verdicts.score.tolist()]
-        columns[
-            Column(CONDITIONS[name], width=95, help="Whether the judge prefers the better answer")
-        ] = words.__getitem__
-    rows = Table.of(places, columns)
-    return ids[
-        places[
-            choose_row(rows, key=f"items_{choices.version.id}_{places[0]}_{len(places)}", most=10)
-        ]
-    ]
 
 
 with page():
