@@ -8,14 +8,10 @@ from importlib.machinery import SourceFileLoader
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 ADDRESS = "documentation"
 HOME = "index.md"
@@ -79,25 +75,21 @@ def rendered(name: str) -> str:
     for heading, content in pairwise(tokens):
         if heading.type == "heading_open":
             heading.attrSet("id", re.sub(r"[^\w -]", "", content.content.lower()).replace(" ", "-"))
-    for token in tokens:
-        token.children = token.children and _with_known_links(token.children, name)
+    # The links to pages that only the site has are removed. The words of such links stay.
+    for paragraph in tokens:
+        parts, is_link_kept = [], []
+        for part in paragraph.children or ():
+            if part.type == "link_open":
+                file = str(part.attrGet("href")).partition("#")[0]
+                target = Path("/", name).parent.joinpath(file).resolve().relative_to("/").as_posix()
+                is_link_kept.append(not file or ":" in file or target in pages())
+            if part.type not in ("link_open", "link_close") or is_link_kept[-1]:
+                parts.append(part)
+            if part.type == "link_close":
+                is_link_kept.pop()
+        paragraph.children = paragraph.children and parts
     title = next(content.content for content in tokens if content.type == "inline")
     return _document(title, parser.renderer.render(tokens, parser.options, {}), name)
-
-
-def _with_known_links(tokens: "list[Token]", name: str) -> "list[Token]":
-    """Return the parts of a paragraph without the links to pages that only the site has. The words of links stay."""
-    tokens_without_links, is_link_kept = [], []
-    for token in tokens:
-        if token.type == "link_open":
-            file = str(token.attrGet("href")).partition("#")[0]
-            target = Path("/", name).parent.joinpath(file).resolve().relative_to("/").as_posix()
-            is_link_kept.append(not file or ":" in file or target in pages())
-        if token.type not in ("link_open", "link_close") or is_link_kept[-1]:
-            tokens_without_links.append(token)
-        if token.type == "link_close":
-            is_link_kept.pop()
-    return tokens_without_links
 
 
 @cache

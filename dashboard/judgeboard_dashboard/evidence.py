@@ -208,21 +208,17 @@ def _elements(tokens: "list[Token]") -> Html:
             content = join(open_parts.pop())
             name = _ELEMENTS.get(token.tag)
             open_parts[-1].append(content if name is None or token.hidden else tag(name, content))
+        elif token.type == "inline":
+            open_parts[-1].append(_elements(token.children or []))
+        elif token.type in ("fence", "code_block"):
+            open_parts[-1].append(tag("pre", token.content))
+        elif token.type == "code_inline":
+            open_parts[-1].append(tag("code", token.content))
+        elif token.type in ("softbreak", "hardbreak"):
+            open_parts[-1].append(tag("br"))
         else:
-            open_parts[-1].append(_leaf(token))
+            open_parts[-1].append(tag("hr") if token.type == "hr" else escaped(token.content))
     return join(part for parts in open_parts for part in parts)
-
-
-def _leaf(token: "Token") -> Html:
-    if token.type == "inline":
-        return _elements(token.children or [])
-    if token.type in ("fence", "code_block"):
-        return tag("pre", token.content)
-    if token.type == "code_inline":
-        return tag("code", token.content)
-    if token.type in ("softbreak", "hardbreak"):
-        return tag("br")
-    return tag("hr") if token.type == "hr" else escaped(token.content)
 
 
 LONGEST_SHOWN = 100_000  # characters

@@ -130,17 +130,14 @@ class OwnCookies(Wrapper):
                 del headers["set-cookie"]
                 for cookie in cookies:
                     own = self._PATH.sub(rf"\g<1>{prefix}", cookie) if prefix else cookie
-                    headers.append("set-cookie", f"{own}; Secure" if _is_https(scope) else own)
+                    # Whether browsers reach this server by HTTPS, as far as the server knows.
+                    proto = Headers(scope=scope).get("x-forwarded-proto", "").strip().lower()
+                    addresses = (proto, scope["scheme"], load_settings().url or "")
+                    is_https = any(each.startswith("https") for each in addresses)
+                    headers.append("set-cookie", f"{own}; Secure" if is_https else own)
             await send(message)
 
         await self.app(scope, receive, limited)
-
-
-def _is_https(scope: Scope) -> bool:
-    """Return whether browsers reach this server by HTTPS, as far as the server knows."""
-    proto = Headers(scope=scope).get("x-forwarded-proto", "").strip().lower()
-    addresses = (proto, scope["scheme"], load_settings().url or "")
-    return any(each.startswith("https") for each in addresses)
 
 
 class OwnPages:

@@ -9,6 +9,12 @@ WIDE = 1440  # px; the width for a session without the cookie
 _COOKIE = "judgeboard_width"
 # A compressed document cannot be changed, and a browser must not keep one without the script.
 _LEFT_OUT = {b"accept-encoding", b"if-none-match", b"if-modified-since", b"range"}
+_SCRIPT = f"""<script>(() => {{
+  const own = "{_COOKIE}" + (location.port && "_" + location.port);
+  const keep = () => {{ document.cookie = `${{own}}=${{window.innerWidth}}; path=PATH; SameSite=Lax`; }};
+  keep();
+  window.addEventListener("resize", keep);
+}})();</script>"""
 
 
 def window_width() -> int:
@@ -43,21 +49,11 @@ class WindowWidth(Wrapper):
                     for name in ("content-length", "etag", "last-modified"):
                         del headers[name]
             elif is_document and message["type"] == "http.response.body":
-                message["body"] = message.get("body", b"").replace(
-                    b"<head>", b"<head>" + _script(), 1
-                )
+                # Other programs on the host do not get the cookie.
+                path = configured_sign_in().prefix or "/"
+                head = f"<head>{_SCRIPT.replace('PATH', path)}"
+                message["body"] = message.get("body", b"").replace(b"<head>", head.encode(), 1)
             await send(message)
 
         headers = [(name, value) for name, value in scope["headers"] if name not in _LEFT_OUT]
         await self.app({**scope, "headers": headers}, receive, with_script)
-
-
-def _script() -> bytes:
-    path = configured_sign_in().prefix or "/"  # other programs on the host do not get the cookie
-    script = f"""<script>(() => {{
-  const own = "{_COOKIE}" + (location.port && "_" + location.port);
-  const keep = () => {{ document.cookie = `${{own}}=${{window.innerWidth}}; path={path}; SameSite=Lax`; }};
-  keep();
-  window.addEventListener("resize", keep);
-}})();</script>"""
-    return script.encode()
