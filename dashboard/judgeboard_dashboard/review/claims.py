@@ -151,6 +151,15 @@ def marked(
             continue
         first = claim.name not in begun
         begun.add(claim.name)
+        # A marked sentence has no other text to link to.
+        if claim.sentence:
+            goal = None
+        elif there == "a":
+            goal = f"#a{claim.number}" if claim.claim.answer_start is not None else None
+        elif claim.claim.passage_start is not None:
+            goal = f"#q{claim.number}"
+        else:
+            goal = f"#p{claim.claim.passage}" if claim.claim.passage is not None else None
         parts.append(
             tag(
                 "mark",
@@ -160,7 +169,7 @@ def marked(
                 tag(
                     "a",
                     cls="jb-n",
-                    href=_goal(claim, there),
+                    href=goal,
                     data_n=claim.sign,
                     aria_label=claim.words,
                 )
@@ -173,16 +182,6 @@ def marked(
             )
         )
     return join(parts)
-
-
-def _goal(claim: NumberedClaim, there: str) -> str | None:
-    if claim.sentence:
-        return None
-    if there == "a":
-        return f"#a{claim.number}" if claim.claim.answer_start is not None else None
-    if claim.claim.passage_start is not None:
-        return f"#q{claim.number}"
-    return f"#p{claim.claim.passage}" if claim.claim.passage is not None else None
 
 
 def statements_of(

@@ -7,7 +7,6 @@ from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure import notes
 from judgeboard.measure.label_plans import plan_number, time_words
 from judgeboard.measure.plans import draw_plan, plans_for_rate
-from judgeboard.measure.result import Result
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import judging_version
 from judgeboard.people.roster import people_named
@@ -65,7 +64,23 @@ def plan_queue() -> None:
             empty_page(f"No plan: {error}.")
         return
     with amount:
-        plan = _chosen(plans, target)
+        # The slider over the plans starts at the first plan that is precise enough for most questions.
+        by_number = {plan_number(each): each for each in plans}
+        plan = plans[0]
+        if len(by_number) > 1:
+            usual = next(
+                (each for each in plans if (each.figure("reach").value or 0) <= USUAL_REACH),
+                plans[-1],
+            )
+            label_count = st.select_slider(
+                "Answers to label",
+                options=list(by_number),
+                value=plan_number(usual),
+                format_func=lambda number: f"{number:,}",
+                key=f"plan_labels_{target}_{plan_number(plans[-1])}",
+                help="More labels give a narrower 95 % confidence interval.",
+            )
+            plan = by_number[label_count]
     with right:
         show(tag("div", tag("b", plan.sentence), cls="jb-say"))
         for each in (*plan.caveats, *plan.next):
@@ -82,25 +97,6 @@ def plan_queue() -> None:
             heading("Where they come from")
             show_rows(plan.table("answers", "labelled", "more"), key="plan_strata", most=8)
             _create_button(plan_number(plan))
-
-
-def _chosen(plans: tuple[Result, ...], target: Target) -> Result:
-    """Show the slider over the plans, which starts at the first plan that is precise enough for most questions."""
-    by_number = {plan_number(plan): plan for plan in plans}
-    if len(by_number) == 1:
-        return plans[0]
-    usual = next(
-        (plan for plan in plans if (plan.figure("reach").value or 0) <= USUAL_REACH), plans[-1]
-    )
-    label_count = st.select_slider(
-        "Answers to label",
-        options=list(by_number),
-        value=plan_number(usual),
-        format_func=lambda number: f"{number:,}",
-        key=f"plan_labels_{target}_{plan_number(plans[-1])}",
-        help="More labels give a narrower 95 % confidence interval.",
-    )
-    return by_number[label_count]
 
 
 def _create_button(labels: int) -> None:

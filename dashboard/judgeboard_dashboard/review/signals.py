@@ -528,6 +528,18 @@ def _claims(claims: Sequence[NumberedClaim], *, has_link: bool = True) -> Html |
     supported = sum(claim.status == "supported" for claim in claims)
     lines = []
     for claim in problems_first(claims):
+        passage = claim.claim.passage
+        if has_link and claim.status == "notfound":
+            evidence = tag("span", "not in answer")
+        elif passage is None:
+            evidence = tag("span", "no passage")
+        elif not has_link:
+            evidence = tag("span", f"passage {passage}")
+        elif claim.claim.passage_start is not None:
+            evidence = tag("a", f"passage {passage}", href=f"#q{claim.number}")
+        else:
+            prefix = "not in " if claim.claim.passage_quote else ""
+            evidence = tag("a", f"{prefix}passage {passage}", href=f"#p{passage}")
         mark = claim.own and claim.own.value
         own = tag("em", f"you {ICONS[mark]} ", cls=f"jb-own jb-{mark}") if mark else None
         lines.append(
@@ -535,7 +547,7 @@ def _claims(claims: Sequence[NumberedClaim], *, has_link: bool = True) -> Html |
                 "div",
                 tag("b", replace(claim, own=None).sign, aria_label=claim.words),
                 tag("span", own, claim.claim.text, title=claim.claim.text),
-                _evidence_link(claim, has_link=has_link),
+                evidence,
                 cls=f"jb-claim jb-{claim.status}{' jb-at' if claim.at else ''}",
                 data_claim=claim.name if has_link else None,
             )
@@ -544,25 +556,6 @@ def _claims(claims: Sequence[NumberedClaim], *, has_link: bool = True) -> Html |
         "Claims",
         *lines,
         aside=f"{supported} of {count(len(claims), 'claim')} supported",
-    )
-
-
-def _evidence_link(numbered_claim: NumberedClaim, *, has_link: bool) -> Html:
-    claim = numbered_claim.claim
-    if has_link and numbered_claim.status == "notfound":
-        return tag("span", "not in answer")
-    if claim.passage is None:
-        return tag("span", "no passage")
-    if not has_link or claim.passage_start is not None:
-        return tag(
-            "a" if has_link else "span",
-            f"passage {claim.passage}",
-            href=f"#q{numbered_claim.number}" if has_link else None,
-        )
-    return tag(
-        "a",
-        f"{'not in ' if claim.passage_quote else ''}passage {claim.passage}",
-        href=f"#p{claim.passage}",
     )
 
 
