@@ -21,7 +21,7 @@ from judgeboard.measure.disagreement import (
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.result import Row
 from judgeboard.reviews.changes import explain_difference
-from judgeboard.store.tables import Reviewer, StoredVersion
+from judgeboard.store.tables import StoredVersion
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show_div, tag
 from judgeboard_dashboard.session import (
@@ -115,9 +115,40 @@ def list_differing(
         return
     left, right = stacking_columns("differing", [1.35, 1])
     with left:
-        line = _table(page, of_all, place)
+        key = f"differing_{of_all.grade}_{page.rows[0].judged.response_id}_{len(page.rows)}"
+        difference_column = st.column_config.NumberColumn(
+            format="%+.2f" if of_all.grade == "groundedness" else "%+d",
+            width=85,
+            help="Judge minus people",
+        )
+        formats: dict[GradeName, Format] = {
+            "label": "text",
+            "groundedness": "number",
+            "quality": "integer",
+        }
+        grade: dict[str, Any] = {
+            "format": formats[of_all.grade],
+            "width": 95 if of_all.grade == "label" else 65,
+        }
+        columns: Columns[Disagreement] = {
+            Column("Question", width=190): lambda line: one_line(line.judged.question or ""),
+            Column("Answer", width=200): lambda line: one_line(line.judged.answer or ""),
+            Column("Type", width=80): lambda line: line.judged.query_type,
+            Column("Judge", **grade): lambda line: line.judge,
+            Column("People", **grade): lambda line: line.people,
+            Column("Difference", "number", width=85): lambda line: line.difference,
+        }
+        place_in_list = choose_row(
+            Table.of(page.rows, columns),
+            key=key,
+            most=SEEN,
+            columns={"Difference": difference_column},
+        )
+        part = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
+        words = f"Worst first, {part}{count(page.total, 'answer')}."
+        foot(partial(_export, of_all, place), "differing", words, page.headline.text)
     with right:
-        _two_texts(line, version.title, of_all.grade)
+        _two_texts(page.rows[place_in_list], version.title, of_all.grade)
 
 
 def missed_table(of_all: Cell, version: StoredVersion) -> None:
@@ -143,37 +174,6 @@ def missed_table(of_all: Cell, version: StoredVersion) -> None:
         ),
         most=8,
     )
-
-
-def _why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
-    """Show the possible reasons if ``reviewer`` graded the answer; a click stores a reason."""
-    own = next(
-        (
-            review
-            for review in line.person_reviews
-            if reviewer and review.reviewer_id == reviewer.id
-        ),
-        None,
-    )
-    if own is None:
-        return
-    if own.stage == Stage.BLIND:
-        caption(
-            "You graded this answer blind. Give your reason in its queue, after you have seen the judge."
-        )
-        return
-    key = f"why_differs_{line.judged.response_id}_{own.at.timestamp()}_{own.grade.why_differs}"
-    st.pills(
-        "Why they differ",
-        list(WhyDiffers),
-        format_func=lambda reason: WHY_DIFFERS[reason.value],
-        default=own.grade.why_differs,
-        key=key,
-        on_change=_store_reason,
-        args=(key, line.judged.response_id, line.judged.judgment_id),
-    )
-    if refusal := st.session_state.pop(_REFUSED, None):
-        caption(refusal)
 
 
 def _store_reason(key: str, response_id: int, judgment_id: int) -> None:
@@ -211,7 +211,33 @@ def _two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
     reasoning = shortened_text(line.judged.reasoning, "No reasoning is stored.")
     with st.container(border=True, key="two_texts"):
         show_div("jb-two", tag("div", side_head(judge, line.judge), reasoning), tag("div", *people))
-        _why_pills(line, current_reviewer())
+        # A person who graded the answer can choose why judge and people differ; a click stores the reason.
+        reviewer = current_reviewer()
+        own = next(
+            (
+                review
+                for review in line.person_reviews
+                if reviewer and review.reviewer_id == reviewer.id
+            ),
+            None,
+        )
+        if own is not None and own.stage == Stage.BLIND:
+            caption(
+                "You graded this answer blind. Give your reason in its queue, after you have seen the judge."
+            )
+        elif own is not None:
+            key = f"why_differs_{line.judged.response_id}_{own.at.timestamp()}_{own.grade.why_differs}"
+            st.pills(
+                "Why they differ",
+                list(WhyDiffers),
+                format_func=lambda reason: WHY_DIFFERS[reason.value],
+                default=own.grade.why_differs,
+                key=key,
+                on_change=_store_reason,
+                args=(key, line.judged.response_id, line.judged.judgment_id),
+            )
+            if refusal := st.session_state.pop(_REFUSED, None):
+                caption(refusal)
         answer = shortened(line.judged.answer or UNKNOWN, LONGEST)
         show_div("jb-cap jb-start", tag("b", "Answer "), answer)
         open_button(
@@ -235,40 +261,6 @@ def shortened_text(text: str | None, none: str) -> Html:
         if text
         else tag("div", none, cls="jb-mut")
     )
-
-
-def _table(page: DisagreementPage, of_all: Cell, place: Place | None) -> Disagreement:
-    """Show the answers and return the selected one."""
-    key = f"differing_{of_all.grade}_{page.rows[0].judged.response_id}_{len(page.rows)}"
-    difference_column = st.column_config.NumberColumn(
-        format="%+.2f" if of_all.grade == "groundedness" else "%+d",
-        width=85,
-        help="Judge minus people",
-    )
-    formats: dict[GradeName, Format] = {
-        "label": "text",
-        "groundedness": "number",
-        "quality": "integer",
-    }
-    grade: dict[str, Any] = {
-        "format": formats[of_all.grade],
-        "width": 95 if of_all.grade == "label" else 65,
-    }
-    columns: Columns[Disagreement] = {
-        Column("Question", width=190): lambda line: one_line(line.judged.question or ""),
-        Column("Answer", width=200): lambda line: one_line(line.judged.answer or ""),
-        Column("Type", width=80): lambda line: line.judged.query_type,
-        Column("Judge", **grade): lambda line: line.judge,
-        Column("People", **grade): lambda line: line.people,
-        Column("Difference", "number", width=85): lambda line: line.difference,
-    }
-    place_in_list = choose_row(
-        Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": difference_column}
-    )
-    part = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
-    words = f"Worst first, {part}{count(page.total, 'answer')}."
-    foot(partial(_export, of_all, place), "differing", words, page.headline.text)
-    return page.rows[place_in_list]
 
 
 def _export(of_all: Cell, place: Place | None) -> Table:

@@ -18,7 +18,7 @@ from judgeboard.imports.mapping import FileMapping, fields_of
 from judgeboard.imports.reading import ImportRequest, UnclearFile
 from judgeboard.measure import notes
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables import ImportBatch, Reviewer
+from judgeboard.store.tables import ImportBatch
 from judgeboard.store.withdrawals import plan_undo
 from judgeboard_dashboard.evidence import as_label, show_div, tag
 from judgeboard_dashboard.gate import permitted
@@ -175,36 +175,35 @@ def _undo() -> None:
             key="import_undo_number",
             width=420,
         )
-        if number is not None:
-            _ask_undo(number)
-
-
-def _ask_undo(number: int) -> None:
-    """Show what undoing an import withdraws, and the button that undoes the import."""
-    try:
-        with store().reading() as connection:
-            plan = plan_undo(connection, number)
-    except JudgeboardError as error:
-        problem(str(error))
-        return
-    caption(
-        f"This withdraws {plan.words or 'nothing'}. Copies are kept, but nothing shows them any more."
-    )
-    if plan.kept:
+        if number is None:
+            return
+        # What undoing the import withdraws, and the button that undoes the import.
+        try:
+            with store().reading() as connection:
+                plan = plan_undo(connection, number)
+        except JudgeboardError as error:
+            problem(str(error))
+            return
         caption(
-            f"People decided on {len(plan.kept):,} others, which stay. `judgeboard import undo --help`"
+            f"This withdraws {plan.words or 'nothing'}. Copies are kept, but nothing shows them any more."
         )
-    reviewer = ask_reviewer("Your name is stored with the undo.", to=Action.IMPORT)
-    is_pressed = button("Undo import", key="import_undo", type="primary", disabled=not plan.rows)
-    actor = (reviewer or named_reviewer()) if is_pressed else None
-    if actor is not None:
-        with saving("Not undone"):
-            withdrawn = undo_import(store(), number, actor=actor)
-            confirm(
-                "imports", f"{withdrawn.batch.file}: withdrawn: {withdrawn.words or 'nothing'}."
+        if plan.kept:
+            caption(
+                f"People decided on {len(plan.kept):,} others, which stay. `judgeboard import undo --help`"
             )
-            for key in (_TRIAL, _DONE, "import_undo_number"):
-                st.session_state.pop(key, None)
+        reviewer = ask_reviewer("Your name is stored with the undo.", to=Action.IMPORT)
+        is_pressed = button(
+            "Undo import", key="import_undo", type="primary", disabled=not plan.rows
+        )
+        actor = (reviewer or named_reviewer()) if is_pressed else None
+        if actor is not None:
+            with saving("Not undone"):
+                withdrawn = undo_import(store(), number, actor=actor)
+                confirm(
+                    "imports", f"{withdrawn.batch.file}: withdrawn: {withdrawn.words or 'nothing'}."
+                )
+                for key in (_TRIAL, _DONE, "import_undo_number"):
+                    st.session_state.pop(key, None)
 
 
 def _upload() -> tuple[Choice, BinaryIO] | None:
@@ -357,7 +356,33 @@ def _card(trial: Imported, stream: BinaryIO) -> None:
             if next_step is not None:
                 caption(f"Next: `{next_step}`")
         return
-    actor = _trial_card(trial)
+    # The trial, and the button that imports the file.
+    summary = trial.summary
+    with st.container(border=True, key="import_card"):
+        show_div("jb-say", tag("b", dry_lead(trial)))
+        _unreadable(summary)
+        if others := other_rows(summary):
+            show_div("jb-cap", f"{others}.")
+        if len(summary.earlier) == 1:
+            show_div("jb-cap", notes.note("import_replace", number=min(summary.earlier)).text)
+        if unclear := [str(use.theirs) for use in summary.columns if not use.sure]:
+            show_div("jb-cap", f"Not clear, so choose what it contains: {', '.join(unclear)}")
+        for name, value in summary.facts.items():
+            show_div("jb-cap", f"{capital(name)}: {value}")
+        for message in summary.messages:
+            show_div("jb-cap", f"{capital(message)}.")
+        buttons = in_row()  # above the name field
+        reviewer = ask_reviewer("Your name is stored with the import.") if trial.has_news else None
+        with buttons:
+            is_pressed = button(
+                "Import",
+                key="import_start",
+                type="primary",
+                icon=":material/upload:",
+                disabled=not trial.has_news,
+            )
+            _rejected_rows(summary, trial.rejected)
+    actor = (reviewer or named_reviewer()) if is_pressed else None
     if actor is None:
         return
     report = _progress(st.empty(), "imported")
@@ -372,36 +397,6 @@ def _progress(place: DeltaGenerator, verb: str) -> OnProgress:
         place.text(f"{rows:,} rows {verb}{'' if share is None else f', {share:.0%} of the file'}")
 
     return report
-
-
-def _trial_card(trial: Imported) -> Reviewer | None:
-    """Show the trial. After a press on Import, return the person."""
-    summary = trial.summary
-    with st.container(border=True, key="import_card"):
-        show_div("jb-say", tag("b", dry_lead(trial)))
-        _unreadable(summary)
-        if others := other_rows(summary):
-            show_div("jb-cap", f"{others}.")
-        if len(summary.earlier) == 1:
-            show_div("jb-cap", notes.note("import_replace", number=min(summary.earlier)).text)
-        if unclear := [str(use.theirs) for use in summary.columns if not use.sure]:
-            show_div("jb-cap", f"Not clear, so choose what it contains: {', '.join(unclear)}")
-        for label, value in summary.facts.items():
-            show_div("jb-cap", f"{capital(label)}: {value}")
-        for message in summary.messages:
-            show_div("jb-cap", f"{capital(message)}.")
-        buttons = in_row()  # above the name field
-        reviewer = ask_reviewer("Your name is stored with the import.") if trial.has_news else None
-        with buttons:
-            is_pressed = button(
-                "Import",
-                key="import_start",
-                type="primary",
-                icon=":material/upload:",
-                disabled=not trial.has_news,
-            )
-            _rejected_rows(summary, trial.rejected)
-    return (reviewer or named_reviewer()) if is_pressed else None
 
 
 def _unreadable(summary: ImportSummary) -> None:

@@ -212,22 +212,19 @@ def table_frame(table: Table) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            column.title: pd.Series(
-                [_shown(row[place], column) for row in table.rows],
-                dtype=_TYPES.get(column.format, "str"),
-            )
-            for place, column in enumerate(table.columns)
-        }
-    )
-
-
-def _shown(value: Any, column: Column) -> Any:
-    if value is None or column.format in _TYPES:
-        return value * 100 if value is not None and column.format == "share" else value
-    # A rejected row may contain half of a surrogate pair, which cannot be sent to a browser.
-    return storable_or_none(cell_text(value, column))
+    columns = {}
+    for place, column in enumerate(table.columns):
+        values = [row[place] for row in table.rows]
+        if column.format == "share":  # shown in percent
+            values = [None if value is None else value * 100 for value in values]
+        elif column.format not in _TYPES:
+            # A rejected row may contain half of a surrogate pair, which cannot be sent to a browser.
+            values = [
+                None if value is None else storable_or_none(cell_text(value, column))
+                for value in values
+            ]
+        columns[column.title] = pd.Series(values, dtype=_TYPES.get(column.format, "str"))
+    return pd.DataFrame(columns)
 
 
 def column_settings(table: Table) -> dict[str, Any]:

@@ -46,6 +46,7 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
         (0.0, end_of_shares(each.estimate for each in slices)) if share else value_range(slices)
     )
     number_text = percent if share else two_decimals
+    estimate_words = percent_words if share else number_words
     rows = estimate_rows(
         [each.estimate for each in slices],
         label=labels,
@@ -58,7 +59,12 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
             for each in slices
         ],
         left=low_end,
-        tip=[_tip(each, share=share) for each in slices],
+        tip=[
+            f"{each.name}: {counted(each.n, 'answer')}, {each.estimate.reason or 'unknown'}"
+            if each.estimate.value is None
+            else f"{each.name}: {estimate_words(each.estimate)} on {counted(each.n, 'answer')}"
+            for each in slices
+        ],
     )
     y = alt.Y(
         "label:N", title=None, sort=labels, scale=alt.Scale(domain=labels), axis=alt.Axis(grid=True)
@@ -92,11 +98,3 @@ def value_range(slices: Sequence[Slice]) -> tuple[float, float]:
     lows += [each.estimate.value for each in slices if each.estimate.value is not None]
     lowest = min(lows, default=0.0)
     return min(-0.2, math.floor(lowest * 5 + 1e-9) / 5), 1.0
-
-
-def _tip(each: Slice, *, share: bool) -> str:
-    estimate = each.estimate
-    if estimate.value is None:
-        return f"{each.name}: {counted(each.n, 'answer')}, {estimate.reason or 'unknown'}"
-    words = percent_words(estimate) if share else number_words(estimate)
-    return f"{each.name}: {words} on {counted(each.n, 'answer')}"
