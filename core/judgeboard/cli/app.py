@@ -8,6 +8,7 @@ import io
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import click
 
@@ -174,62 +175,17 @@ def run(arguments: Sequence[str]) -> int:
             return 0  # the reader has closed the pipe, as `head` does: click has wrapped the stream, and prints nothing
         except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
             code = _failed(error, debug=debug)
-            # The file is read before a command does anything, so the command can run again.
-            return (
-                run(arguments) if isinstance(error, UnconfirmedFile) and _confirms(error) else code
-            )
+            if isinstance(error, UnconfirmedFile):
+                from judgeboard.settings.project_file import confirm
+
+                # Ask whether to use the project file, and keep the confirmation.
+                with suppress(click.Abort):
+                    if sys.stdin.isatty() and click.confirm("Use this file?", err=True):
+                        confirm(error)
+                        # The file is read before a command does anything, so the command can run again.
+                        return run(arguments)
+            return code
     return result if isinstance(result, int) else 0
-
-
-def _confirms(unconfirmed: UnconfirmedFile) -> bool:
-    """Ask whether to use a project file, and keep the confirmation."""
-    from judgeboard.settings.project_file import confirm
-
-    try:
-        if not (sys.stdin.isatty() and click.confirm("Use this file?", err=True)):
-            return False
-    except click.Abort:
-        return False
-    confirm(unconfirmed)
-    return True
-
-
-def _words(error: Exception) -> str:
-    """Return the message of an error. For a database error, leave out the SQL statement and all texts."""
-    if getattr(error, "orig", None) is not None:
-        from judgeboard.store.outages import reason_of
-
-        return f"database error: {reason_of(error)}"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        from judgeboard.formats.files import DISK_FULL
-
-        return (
-            DISK_FULL
-            if error.filename is None
-            else f"{str(error.filename)[:200]!r} cannot be written: {DISK_FULL}"
-        )
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        advice = (
-            "change its permissions" if isinstance(error, PermissionError) else "use another name"
-        )
-        return f"{error.strerror}: {str(error.filename)[:200]!r}; {advice}"
-    return str(error)
-
-
-def _mended(error: Exception) -> str | None:
-    """Return the typed command, mended; None if the error does not say how."""
-    if isinstance(error, MissingOption) and _takes(error.add[0]):
-        return same_command(*error.add)
-    if isinstance(error, MissingSetting):
-        settings = " ".join(
-            f"{variable}={shlex.quote(value)}" for variable, value in error.examples.items()
-        )
-        return f"{settings} {same_command()}"
-    return (
-        same_command(instead={error.wanted: error.known})
-        if isinstance(error, UnknownName)
-        else None
-    )
 
 
 def _takes(word: str) -> bool:
@@ -254,8 +210,38 @@ def _failed(error: Exception, *, debug: bool) -> int:
 
         sys.stderr.write(without_secrets("".join(traceback.format_exception(error))))
     else:
-        command = _mended(error)
-        words = _words(error) if command is None else f"{_words(error)}, for example: `{command}`"
+        # The message. For a database error, leave out the SQL statement and all texts.
+        if getattr(error, "orig", None) is not None:
+            from judgeboard.store.outages import reason_of
+
+            words = f"database error: {reason_of(error)}"
+        elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            from judgeboard.formats.files import DISK_FULL
+
+            words = (
+                DISK_FULL
+                if error.filename is None
+                else f"{str(error.filename)[:200]!r} cannot be written: {DISK_FULL}"
+            )
+        elif isinstance(error, OSError) and error.strerror and error.filename is not None:
+            is_forbidden = isinstance(error, PermissionError)
+            advice = "change its permissions" if is_forbidden else "use another name"
+            words = f"{error.strerror}: {str(error.filename)[:200]!r}; {advice}"
+        else:
+            words = str(error)
+        # The typed command, mended, if the error says how.
+        command = None
+        if isinstance(error, MissingOption) and _takes(error.add[0]):
+            command = same_command(*error.add)
+        elif isinstance(error, MissingSetting):
+            settings = " ".join(
+                f"{variable}={shlex.quote(value)}" for variable, value in error.examples.items()
+            )
+            command = f"{settings} {same_command()}"
+        elif isinstance(error, UnknownName):
+            command = same_command(instead={error.wanted: error.known})
+        if command is not None:
+            words = f"{words}, for example: `{command}`"
         text = " ".join(words.split()) or type(error).__name__
         hint = (
             ""

@@ -54,7 +54,7 @@ def sample_folder() -> Path:
 
 def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> None:
     """Store the sample log with judgments and reviews; rows that are stored already stay unchanged."""
-    from sqlalchemy import JSON, text
+    from sqlalchemy import JSON, select, text
 
     folder = sample_folder()
     content = b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
@@ -72,32 +72,18 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
         ):
             say(line)
         return
-    from judgeboard.store.events import record_event
-
-    counts = _import_and_judge(store, folder, say)
-    for registration in registrations():
-        if registration.sample is not None:
-            for line in load_object(registration.sample)(store, folder):
-                say(line)
-    say(f"{_review_queue(store, folder)} decisions stored in the queue {QUEUE!r}")
-    with store.writing() as connection:
-        record_event(connection, FILLED, ACTOR, details=sample | {"there": counts})
-
-
-def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) -> dict[str, int]:
-    """Return the number of usable rows per file."""
-    from sqlalchemy import select
-
     from judgeboard.imports.importing import import_file
     from judgeboard.imports.kinds import KINDS
     from judgeboard.people.roster import change_settings
     from judgeboard.runs.judging import judge_pending, make_judge
+    from judgeboard.store.events import record_event
     from judgeboard.store.tables import RESPONSE
 
     with store.reading() as connection:
         is_empty = connection.execute(select(RESPONSE.c.id).limit(1)).first() is None
     if is_empty:
         change_settings(store, {"random_share": RANDOM_SHARE}, ACTOR)
+    # Import each file, and judge the answers. ``counts`` has the number of usable rows per file.
     counts = {}
     for what, (file, kind, source) in FILES.items():
         if kind not in KINDS:  # of a method that is not there
@@ -110,7 +96,13 @@ def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) 
             line = f"{counted(judging.ok, 'answer')} judged offline by {judging.judge}"
             say(line if judging.selected else "all answers are judged")
     _decide_samples(store, folder)
-    return counts
+    for registration in registrations():
+        if registration.sample is not None:
+            for line in load_object(registration.sample)(store, folder):
+                say(line)
+    say(f"{_review_queue(store, folder)} decisions stored in the queue {QUEUE!r}")
+    with store.writing() as connection:
+        record_event(connection, FILLED, ACTOR, details=sample | {"there": counts})
 
 
 def _decide_samples(store: "Store", folder: Path) -> None:

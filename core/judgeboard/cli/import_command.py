@@ -2,7 +2,7 @@
 
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
@@ -185,9 +185,20 @@ def import_command(files: tuple[str, ...], **request: "Unpack[ImportRequest]") -
                 check_primary_judge(connection)
             except BadInput as error:
                 options.echo(f"warning: {error}", err=True)
-        label_set = request["label_set"]
-        next_step = _next_step(store, ends[-1].kind, {end.export for end in ends})
-        options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
+        # Suggest the command that uses the stored rows.
+        from judgeboard.tools import teacher_records
+
+        kind, exports = ends[-1].kind, {end.export for end in ends}
+        next_step = _NEXT.get(kind, ("stats",))
+        if request["label_set"] is not None:
+            next_step = ("agreement", "--schema", request["label_set"])
+        elif teacher_records.EXPORT.title in exports and kind in {"responses", "verdicts"}:
+            from judgeboard.store.judge_versions import list_versions
+
+            with store.reading() as connection:
+                names = {version.name for version in list_versions(connection)}
+            next_step = teacher_records.audit_command(names)
+        options.suggest(*next_step)
     return code
 
 
@@ -270,20 +281,6 @@ _NEXT: Mapping[str, tuple[str, ...]] = {
     "comparisons": ("compare", "--recorded"),
     "samples": ("compare", "ssr", "--recorded"),
 }
-
-
-def _next_step(store: "Store", kind: str, exports: Collection[str | None]) -> tuple[str, ...]:
-    """Return the command that uses the stored rows; ``exports`` are the exports of tools that the files are."""
-    from judgeboard.tools import teacher_records
-
-    if teacher_records.EXPORT.title in exports and kind in {"responses", "verdicts"}:
-        from judgeboard.store.judge_versions import list_versions
-
-        with store.reading() as connection:
-            return teacher_records.audit_command(
-                {version.name for version in list_versions(connection)}
-            )
-    return _NEXT.get(kind, ("stats",))
 
 
 class FileEnd(NamedTuple):
