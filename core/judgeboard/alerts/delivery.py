@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from html import escape
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import SplitResult, unquote
+from urllib.parse import unquote
 
 import httpcore
 
@@ -121,7 +121,22 @@ def send(destination: str, message: Message) -> None:
     elif kind == "email":
         _send_mail(value, message)
     else:
-        _run_command(message)
+        # Give the message as JSON to the operator's own command, without a shell.
+        words, command = alert_command(), f"the command in {variable_of('alert_command')}"
+        try:
+            subprocess.run(  # noqa: S603 - no shell
+                words,
+                input=json.dumps(message).encode(),
+                capture_output=True,
+                check=True,
+                timeout=_COMMAND_TIMEOUT_S,
+            )
+        except subprocess.CalledProcessError as error:
+            raise NotSent(f"{command} ended with exit code {error.returncode}") from None
+        except subprocess.TimeoutExpired:
+            raise NotSent(f"{command} did not end within {_COMMAND_TIMEOUT_S:.0f} s") from None
+        except OSError as error:
+            raise NotSent(f"{command} cannot be started: {error.strerror}") from None
 
 
 def _slack(message: Message) -> dict[str, Any]:
@@ -221,8 +236,25 @@ def _send_mail(to: str, message: Message) -> None:
     mail["Message-ID"] = f"<{message['id']}@judgeboard>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(f"{message['text']}\n\nRule: {message['rule']}\nMessage: {message['id']}\n")
+    address = server.address
     try:
-        with _connection(server.address) as connection:
+        # Connect and log in.
+        host, context = address.hostname or "", ssl.create_default_context()
+        if address.scheme == "smtps":
+            connection: smtplib.SMTP = smtplib.SMTP_SSL(
+                host, address.port or 465, timeout=_TIMEOUT_S, context=context
+            )
+        else:
+            connection = smtplib.SMTP(host, address.port or 25, timeout=_TIMEOUT_S)
+        try:
+            if address.scheme == "smtp+starttls":
+                connection.starttls(context=context)
+            if address.password is not None:
+                connection.login(unquote(address.username or ""), unquote(address.password))
+        except BaseException:
+            connection.close()
+            raise
+        with connection:
             connection.send_message(mail)
     except smtplib.SMTPRecipientsRefused as error:
         codes = ", ".join(str(code) for code, _ in error.recipients.values())
@@ -231,44 +263,3 @@ def _send_mail(to: str, message: Message) -> None:
         raise NotSent(f"the mail server refused the message: {error.smtp_code}") from None
     except (smtplib.SMTPException, OSError) as error:
         raise NotSent(f"the mail server did not take the message: {type(error).__name__}") from None
-
-
-def _connection(server: SplitResult) -> smtplib.SMTP:
-    host, context = server.hostname or "", ssl.create_default_context()
-    if server.scheme == "smtps":
-        connection: smtplib.SMTP = smtplib.SMTP_SSL(
-            host, server.port or 465, timeout=_TIMEOUT_S, context=context
-        )
-    else:
-        connection = smtplib.SMTP(host, server.port or 25, timeout=_TIMEOUT_S)
-    try:
-        if server.scheme == "smtp+starttls":
-            connection.starttls(context=context)
-        if server.password is not None:
-            connection.login(unquote(server.username or ""), unquote(server.password))
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _run_command(message: Message) -> None:
-    words, variable = alert_command(), variable_of("alert_command")
-    try:
-        subprocess.run(  # noqa: S603 - the operator's own command, without a shell
-            words,
-            input=json.dumps(message).encode(),
-            capture_output=True,
-            check=True,
-            timeout=_COMMAND_TIMEOUT_S,
-        )
-    except subprocess.CalledProcessError as error:
-        raise NotSent(
-            f"the command in {variable} ended with exit code {error.returncode}"
-        ) from None
-    except subprocess.TimeoutExpired:
-        raise NotSent(
-            f"the command in {variable} did not end within {_COMMAND_TIMEOUT_S:.0f} s"
-        ) from None
-    except OSError as error:
-        raise NotSent(f"the command in {variable} cannot be started: {error.strerror}") from None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, tzinfo
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
+from judgeboard.alerts.conditions import CONDITIONS, period_words
 from judgeboard.alerts.destinations import WEBHOOKS, check_settings, destination_of
 from judgeboard.alerts.levels import (
     DEFAULT_WINDOW,
@@ -120,23 +120,6 @@ def _level(settings: WrittenRule) -> tuple[float, Level]:
     )
 
 
-def _limits(settings: WrittenRule, condition: Condition) -> tuple[float | None, str | None]:
-    for field, value, meaning in (
-        *((field, getattr(settings, field), None) for field in _OF_LEVELS),
-        ("above", settings.above, condition.unit),
-        ("after", settings.after, condition.period),
-        ("only", settings.only or None, condition.subject),
-    ):
-        if value is not None and meaning is None:
-            raise BadInput(f"{field}: the condition {settings.when} does not use it: leave it out")
-    threshold = condition.threshold if settings.above is None else settings.above
-    if threshold is None and condition.unit is not None:
-        raise BadInput(f"above: {settings.when} needs a threshold ({condition.unit})")
-    if threshold is not None and not 0 <= threshold <= LARGEST_THRESHOLD:
-        raise BadInput(f"above: the threshold must be 0 or more, not {threshold:g}")
-    return threshold, settings.after or condition.period
-
-
 def checked_rule(settings: WrittenRule, by: str = "", now: datetime | None = None) -> AlertRule:
     """Return the rule that ``by`` adds; raise BadInput, with the name of the field first."""
     name = checked_name(RuleKind.ALERT, settings.name)
@@ -149,7 +132,24 @@ def checked_rule(settings: WrittenRule, by: str = "", now: datetime | None = Non
     if settings.when == AlertCondition.LEVEL:
         threshold, level = _level(settings)
     else:
-        threshold, period = _limits(settings, CONDITIONS[AlertCondition(settings.when)])
+        # The threshold and the period are those of the condition, unless the rule has its own.
+        condition = CONDITIONS[AlertCondition(settings.when)]
+        for field, value, meaning in (
+            *((field, getattr(settings, field), None) for field in _OF_LEVELS),
+            ("above", settings.above, condition.unit),
+            ("after", settings.after, condition.period),
+            ("only", settings.only or None, condition.subject),
+        ):
+            if value is not None and meaning is None:
+                raise BadInput(
+                    f"{field}: the condition {settings.when} does not use it: leave it out"
+                )
+        threshold = condition.threshold if settings.above is None else settings.above
+        if threshold is None and condition.unit is not None:
+            raise BadInput(f"above: {settings.when} needs a threshold ({condition.unit})")
+        if threshold is not None and not 0 <= threshold <= LARGEST_THRESHOLD:
+            raise BadInput(f"above: the threshold must be 0 or more, not {threshold:g}")
+        period = settings.after or condition.period
     if not settings.to:
         raise BadInput("to: an alert rule needs a destination")
     for each in settings.to:

@@ -117,25 +117,20 @@ def read_time(value: Any, order: DateOrder | None) -> datetime:
         )
         if not (by_name or (orders and order)):
             raise
-    moment = _written(value, day_first=order is DateOrder.DAY_FIRST)
-    if moment is None:
-        raise ValueError(f"{value[:60]!r} is not a time")
-    return as_utc(moment)
-
-
-def _written(text: str, *, day_first: bool) -> datetime | None:
-    """Return the time in a text, None unless the text has a day, a month, a year and a known zone."""
+    # A time needs a day, a month, a year and a known zone. What the text leaves out comes from the
+    # default: then the two times differ.
     from dateutil import parser  # few files need it
 
-    moments = set()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # for an unknown zone
-            # What the text leaves out comes from the default: then the two times differ.
-            for default in (datetime(2000, 1, 1), datetime(2001, 2, 2)):  # noqa: DTZ001 - the text may have a zone
-                moments.add(
-                    parser.parse(text, default=default, dayfirst=day_first, tzinfos=_SECONDS)
-                )
+            day_first = order is DateOrder.DAY_FIRST
+            moments = {
+                parser.parse(value, default=default, dayfirst=day_first, tzinfos=_SECONDS)
+                for default in (datetime(2000, 1, 1), datetime(2001, 2, 2))  # noqa: DTZ001 - the text may have a zone
+            }
     except (ValueError, OverflowError, Warning):
-        return None
-    return moments.pop() if len(moments) == 1 else None
+        moments = set()
+    if len(moments) != 1:
+        raise ValueError(f"{value[:60]!r} is not a time")
+    return as_utc(moments.pop())

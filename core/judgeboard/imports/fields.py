@@ -624,8 +624,15 @@ def _fault(value: Any) -> str | None:
     while waiting:
         item, depth = waiting.pop()
         if isinstance(item, str):
-            if reason := _text_fault(item):
-                return reason
+            if "\0" in item:
+                return "contains a NUL character"
+            if not item.isascii():
+                try:
+                    item.encode("utf-8")
+                except UnicodeEncodeError as error:
+                    # Readers keep a byte that is not UTF-8 as U+DC80 to U+DCFF (surrogateescape).
+                    is_byte = 0xDC80 <= ord(item[error.start]) <= 0xDCFF
+                    return "is not UTF-8" if is_byte else "contains half a character"
         elif isinstance(item, float):
             if not math.isfinite(item):
                 return "contains a number that is not finite"
@@ -637,20 +644,6 @@ def _fault(value: Any) -> str | None:
                 return "is nested too deeply"
             inner = [*item, *item.values()] if isinstance(item, dict) else item
             waiting.extend((part, depth + 1) for part in inner)
-    return None
-
-
-def _text_fault(text: str) -> str | None:
-    if "\0" in text:
-        return "contains a NUL character"
-    if text.isascii():
-        return None
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        # Readers keep a byte that is not UTF-8 as U+DC80 to U+DCFF (surrogateescape).
-        is_byte = 0xDC80 <= ord(text[error.start]) <= 0xDCFF
-        return "is not UTF-8" if is_byte else "contains half a character"
     return None
 
 

@@ -327,15 +327,33 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                 version.id in waiting
             ):  # a version can have two names, and new verdicts are compared with stored ones
                 store_waiting()
-            if self.batch_id is None and (problem := _problem_of_sent(judge, version)):
+            # Some verdicts cannot be sent to a server.
+            problem: tuple[str, str] | None = None
+            if self.batch_id is None and version.name != judge.name:
+                problem = (
+                    "judge",
+                    f"{judge.version} is a version of {version.name!r}, not of {judge.name!r}",
+                )
+            elif self.batch_id is None and version.kind != RECORDED:
+                # Whoever may send answers could otherwise replace the verdicts of the server's own judges.
+                problem = (
+                    "judge_version",
+                    f"this server runs {version.title} and takes no verdicts of it: send another judge_version",
+                )
+            if problem is not None:
                 for index in response_ids:
                     rows.refuse(index, *problem)
                 continue
             new = self._new(connection, version, response_ids, records, scores, rows)
-            if new and self.batch_id is None and (reason := _retirement(connection, version)):
-                for index in new:
-                    rows.refuse(index, "judge_version", reason)
-            elif new:
+            if new and self.batch_id is None:
+                try:
+                    refuse_retired(connection, version)
+                except BadInput as error:
+                    for index in new:
+                        reason = f"{error}. Or send another judge_version"
+                        rows.refuse(index, "judge_version", reason)
+                    continue
+            if new:
                 run_id = self.run(connection, version, now)
                 waiting[version.id] = JudgmentsOfVersion(version, run_id, [*new.values()])
                 rows_of_version[version.id] = [*new]
@@ -400,28 +418,6 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             else:
                 rows.refuse(index, "label", no_option(self.labels.label_set, word))
         return scores
-
-
-def _problem_of_sent(judge: RecordedJudge, version: StoredVersion) -> tuple[str, str] | None:
-    """Return the field and the reason if verdicts of a version cannot be sent to a server."""
-    if version.name != judge.name:
-        return "judge", f"{judge.version} is a version of {version.name!r}, not of {judge.name!r}"
-    if version.kind != RECORDED:
-        # Whoever may send answers could otherwise replace the verdicts of the server's own judges.
-        return (
-            "judge_version",
-            f"this server runs {version.title} and takes no verdicts of it: send another judge_version",
-        )
-    return None
-
-
-def _retirement(connection: Connection, version: StoredVersion) -> str | None:
-    """Return the reason and the next step if a judge version is retired."""
-    try:
-        refuse_retired(connection, version)
-    except BadInput as error:
-        return f"{error}. Or send another judge_version"
-    return None
 
 
 _QUOTES = ("answer_quote", "passage_quote")

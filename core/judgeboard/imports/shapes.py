@@ -66,22 +66,20 @@ def inner_rows(first: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
     while waiting:
         path, value = waiting.pop()
         rows = [*value.values()] if isinstance(value, dict) and path else value
-        if _are_rows(rows) and (rows is value or {*rows[0]} == {*rows[-1]}):
+        # Rows are a list of several objects with texts that are no messages.
+        are_objects = (
+            isinstance(rows, list) and len(rows) >= 2 and all(isinstance(row, dict) for row in rows)
+        )
+        if (
+            are_objects
+            and as_message(rows[0]) is None
+            and any(isinstance(text, str) for text in rows[0].values())
+            and (rows is value or {*rows[0]} == {*rows[-1]})
+        ):
             lists.append((_has_answer(rows[0]), len(rows), path))
         elif isinstance(value, dict) and len(path) < _DEPTH:
             waiting += [((*path, name), inner) for name, inner in value.items()]
     return max(lists, default=(False, 0, None))[2]
-
-
-def _are_rows(value: Any) -> bool:
-    """Whether a value is a list of several objects with texts that are no messages."""
-    if (
-        not isinstance(value, list)
-        or len(value) < 2
-        or not all(isinstance(item, dict) for item in value)
-    ):
-        return False
-    return as_message(value[0]) is None and any(isinstance(text, str) for text in value[0].values())
 
 
 def _are_roles(values: Sequence[str]) -> bool:

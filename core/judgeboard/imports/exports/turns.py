@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import takewhile
 from typing import Any
 
 from judgeboard.imports import known_names
@@ -96,8 +97,16 @@ def turns_in(messages: Sequence[Mapping[str, Any]], conversation: str) -> Iterat
             digest.update(f"{role}\0{text.strip()}\0".encode("utf-8", "surrogatepass"))
         if role == "user":
             start = place
-        if role != "assistant" or start is None or not text.strip() or _is_step(messages, place):
+        if role != "assistant" or start is None or not text.strip():
             continue
+        # A message that calls a tool is no reply if a later message replies to the same question.
+        if message.get("tool_calls") or message.get("function_call"):
+            others = takewhile(lambda other: other.get("role") != "user", messages[place + 1 :])
+            if any(
+                other.get("role") == "assistant" and text_of(other.get("content")).strip()
+                for other in others
+            ):
+                continue
         number += 1
         own_id = named(message, _IDS)
         yield Turn(
@@ -119,18 +128,6 @@ def last_reply(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if turn is None
         else {"query": turn.question, "answer": turn.answer, "messages": turn.before}
     )
-
-
-def _is_step(messages: Sequence[Mapping[str, Any]], place: int) -> bool:
-    """Whether a message calls a tool, and a later message replies to the same question."""
-    if not messages[place].get("tool_calls") and not messages[place].get("function_call"):
-        return False
-    for message in messages[place + 1 :]:
-        if message.get("role") == "user":
-            return False
-        if message.get("role") == "assistant" and text_of(message.get("content")).strip():
-            return True
-    return False
 
 
 def _columns(messages: Sequence[Mapping[str, Any]], own_id: Any) -> dict[str, Any]:
