@@ -132,9 +132,24 @@ def as_utc(value: Any) -> datetime:
         return _in_range(datetime(value.year, value.month, value.day, tzinfo=UTC), value)
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"{_shown_value(value)} is not a time")
-    text = value.strip() if isinstance(value, str) else _digits(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is not a time")
+    if isinstance(value, int) and abs(value) >= 10**18:
+        raise ValueError("a number this large is not a time in seconds or milliseconds since 1970")
+    text = value.strip() if isinstance(value, str) else str(value)
     if _COMPACT_DATE.fullmatch(text) or not _NUMBER.fullmatch(text):
-        return _in_range(_from_iso(text, value), value)
+        try:
+            moment = datetime.fromisoformat(text.removesuffix(" UTC"))
+        except ValueError:
+            if _YEAR_LAST.match(text):
+                raise ValueError(
+                    f"{_shown_value(value)} has the year last, so day and month can be confused: write the year first, "
+                    "as in 2026-03-01 (in a spreadsheet: number format yyyy-mm-dd)"
+                ) from None
+            raise ValueError(
+                f"{_shown_value(value)} is not a time: write it as 2026-03-01T09:30:00Z"
+            ) from None
+        return _in_range(moment, value)
     if _YEAR.fullmatch(text):
         raise ValueError(f"{_shown_value(value)} is a year, not a time")
     number = float(text)
@@ -169,28 +184,6 @@ def utc_day(moment: datetime) -> int:
 def iso_z(moment: datetime) -> str:
     """Return an aware time as ISO 8601 in UTC with a final ``Z``; `as_utc` gives the same time back."""
     return moment.astimezone(UTC).isoformat().removesuffix("+00:00") + "Z"
-
-
-def _digits(number: float) -> str:
-    if isinstance(number, float) and not math.isfinite(number):
-        raise ValueError(f"{number} is not a time")
-    if isinstance(number, int) and abs(number) >= 10**18:
-        raise ValueError("a number this large is not a time in seconds or milliseconds since 1970")
-    return str(number)
-
-
-def _from_iso(text: str, value: Any) -> datetime:
-    try:
-        return datetime.fromisoformat(text.removesuffix(" UTC"))
-    except ValueError:
-        if _YEAR_LAST.match(text):
-            raise ValueError(
-                f"{_shown_value(value)} has the year last, so day and month can be confused: write the year first, as "
-                "in 2026-03-01 (in a spreadsheet: number format yyyy-mm-dd)"
-            ) from None
-        raise ValueError(
-            f"{_shown_value(value)} is not a time: write it as 2026-03-01T09:30:00Z"
-        ) from None
 
 
 def _in_range(moment: datetime, value: Any) -> datetime:

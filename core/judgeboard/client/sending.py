@@ -277,7 +277,15 @@ class Client:
                 reason = f"{type(error).__name__}: {error}"
             else:
                 if reply.is_success or _lists_problems(reply):
-                    return _refused_rows(reply, len(batch))
+                    # The entries that the reply lists are refused; all, if the reply is not from Judgeboard.
+                    try:
+                        refused = {
+                            problem["row"]: f"{problem['field']}: {problem['reason']}"
+                            for problem in reply.json().get("problems") or ()
+                        }
+                    except (AttributeError, KeyError, TypeError, ValueError):
+                        return [("the answer is not that of a Judgeboard server", len(batch))]
+                    return [(why, 1) for why in refused.values()]
                 status, pause = reply.status_code, _seconds(reply.headers.get("retry-after"))
                 reason = (
                     f"HTTP {status}{_ADVICE.get(status, '')}: {without_secrets(reply.text)[:200]}"
@@ -459,18 +467,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
     return value.tolist() if hasattr(value, "tolist") else str(value)  # NumPy's numbers and arrays
-
-
-def _refused_rows(reply: "httpx.Response", entries: int) -> _Refused:
-    """Return the entries that a reply lists as refused; all entries, if the reply is not from Judgeboard."""
-    try:
-        problems = reply.json().get("problems") or ()
-        refused = {
-            problem["row"]: f"{problem['field']}: {problem['reason']}" for problem in problems
-        }
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return [("the answer is not that of a Judgeboard server", entries)]
-    return [(reason, 1) for reason in refused.values()]
 
 
 def _lists_problems(reply: "httpx.Response") -> bool:

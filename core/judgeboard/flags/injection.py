@@ -6,7 +6,7 @@ All patterns are bounded, so that the time grows linearly with the text.
 import base64
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import islice
 
@@ -175,19 +175,17 @@ def marks_in(text: str) -> tuple[str, ...]:
         if name != "foreign order" or not text.isascii() or _FOREIGN.search(texts[0])
         if any(map(mark.search, texts))
     ]
-    if any(mark.search(hidden) for hidden in _decoded(text) for mark in _marks().values()):
-        marks.append("base64")
-    return tuple(sorted(marks))
-
-
-def _decoded(text: str) -> Iterator[str]:
-    """Yield the decoded text of the first pieces of Base64 in a text, in lower case."""
+    # The first pieces of Base64, in lower case.
     for piece in islice(_BASE64.finditer(text), _MOST_BASE64):
         letters = piece[0].rstrip("=").translate(_URL_SAFE)
         try:
-            yield base64.b64decode(letters + "=" * (-len(letters) % 4)).decode().lower()
+            decoded = base64.b64decode(letters + "=" * (-len(letters) % 4)).decode().lower()
         except ValueError:  # no Base64, or of no text
             continue
+        if any(mark.search(decoded) for mark in _marks().values()):
+            marks.append("base64")
+            break
+    return tuple(sorted(marks))
 
 
 def injection_suspected(signals: Signals, thresholds: Thresholds) -> Reason | None:

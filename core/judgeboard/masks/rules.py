@@ -107,10 +107,6 @@ def _ip_end(candidate: str) -> int:
     return len(address)
 
 
-def _is_phone(candidate: str) -> bool:
-    return 8 <= len(_plain(candidate)) <= 15
-
-
 def _without_last(is_value: Callable[[str], bool]) -> Callable[[str], int]:
     """Return the function for the length of a value: groups of digits that stand behind the value are left out."""
 
@@ -161,7 +157,7 @@ _OURS: dict[str, Kind] = {
     "iban": _kind(_IBAN, _iban_end),
     "card": _kind(_CARD, _without_last(_is_card)),
     "ip": _kind(_IP, _ip_end),
-    "phone": _kind(_PHONE, _without_last(_is_phone)),
+    "phone": _kind(_PHONE, _without_last(lambda digits: 8 <= len(_plain(digits)) <= 15)),
 }
 
 

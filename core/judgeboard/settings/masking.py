@@ -65,7 +65,12 @@ def register_environment(environment: Mapping[str, str]) -> None:
         if _SECRET_VARIABLE.search(name):
             register_secret(value.strip())
         elif _HEADERS_VARIABLE.search(name):
-            register_secret(*_header_secrets(value))
+            # A list of headers, ``name=value,…`` or lines of ``name: value``. A value may have a scheme.
+            for pair in re.split(r"[,\n]", value):
+                header, _, text = re.sub(r"[=:]", "=", pair, count=1).partition("=")
+                if header.strip().lower() not in _PLAIN_HEADERS:
+                    decoded = unquote(text).strip()
+                    register_secret(text.strip(), decoded, decoded.rpartition(" ")[2])
         if login := _LOGIN.search(value):
             user, _, password = login[1].partition(":")
             register_secret(password or user, unquote(password or user))
@@ -86,16 +91,6 @@ def without_secrets(text: str) -> str:
         if form in text:
             text = text.replace(form, "***")
     return text
-
-
-def _header_secrets(headers: str) -> Iterator[str]:
-    """Yield the values in a list of headers, ``name=value,…`` or lines of ``name: value``, without the scheme."""
-    for pair in re.split(r"[,\n]", headers):
-        name, _, value = re.sub(r"[=:]", "=", pair, count=1).partition("=")
-        if name.strip().lower() not in _PLAIN_HEADERS:
-            yield value.strip()
-            yield unquote(value).strip()
-            yield unquote(value).strip().rpartition(" ")[2]
 
 
 def _forms_of(secret: str) -> Iterator[str]:

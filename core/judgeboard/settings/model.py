@@ -84,10 +84,6 @@ def _names(value: Any) -> Any:
     return value
 
 
-def _address(value: str) -> str:
-    return folded_address(value.strip())
-
-
 def _storable(value: str) -> str:
     if fault := unstorable(value):
         raise ValueError(f"contains text that a database cannot store: {fault}")
@@ -387,8 +383,8 @@ class Settings(Thresholds, BaseSettings):
         None, description="Maximum number of tokens per minute, written as requests_per_minute."
     )
     reply_mb: Number = Field(8, ge=0.01, le=1_000, description="Largest reply of a model in MB.")
-    admin: Annotated[str, AfterValidator(_address)] | None = Field(
-        None, description="E-mail address of the first admin."
+    admin: Annotated[str, AfterValidator(lambda value: folded_address(value.strip()))] | None = (
+        Field(None, description="E-mail address of the first admin.")
     )
     trusted_header: str | None = Field(
         None,
@@ -549,26 +545,22 @@ def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:
     checks = os.environ.get(variable_of("checks")) or (file and file.values.get("checks"))
     text = file_text(Path(checks), most=LONGEST_CHECKS) if isinstance(checks, str) else None
     if file is not None and isinstance(checks, list):
-        text = _checks_text(file, checks)
+        # The checks of the project file as a YAML text. Each check keeps its line of the file.
+        lines = [
+            number
+            for number, line in enumerate(file.text.splitlines(), 1)
+            if line.replace(" ", "").startswith("[[checks]]")
+        ]
+        text, now = "checks: [", 1
+        for number, check in enumerate(checks):
+            line = max(now, lines[number] if number < len(lines) else now)
+            text = "\n" * (line - now) + text if number == 0 else text + "\n" * (line - now)
+            text, now = f"{text}{json.dumps(check, default=str)}, ", line
+        text = f"{text}]"
     settings = _load(tuple(os.environ.items()), file, _Stored(stored or {}), text)
     if file is not None:
         file.check_confirmed()
     return settings
-
-
-def _checks_text(file: ProjectFile, checks: Sequence[Any]) -> str:
-    """Return the checks of the project file as a YAML text. Each check keeps its line of the file."""
-    lines = [
-        number
-        for number, line in enumerate(file.text.splitlines(), 1)
-        if line.replace(" ", "").startswith("[[checks]]")
-    ]
-    text, now = "checks: [", 1
-    for number, check in enumerate(checks):
-        line = max(now, lines[number] if number < len(lines) else now)
-        text = "\n" * (line - now) + text if number == 0 else text + "\n" * (line - now)
-        text, now = f"{text}{json.dumps(check, default=str)}, ", line
-    return f"{text}]"
 
 
 class _Stored(dict[str, Any]):
