@@ -180,7 +180,10 @@ async def align_async(
     calls = CandidateCalls(spec, endpoint, options, max_output=max_output)
     develop_items = [items[id_] for id_ in develop.ids.tolist() if id_ in items]
     try:
-        await calls.show_estimate(candidates, version, cases, develop_items, _calls(held_out))
+        # Calls on held-out answers: each for the candidate, and some for each judge and order.
+        n = len(held_out.ids)
+        held_out_calls = n + 2 * len(Asks) * min(n, MOST_ORDERED)
+        await calls.show_estimate(candidates, version, cases, develop_items, held_out_calls)
         with shared_rate_limits(store):
             proposals = await asyncio.gather(
                 *(calls.propose(number, version, cases) for number in range(1, candidates + 1))
@@ -204,7 +207,17 @@ async def align_async(
                 default=None,
             )
             if best is None or (best.right or 0) <= result.right:
-                return replace(result, notes=_no_gain(result, best, len(develop.ids)))
+                no_gain = (
+                    note("align_no_candidate", judge=result.judge)
+                    if best is None
+                    else note(
+                        "align_no_gain",
+                        best=best.right or 0,
+                        judge=result.right,
+                        answers=len(develop.ids),
+                    )
+                )
+                return replace(result, notes=(no_gain, note("align_not_looked")))
             test_items = [items[id_] for id_ in held_out.ids.tolist() if id_ in items]
             result = replace(result, best=best.number)
             return await _looked(
@@ -366,12 +379,6 @@ def _cases(
     return cases
 
 
-def _calls(held_out: _Labelled) -> int:
-    """Return the number of calls on held-out answers: each for the candidate, and some for each judge and order."""
-    n = len(held_out.ids)
-    return n + 2 * len(Asks) * min(n, MOST_ORDERED)
-
-
 def _looks(connection: Connection, held_out: _Labelled) -> int:
     """Return the number of earlier looks that may have used at least half of the held-out labels."""
     return sum(2 * each.look.held_out >= len(held_out.ids) for each in stored_looks(connection))
@@ -408,13 +415,6 @@ async def _obedience(
     )
     rows = ~np.isnan(before + high + low)
     return obedience(before[rows], high[rows], low[rows], np.flatnonzero(rows), (0, 1))
-
-
-def _no_gain(result: Alignment, best: Candidate | None, n: int) -> tuple[Note, ...]:
-    not_looked = note("align_not_looked")
-    if best is None:
-        return note("align_no_candidate", judge=result.judge), not_looked
-    return note("align_no_gain", best=best.right or 0, judge=result.right, answers=n), not_looked
 
 
 class _LeakCheck:

@@ -297,9 +297,17 @@ def anchor_report(
         "labelled": int(compare.labelled.sum()),
         "usable": newest.ok,
     }
+    if not changes[0].n:
+        headline = note("anchors_first", judge=version.title)
+    elif drift:
+        headline = note(drift[0], judge=version.title)
+    elif detectable_share is None:
+        headline = note("few_anchors", n=changes[0].n)
+    else:
+        headline = note("no_drift", share=detectable_share)
     return AnchorReport(
         about=About(judges=(version.title,), by="since", unit="anchors", counts=counts),
-        headline=_headline(version.title, changes[0].n, drift, detectable_share),
+        headline=headline,
         rows=tuple(rows),
         caveats=tuple(_caveats(version, newest, len(anchors.response_ids), changes[0], drift)),
         run=newest.id,
@@ -399,18 +407,6 @@ def drift_codes(change: AnchorChange, tests: Sequence[str]) -> Iterator[str]:
         "flips": "drift_flips",
     }
     yield from (codes[test] for test in tests)
-
-
-def _headline(title: str, n: int, drift: Sequence[str], detectable_share: float | None) -> Note:
-    if not n:
-        return note("anchors_first", judge=title)
-    if drift:
-        return note(drift[0], judge=title)
-    return (
-        note("few_anchors", n=n)
-        if detectable_share is None
-        else note("no_drift", share=detectable_share)
-    )
 
 
 def _caveats(

@@ -33,7 +33,6 @@ from judgeboard.runs.method import (
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep, S, T, blocking
-from judgeboard.settings.model import Thresholds
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -187,13 +186,24 @@ def _compare(
         ]
         verdicts = queries.verdicts_of(connection, judgment_ids)
         for each in chunk:
-            correct = _agree(
-                verdicts[each.judgment_id],
-                verdicts[supreme_judgments[each.response_id]],
-                by,
-                limits,
-                each.query_type,
-            )
+            # Whether the two verdicts agree; None without a common measure.
+            correct: bool | None = None
+            audited_verdict = verdicts[each.judgment_id]
+            supreme_verdict = verdicts[supreme_judgments[each.response_id]]
+            if by == "label":
+                cut = limits.cuts.of(each.query_type)
+                sides = [
+                    side_of(verdict.label, verdict.groundedness, cut)
+                    for verdict in (audited_verdict, supreme_verdict)
+                ]
+                correct = None if None in sides else sides[0] is sides[1]
+            elif any(
+                None not in (getattr(audited_verdict, name), getattr(supreme_verdict, name))
+                for name in ("groundedness", "quality", "label")
+            ):
+                correct = not differences_of(
+                    _signal(audited_verdict), _signal(supreme_verdict), limits
+                )
             review = reviews.get(each.judgment_id)
             if correct is None:
                 not_comparable += 1
@@ -214,20 +224,6 @@ def _compare(
         if each.response_id in statuses
     }
     return marks, not_comparable, account_of_audit(judgments, of_judgments)
-
-
-def _agree(
-    audited: Verdict, supreme: Verdict, by: By, limits: Thresholds, query_type: str
-) -> bool | None:
-    """Whether two verdicts agree; None without a common measure."""
-    if by == "label":
-        cut = limits.cuts.of(query_type)
-        sides = [side_of(each.label, each.groundedness, cut) for each in (audited, supreme)]
-        return None if None in sides else sides[0] is sides[1]
-    measures = ("groundedness", "quality", "label")
-    if not any(None not in (getattr(audited, name), getattr(supreme, name)) for name in measures):
-        return None
-    return not differences_of(_signal(audited), _signal(supreme), limits)
 
 
 def _signal(verdict: Verdict) -> JudgeSignal:

@@ -18,7 +18,6 @@ from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import AnswerRatings, PairSource, with_cut
 from judgeboard.runs.combining import RULE, combined, store_combined, stored_members
 from judgeboard.runs.method import RunAccount
-from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.chance_corrected import fleiss_kappa
 from judgeboard.stats.estimates import (
@@ -152,7 +151,14 @@ def jury_report(
     )
     source = ratings.source
     ids = sorted(answer_opinions)
-    labels, cut = _labels(answer_opinions, ids, members, source.cuts)
+    # Labels (positions in `LABELS`) by answer and member. A missing label is derived from groundedness.
+    labels = _values(
+        answer_opinions, ids, members, lambda verdict: LABELS.index(verdict.label or "")
+    ).astype(np.int64)
+    cut = np.array([source.cuts.of(answer_opinions[id_].query_type) for id_ in ids]).reshape(-1, 1)
+    labels, was_cut = with_cut(
+        labels, _values(answer_opinions, ids, members, attrgetter("groundedness")), cut
+    )
     groups = np.array([answer_opinions[id_].evidence_group for id_ in ids], dtype=np.int64)
     rows = (labels > 0).all(axis=1)
     votes = np.stack(
@@ -191,7 +197,7 @@ def jury_report(
         },
         notes=tuple(
             note("votes_on_no_label", judge=member.title, n=n, cut=source.cuts.words)
-            for member, n in zip(members, cut.tolist(), strict=True)
+            for member, n in zip(members, was_cut.sum(axis=0).tolist(), strict=True)
             if n
         ),
     )
@@ -209,23 +215,6 @@ def _values(
         for id_ in ids
     ]
     return np.array(rows, dtype=np.float64).reshape(len(ids), len(members))
-
-
-def _labels(
-    answer_opinions: Mapping[int, Judged],
-    ids: Sequence[int],
-    members: Sequence[StoredVersion],
-    cuts: Cuts,
-) -> tuple[IntArray, IntArray]:
-    """Return labels (positions in `LABELS`) by answer and member, and how many are derived per member."""
-    labels = _values(
-        answer_opinions, ids, members, lambda verdict: LABELS.index(verdict.label or "")
-    ).astype(np.int64)
-    cut = np.array([cuts.of(answer_opinions[id_].query_type) for id_ in ids]).reshape(-1, 1)
-    labels, was_cut = with_cut(
-        labels, _values(answer_opinions, ids, members, attrgetter("groundedness")), cut
-    )
-    return labels, was_cut.sum(axis=0)
 
 
 def _spread(values: FloatArray, groups: IntArray) -> Estimate:

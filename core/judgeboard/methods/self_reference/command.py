@@ -21,7 +21,6 @@ from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
     from judgeboard.methods.self_reference.report import SelfReferenceResult
-    from judgeboard.store.engine import Store
 
 
 def result_lines(result: "SelfReferenceResult") -> Iterator[str]:
@@ -118,9 +117,11 @@ def ssr_command(
     one. The number of calls and their maximum cost are shown first. To continue an interrupted run,
     repeat the command. For exit codes see `judgeboard judge`.
     """
+    from judgeboard.methods.self_reference.queries import sampling_versions
     from judgeboard.methods.self_reference.report import measure_self_reference
     from judgeboard.methods.self_reference.run import checked_conditions, self_refer
     from judgeboard.runs.pairwise import pairs_in_file
+    from judgeboard.store.judge_versions import choose_version
 
     if recorded == (file is not None):
         why = "give --pairs FILE to ask a judge, or --recorded to measure stored samples"
@@ -136,9 +137,14 @@ def ssr_command(
         check_pairs(file, source)
     store = options.open_store(create=not recorded)
     if file is None:
-        result = measure_self_reference(
-            options.seen(store), _sampled_version(store, judge_version), k=k, tau=tau, source=source
-        )
+        seen, sampled_version = options.seen(store), None
+        if judge_version is not None:
+            with store.reading() as connection:
+                versions = sampling_versions(connection)
+                sampled_version = choose_version(
+                    connection, judge_version, versions, "sampled answers"
+                ).id
+        result = measure_self_reference(seen, sampled_version, k=k, tau=tau, source=source)
     else:
         condition_names = checked_conditions([name.upper() for name in options.listed(conditions)])
         from judgeboard.methods.self_reference.run import make_self_reference_judge
@@ -156,15 +162,3 @@ def ssr_command(
     options.show(result, result_lines(result))
     options.suggest("serve")
     return result.account.exit_code
-
-
-def _sampled_version(store: "Store", judge_version: str | None) -> int | None:
-    from judgeboard.methods.self_reference.queries import sampling_versions
-    from judgeboard.store.judge_versions import choose_version
-
-    if judge_version is None:
-        return None
-    with store.reading() as connection:
-        return choose_version(
-            connection, judge_version, sampling_versions(connection), "sampled answers"
-        ).id

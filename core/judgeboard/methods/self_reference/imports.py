@@ -67,7 +67,28 @@ class SampleImport(ListImport[ImportedSamples]):
         """Return the question and the sampled answers of a row."""
         judge = RecordedJudge(cells.name("judge") or NO_NAME, cells.name("judge_version"))
         pair, samples = pair_in(cells, self.source or "", answers=False), self._samples(cells)
-        return ImportedSamples(pair, judge, samples, _comparisons(cells))
+        # The comparisons: a verdict for each condition and order.
+        by_condition = cells.json("verdicts")
+        if by_condition is None:
+            by_condition = {}
+        if not isinstance(by_condition, dict) or not by_condition.keys() <= _CONDITIONS.keys():
+            raise Unusable("verdicts", "not an object with the conditions A and B")
+        comparisons = []
+        for name, orders in by_condition.items():
+            if orders is None:
+                continue
+            if not isinstance(orders, dict) or not orders.keys() <= set(Shown):
+                raise Unusable("verdicts", f"{name} is not an object with the orders ab and ba")
+            for order in Shown:
+                verdict = orders.get(order)
+                preferences = (
+                    {} if verdict is None else {OVERALL: preference_word("verdicts", verdict)}
+                )
+                step = StepRecord(Status.OK if preferences else Status.UNPARSABLE)
+                comparisons.append(
+                    NewComparison(0, order, step, preferences, condition=_CONDITIONS[name])
+                )
+        return ImportedSamples(pair, judge, samples, tuple(comparisons))
 
     def _samples(self, cells: Cells) -> tuple[NewSample, ...]:
         answers = listed(cells, "samples", _answer)
@@ -157,28 +178,6 @@ def _status(value: Any) -> Status:
     if value not in set(Status):
         raise Unusable("statuses", f"{str(value)[:60]!r} is not one of {', '.join(Status)}")
     return Status(value)
-
-
-def _comparisons(cells: Cells) -> tuple[NewComparison, ...]:
-    by_condition = cells.json("verdicts")
-    if by_condition is None:
-        return ()
-    if not isinstance(by_condition, dict) or not by_condition.keys() <= _CONDITIONS.keys():
-        raise Unusable("verdicts", "not an object with the conditions A and B")
-    comparisons = []
-    for name, orders in by_condition.items():
-        if orders is None:
-            continue
-        if not isinstance(orders, dict) or not orders.keys() <= set(Shown):
-            raise Unusable("verdicts", f"{name} is not an object with the orders ab and ba")
-        for order in Shown:
-            verdict = orders.get(order)
-            preferences = {} if verdict is None else {OVERALL: preference_word("verdicts", verdict)}
-            step = StepRecord(Status.OK if preferences else Status.UNPARSABLE)
-            comparisons.append(
-                NewComparison(0, order, step, preferences, condition=_CONDITIONS[name])
-            )
-    return tuple(comparisons)
 
 
 def _equals(earlier: StoredSample, sample: NewSample) -> bool:

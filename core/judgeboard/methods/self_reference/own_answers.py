@@ -127,7 +127,30 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
         raise NoPair("it has no question")
     if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
         raise NoPair("its options are not a list of texts")
-    right = _right(row, options)
+    # The position of the correct option: by its letter or text, or by its number.
+    correct_option = row.get("reference") if row.get("reference") is not None else row.get("answer")
+    index = row.get("answer_index")
+    if index is not None and (
+        isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(options)
+    ):
+        raise NoPair(
+            f"its answer_index {str(index)[:60]} is not the number of one of its {len(options)} options"
+        )
+    if correct_option is None and index is not None:
+        right = index
+    else:
+        if not isinstance(correct_option, str):
+            raise NoPair("its correct option (reference or answer) is not a text")
+        letter = reference_key(correct_option, options)
+        if letter not in letters_of(options):
+            raise NoPair(
+                f"its correct option {correct_option[:60]!r} is not one of its {len(options)} options"
+            )
+        right = letters_of(options).index(letter)
+        if index not in (None, right):
+            raise NoPair(
+                f"its correct option {correct_option[:60]!r} and its answer_index {index} are different options"
+            )
     same = {
         option for option in options if answer_key(option, None) == answer_key(options[right], None)
     }
@@ -150,32 +173,6 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     }
     category = row.get("category") or row.get("query_type")
     return pair | {"query_type": category} if isinstance(category, str) else pair
-
-
-def _right(row: Mapping[str, Any], options: Sequence[str]) -> int:
-    correct_option = row.get("reference") if row.get("reference") is not None else row.get("answer")
-    index = row.get("answer_index")
-    if index is not None and (
-        isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(options)
-    ):
-        raise NoPair(
-            f"its answer_index {str(index)[:60]} is not the number of one of its {len(options)} options"
-        )
-    if correct_option is None and index is not None:
-        return index
-    if not isinstance(correct_option, str):
-        raise NoPair("its correct option (reference or answer) is not a text")
-    letter = reference_key(correct_option, options)
-    if letter not in letters_of(options):
-        raise NoPair(
-            f"its correct option {correct_option[:60]!r} is not one of its {len(options)} options"
-        )
-    place = letters_of(options).index(letter)
-    if index not in (None, place):
-        raise NoPair(
-            f"its correct option {correct_option[:60]!r} and its answer_index {index} are different options"
-        )
-    return place
 
 
 def pairs_of_questions(

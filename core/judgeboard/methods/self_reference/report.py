@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Estimate, Status
+from judgeboard.domain import OVERALL, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measure.notes import Note, note, paragraph
+from judgeboard.measure.notes import note, paragraph
 from judgeboard.measure.result import About, Result
 from judgeboard.methods.self_reference import own_answers
 from judgeboard.methods.self_reference import scores as figures
@@ -193,13 +193,18 @@ def result_of(
         "no_better_answer": int((~items.gold).sum()) if conditions else 0,
         **loaded.counts,
     }
+    gain = next((row.estimate for row in rows if row.figure == "gain_without"), None)
+    if accuracy.value is None:
+        headline = note("own_answer_unknown", accuracy=accuracy)
+    elif gain is None or gain.low is None or gain.high is None:
+        headline = note("own_answer", accuracy=accuracy)
+    else:
+        headline = note(gain_code(gain.low, gain.high), change=gain)
     result = SelfReferenceResult(
         about=About(
             judges=(version.title,), by="slice", unit="pairs" if conditions else "questions"
         ),
-        headline=_headline(
-            accuracy, next((row.estimate for row in rows if row.figure == "gain_without"), None)
-        ),
+        headline=headline,
         rows=rows,
         caveats=tuple(note(code, n=n) for code, n in left_out.items() if n),
         next=tuple(
@@ -219,14 +224,6 @@ def result_of(
         ),
     )
     return result, items
-
-
-def _headline(accuracy: Estimate, gain: Estimate | None) -> Note:
-    if accuracy.value is None:
-        return note("own_answer_unknown", accuracy=accuracy)
-    if gain is None or gain.low is None or gain.high is None:
-        return note("own_answer", accuracy=accuracy)
-    return note(gain_code(gain.low, gain.high), change=gain)
 
 
 def gain_code(low: float, high: float) -> str:

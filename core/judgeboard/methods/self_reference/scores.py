@@ -384,12 +384,23 @@ def tuned_part(items: Items) -> Result:
         places = order[(has_scores & of_category)[order]]
         if not len(places):
             continue
+        # The scores: a row per threshold and a column per item.
         at_each = np.stack(
             [items.selective(needed).score[places] for needed in range(1, items.k + 2)]
         )
         questions = items.grouped(places)
-        optimistic += [category] if questions.count < FEWEST else []
-        scores.append(_cross_validated(at_each, questions))
+        if questions.count < FEWEST:
+            optimistic.append(category)
+            scores.append(at_each[_best(at_each) - 1])
+        else:
+            # Folds of equal size, shuffled because files often repeat a pattern. A question is in
+            # one fold.
+            of_questions = np.random.Generator(np.random.SFC64(SEED)).permutation(
+                np.arange(questions.count) % FOLDS
+            )
+            folds: IntArray = of_questions[questions.codes]
+            by_fold = np.array([_best(at_each[:, folds != fold]) for fold in range(FOLDS)])
+            scores.append(at_each[by_fold[folds] - 1, np.arange(at_each.shape[1])])
         places_of_scores.append(places)
         rows += [
             Row("needed", category, _best(at_each), n=len(places)),
@@ -408,21 +419,6 @@ def tuned_part(items: Items) -> Result:
         rows,
         *([note("optimistic_gates", categories=optimistic)] if optimistic else []),
     )
-
-
-def _cross_validated(at_each: FloatArray, questions: Grouping) -> FloatArray:
-    """Return the scores with tuned thresholds: ``at_each`` has a row per threshold and a column per item."""
-    if questions.count < FEWEST:
-        scores: FloatArray = at_each[_best(at_each) - 1]
-        return scores
-    # Folds of equal size, shuffled because files often repeat a pattern. A question is in one fold.
-    of_questions = np.random.Generator(np.random.SFC64(SEED)).permutation(
-        np.arange(questions.count) % FOLDS
-    )
-    folds: IntArray = of_questions[questions.codes]
-    by_fold = np.array([_best(at_each[:, folds != fold]) for fold in range(FOLDS)])
-    tuned_scores: FloatArray = at_each[by_fold[folds] - 1, np.arange(at_each.shape[1])]
-    return tuned_scores
 
 
 def _best(at_each: FloatArray) -> int:

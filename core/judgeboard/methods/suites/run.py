@@ -71,7 +71,24 @@ def make_candidate(
     if kind == "source":
         return Candidate(which, source=name)
     if kind == "python":
-        return _of_function(_load(name), which)
+        module_name, _, path = name.partition(":")
+        if not path:
+            raise BadInput(f"python:{name} names no function: write python:module:function")
+        # As `python -m` does: an installed command does not import from the working folder.
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.insert(0, here)
+        try:
+            target: Any = importlib.import_module(module_name)
+            for part in path.split("."):
+                target = getattr(target, part)
+        except Exception as error:
+            raise BadInput(
+                f"python:{name} cannot be loaded: {type(error).__name__}: {error}"
+            ) from error
+        if not callable(target):
+            raise BadInput(f"python:{name} is not a function")
+        return _of_function(target, which)
     endpoint_fields: dict[str, object] = {**endpoint, "model": name, "replies": None}
     model_endpoint = make_endpoint("the candidate", **endpoint_fields)
     return Candidate(
@@ -87,46 +104,19 @@ def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
 
 
 def _of_function(function: Callable[..., Any], name: str) -> Candidate:
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a C function without a signature gets the query
+        parameters = ["query"]
+    if not parameters:
+        raise BadInput(f"{_name_of(function)} has no parameter: it must take the query or messages")
     chat: Chat = (
         function
-        if _takes_messages(function)
+        if parameters[0] == "messages"
         else lambda messages: function(messages[-1]["content"])
     )
     free = ModelEndpoint(CallableChat(chat), name, FREE)  # the cost does not count
     return Candidate(name, Generator(free), own_code=True)
-
-
-def _takes_messages(function: Callable[..., Any]) -> bool:
-    try:
-        parameters = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # a C function without a signature
-        return False
-    if not parameters:
-        raise BadInput(f"{_name_of(function)} has no parameter: it must take the query or messages")
-    return parameters[0] == "messages"
-
-
-def _load(name: str) -> Callable[..., Any]:
-    module_name, _, path = name.partition(":")
-    if not path:
-        raise BadInput(f"python:{name} names no function: write python:module:function")
-    here = str(Path.cwd())
-    if (
-        here not in sys.path
-    ):  # as `python -m` does; an installed command does not import from the working folder
-        sys.path.insert(0, here)
-    try:
-        target: Any = importlib.import_module(module_name)
-        for part in path.split("."):
-            target = getattr(target, part)
-    except Exception as error:
-        raise BadInput(
-            f"python:{name} cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
-    if not callable(target):
-        raise BadInput(f"python:{name} is not a function")
-    function: Callable[..., Any] = target
-    return function
 
 
 def _name_of(function: Callable[..., Any]) -> str:
