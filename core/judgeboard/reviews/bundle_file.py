@@ -286,8 +286,17 @@ def _read_line(
         "label": label and Label(label)
     }
     grade = Grade(scores=scores, **parts)
+    # The fields of the label schema replace the grades of the queue.
     if schema is not None:
-        grade = _with_fields(line, grade, values.get("fields") or {}, schema)
+        fields = values.get("fields") or {}
+        if not isinstance(fields, dict):
+            raise UnusableLine(
+                line, "fields", f"must be an object of fields, not {json_kind(fields)}"
+            )
+        try:
+            grade = schema.grade(schema.values(grade) | fields, grade)
+        except BadInput as error:
+            raise UnusableLine(line, "fields", str(error)) from None
     if head.subject == "pairs" and side is None and grade != Grade():
         raise UnusableLine(line, "preference", "is missing: fill in left, tie or right")
     return BundleLine(
@@ -317,12 +326,3 @@ def _scores(line: int, scores: Any) -> tuple[DimensionScore, ...]:
         if level is not None:
             dimension_scores.append(DimensionScore(name, level, SCALE))
     return tuple(dimension_scores)
-
-
-def _with_fields(line: int, grade: Grade, fields: Any, schema: LabelSchema) -> Grade:
-    if not isinstance(fields, dict):
-        raise UnusableLine(line, "fields", f"must be an object of fields, not {json_kind(fields)}")
-    try:
-        return schema.grade(schema.values(grade) | fields, grade)
-    except BadInput as error:
-        raise UnusableLine(line, "fields", str(error)) from None

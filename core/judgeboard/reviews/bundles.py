@@ -19,7 +19,7 @@ from judgeboard.reviews.bundle_file import (
 from judgeboard.reviews.decisions import note_key
 from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, tried
 from judgeboard.reviews.queues import schema_of_queue
-from judgeboard.reviews.shown import ItemText, PairText, item_texts, stored_side
+from judgeboard.reviews.shown import PairText, item_texts, stored_side
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -29,7 +29,7 @@ from judgeboard.store.next_items import take_lease
 from judgeboard.store.queue_items import item_by_id, reviews_on
 from judgeboard.store.queues import queue_named
 from judgeboard.store.reviewers import find_reviewer
-from judgeboard.store.reviews import Review, find_review
+from judgeboard.store.reviews import find_review
 from judgeboard.store.tables import Reviewer
 from judgeboard.text import iso_z
 
@@ -234,7 +234,20 @@ def _merge(
         current = next((review for review in reviews if review.id == stored_review.id), None)
         if current is None:
             return refused(WITHDRAWN)
-        return True if _is_same(line, decision, current, text) else refused(OTHER_CONTENT)
+        grade, earlier = line.grade, current.grade
+        if isinstance(text, PairText):
+            is_same = (decision, grade.notes) == (current.choice, earlier.notes)
+        else:
+            names = ("label", "groundedness", "quality", "by_dimension", "choices", "texts")
+            is_same = (
+                all(
+                    getattr(grade, name) == getattr(earlier, name)
+                    for name in (*names, *GRADE_TEXTS)
+                )
+                and (grade.spans or ()) == (earlier.spans or ())
+                and decision == current.decision
+            )
+        return True if is_same else refused(OTHER_CONTENT)
     if text_values(text) != dict(line.texts):
         return refused(CHANGED)
     try:
@@ -256,12 +269,3 @@ def _merge(
         if own_lease is not None and own_lease.token not in {None, split_token(line.token)[1]}:
             reason = ELSEWHERE if own_lease.done else TAKEN
         return refused(reason, has_note=is_note_kept)
-
-
-def _is_same(line: BundleLine, decision: str | None, review: Review, text: ItemText) -> bool:
-    grade, earlier = line.grade, review.grade
-    if isinstance(text, PairText):
-        return (decision, grade.notes) == (review.choice, earlier.notes)
-    names = ("label", "groundedness", "quality", *GRADE_TEXTS, "by_dimension", "choices", "texts")
-    same = all(getattr(grade, name) == getattr(earlier, name) for name in names)
-    return same and (grade.spans or ()) == (earlier.spans or ()) and decision == review.decision

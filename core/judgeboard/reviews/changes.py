@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection
-
 from judgeboard.domain import (
     Action,
     Decision,
@@ -211,7 +209,35 @@ def comment(
             request_key=key,
             at=now or utc_now(),
         )
-        return _write(connection, kind, new, reviewer, earlier)
+        stored_comment = find_comment(connection, request_key=new.request_key)
+        if stored_comment is not None:
+            if (
+                stored_comment.response_id,
+                stored_comment.reviewer_id,
+                stored_comment.replaces,
+            ) != (new.response_id, new.reviewer_id, new.replaces):
+                raise BadInput(
+                    "this request key belongs to another comment: every request needs its own"
+                )
+            return stored_comment.id
+        if earlier is not None and (
+            earlier.text is None or find_comment(connection, replaces=earlier.id) is not None
+        ):
+            raise DecisionRefused("This comment has already been edited or withdrawn.")
+        comment_id = insert_comment(connection, new)
+        # Event: who wrote the comment. A second event tells the people whom the text mentions.
+        details: dict[str, Any] = {"comment": comment_id}
+        if new.replaces is not None:
+            details["replaces"] = new.replaces
+        record = partial(
+            record_event, connection, actor=reviewer.name, response_id=new.response_id, now=new.at
+        )
+        record(kind, details=details)
+        stored_text = new.text or ""
+        names = people_to_mention(connection) if "@" in stored_text else {}
+        if people := [person for person in mentioned(stored_text, names) if person != reviewer.id]:
+            record(MENTION, details=details | {"people": people})
+        return comment_id
 
 
 def _undone(
@@ -236,37 +262,3 @@ def _undone(
 
 def _label_of(groundedness: float, low: float) -> Label:
     return Label.HALLUCINATED if rounded(groundedness) < low else Label.GROUNDED
-
-
-def _write(
-    connection: Connection, kind: str, new: Comment, reviewer: Reviewer, earlier: Comment | None
-) -> int:
-    stored_comment = find_comment(connection, request_key=new.request_key)
-    if stored_comment is not None:
-        if (stored_comment.response_id, stored_comment.reviewer_id, stored_comment.replaces) != (
-            new.response_id,
-            new.reviewer_id,
-            new.replaces,
-        ):
-            raise BadInput(
-                "this request key belongs to another comment: every request needs its own"
-            )
-        return stored_comment.id
-    if earlier is not None and (
-        earlier.text is None or find_comment(connection, replaces=earlier.id) is not None
-    ):
-        raise DecisionRefused("This comment has already been edited or withdrawn.")
-    comment_id = insert_comment(connection, new)
-    # Event: who wrote the comment. A second event tells the people whom the text mentions.
-    details: dict[str, Any] = {"comment": comment_id}
-    if new.replaces is not None:
-        details["replaces"] = new.replaces
-    record = partial(
-        record_event, connection, actor=reviewer.name, response_id=new.response_id, now=new.at
-    )
-    record(kind, details=details)
-    text = new.text or ""
-    names = people_to_mention(connection) if "@" in text else {}
-    if people := [person for person in mentioned(text, names) if person != reviewer.id]:
-        record(MENTION, details=details | {"people": people})
-    return comment_id

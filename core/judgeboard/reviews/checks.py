@@ -17,7 +17,7 @@ from judgeboard.domain import (
     Preference,
 )
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.formats.label_schema import FieldType, LabelSchema
+from judgeboard.formats.label_schema import FieldType
 from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.registry.masks import masked
 from judgeboard.store.issues import list_modes
@@ -98,12 +98,26 @@ def checked_grade(
     spans = tuple(_checked_span(span, response.answer or "") for span in grade.spans or ())
     if grade.texts or any(texts.values()):
         check_not_forgotten(response)  # a new text could repeat the deleted ones
-    marks = _checked_marks(connection, grade.claim_marks, response)
+    # Marks as stored: each with the text of the statement, in the order of the answer.
+    if len(grade.claim_marks) > MOST_MARKS:
+        raise BadInput(f"at most {MOST_MARKS:,} statements of one answer can be marked")
+    judgment_ids = {mark.judgment_id for mark in grade.claim_marks if mark.judgment_id is not None}
+    claims = claims_by_judgment(connection, judgment_ids, response.id) if judgment_ids else {}
+    marks = [_checked_mark(mark, response, claims) for mark in grade.claim_marks]
+    statements = {
+        (mark.judgment_id, mark.number)
+        if mark.judgment_id is not None
+        else (mark.start, mark.end, "")
+        for mark in marks
+    }
+    if len(statements) < len(marks):
+        raise BadInput("a statement is marked twice")
+    marks.sort(key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0))
     implied = grade.label_implied and grade.label is not None
     return replace(
         grade,
         spans=spans or None,
-        claim_marks=marks,
+        claim_marks=tuple(marks),
         label_implied=implied,
         modes=tuple(sorted(set(grade.modes))),
         **texts,
@@ -137,7 +151,25 @@ def checked_fields(
     missing_names = schema.missing(values)
     if missing_names and decision in {Decision.CONFIRM, Decision.DISMISS}:
         raise BadInput(f"required: {', '.join(missing_names)}")
-    _check_places(connection, schema, values, response)
+    # A span lies inside its text, and the answer has each passage that a field names.
+    placed = [
+        field
+        for field in schema.of_type(FieldType.SPANS, FieldType.RANKING)
+        if field.name in values
+    ]
+    texts = answer_texts(connection, [response.id]) if placed else {}
+    for field in placed:
+        passages = texts[response.id].passages or ()
+        for place in values[field.name]:
+            number = place if field.type is FieldType.RANKING else place.get("passage")
+            if number is not None and not 1 <= number <= len(passages):
+                raise BadInput(f"{field.name}: there is no passage {number}")
+            if field.type is FieldType.SPANS:
+                text = (response.answer or "") if number is None else passages[number - 1]
+                if place["end"] > len(text):
+                    raise BadInput(
+                        f"{field.name}: the span {place['start']} to {place['end']} is outside its text"
+                    )
     return schema.grade(values, grade)
 
 
@@ -229,30 +261,6 @@ def check_own(connection: Connection, review: Review, reviewer: Reviewer, what: 
         raise DecisionRefused("You have a newer review of this answer: undo that one first.")
 
 
-def _checked_marks(
-    connection: Connection, marks: Collection[ClaimMark], response: LockedResponse
-) -> tuple[ClaimMark, ...]:
-    """Return marks as stored: each with the text of the statement, in the order of the answer."""
-    if len(marks) > MOST_MARKS:
-        raise BadInput(f"at most {MOST_MARKS:,} statements of one answer can be marked")
-    judgment_ids = {mark.judgment_id for mark in marks if mark.judgment_id is not None}
-    claims = claims_by_judgment(connection, judgment_ids, response.id) if judgment_ids else {}
-    complete_marks = [_checked_mark(mark, response, claims) for mark in marks]
-    statements = {
-        (mark.judgment_id, mark.number)
-        if mark.judgment_id is not None
-        else (mark.start, mark.end, "")
-        for mark in complete_marks
-    }
-    if len(statements) < len(complete_marks):
-        raise BadInput("a statement is marked twice")
-    return tuple(
-        sorted(
-            complete_marks, key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0)
-        )
-    )
-
-
 def _checked_mark(
     mark: ClaimMark, response: LockedResponse, claims: Mapping[int, tuple[Claim, ...]]
 ) -> ClaimMark:
@@ -300,28 +308,3 @@ def _checked_span(span: dict[str, Any], answer: str) -> dict[str, Any]:
         if isinstance(value, str):
             checked_text(f"the {name} of a span", value)
     return span
-
-
-def _check_places(
-    connection: Connection, schema: LabelSchema, values: dict[str, Any], response: LockedResponse
-) -> None:
-    """Raise `BadInput` for a span outside the text, or for a passage that the answer does not have."""
-    placed = [
-        field
-        for field in schema.of_type(FieldType.SPANS, FieldType.RANKING)
-        if field.name in values
-    ]
-    if not placed:
-        return
-    passages = answer_texts(connection, [response.id])[response.id].passages or ()
-    for field in placed:
-        for place in values[field.name]:
-            number = place if field.type is FieldType.RANKING else place.get("passage")
-            if number is not None and not 1 <= number <= len(passages):
-                raise BadInput(f"{field.name}: there is no passage {number}")
-            if field.type is FieldType.SPANS:
-                text = (response.answer or "") if number is None else passages[number - 1]
-                if place["end"] > len(text):
-                    raise BadInput(
-                        f"{field.name}: the span {place['start']} to {place['end']} is outside its text"
-                    )

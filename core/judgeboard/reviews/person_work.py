@@ -146,6 +146,18 @@ def _work(
     ]
     tests = [each for each in reviews_to_compare if each.item is not None and each.item.test]
     seconds = [review.seconds for review in reviews if review.seconds is not None]
+    # Drift: the agreement with other people in the latest reviews, minus the agreement before.
+    matches = _matches(usual, lambda each: each.others)
+    inside = np.array([each.review.at > now - RECENT for _, each in matches], dtype=np.bool_)
+    if not inside.any() or inside.all():
+        drift = Estimate(None, n=len(matches), reason="no earlier reviews to compare with")
+    else:
+        items = np.array([each.review.queue_item_id for _, each in matches])
+        drift = difference_of_means(
+            np.array([match for match, _ in matches], dtype=np.float64),
+            inside,
+            grouping(items, len(matches)),
+        )
     return PersonWork(
         person=person,
         reviews=len(reviews),
@@ -154,9 +166,7 @@ def _work(
             _matches(usual, lambda each: (each.gold,)), "no item of theirs was adjudicated"
         ),
         own=_share(_matches(reviews_to_compare, lambda each: (each.first,)), "no repeats"),
-        others=_share(
-            _matches(usual, lambda each: each.others), "nobody else reviewed their items"
-        ),
+        others=_share(matches, "nobody else reviewed their items"),
         tests=_share(
             _matches([each for each in tests if not each.training], lambda each: (each.gold,)),
             "no test items",
@@ -165,7 +175,7 @@ def _work(
             _matches([each for each in tests if each.training], lambda each: (each.gold,)),
             "no training items",
         ),
-        drift=_drift(usual, now),
+        drift=drift,
         leased=len(active_leases(connection, person.id, now)),
         queues=work_in(connection, queues, person.id, now),
     )
@@ -190,16 +200,3 @@ def _share(matches: Sequence[_Match], reason: str) -> Estimate:
         return Estimate(None, n=0, reason=reason)
     items = np.array([each.review.queue_item_id for _, each in matches])
     return share([match for match, _ in matches], items)
-
-
-def _drift(reviews_to_compare: Sequence[ComparedReview], now: datetime) -> Estimate:
-    matches = _matches(reviews_to_compare, lambda each: each.others)
-    inside = np.array([each.review.at > now - RECENT for _, each in matches], dtype=np.bool_)
-    if not inside.any() or inside.all():
-        return Estimate(None, n=len(matches), reason="no earlier reviews to compare with")
-    items = np.array([each.review.queue_item_id for _, each in matches])
-    return difference_of_means(
-        np.array([match for match, _ in matches], dtype=np.float64),
-        inside,
-        grouping(items, len(matches)),
-    )

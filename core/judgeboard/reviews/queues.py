@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic.fields import FieldInfo
 from sqlalchemy import Connection
 
 from judgeboard.domain import (
@@ -159,11 +158,30 @@ def create_queue(
                 connection, new.filter, subject=new.subject, flagged_only=new.flagged_only
             )
             new = new.changed(drawn_from=matching)
+        # The fields of the schema say which grades people are asked for.
         if schema is not None:
-            new = _with_schema(connection, new, schema)
+            if new.subject == PAIRS:
+                raise BadInput("a queue of pairs has no label schema")
+            version = schema_named(connection, schema)
+            graded = [field for field in version.content.fields if field.name in ASKED]
+            new = new.changed(
+                label_schema_id=version.id,
+                grades=tuple(field.name for field in graded if field.required),
+                optional_grades=tuple(field.name for field in graded if not field.required),
+            )
         candidates: list[Candidate] = []
+        # With a plan, draw the answers of each stratum.
         if plan is not None:
-            new, candidates = _planned(connection, new, plan)
+            is_lot = new.sort is QueueOrder.RANDOM and not new.flagged_only and not new.training
+            if new.subject == PAIRS or not is_lot or new.max_items is None:
+                raise BadInput(
+                    "a planned queue has a number of answers, flagged or not, in random order"
+                )
+            strata, candidates = draw_by_stratum(
+                connection, new.filter, plan, new.max_items, new.seed
+            )
+            plan_values = plan.as_dict() | {"strata": [each.as_dict() for each in strata]}
+            new = new.changed(plan=plan_values, drawn_from=sum(each.answers for each in strata))
         queue = insert_queue(connection, new)
         if queue is None:
             free = next(
@@ -340,6 +358,23 @@ def queue_progress(
     declined = count_declined(connection, queue.id)
     schema_id = queue.label_schema_id
     schema = None if schema_id is None else schema_by_id(connection, schema_id)
+    # The work of each person who is assigned or has worked or skipped here.
+    people: list[PersonProgress] = []
+    if with_people:
+        work = count_work(connection, queue.id, at)
+        seconds = median_seconds(connection, queue.id)
+        skipped = count_skipped(connection, queue.id)
+        person_ids = {*work, *skipped, *(person.id for person in assigned_to)}
+        people = [
+            PersonProgress(
+                person,
+                **work.get(person.id, {}),
+                skipped=skipped.get(person.id, 0),
+                median_seconds=seconds.get(person.id),
+            )
+            for person in reviewers_by_id(connection, person_ids)
+        ]
+        people.sort(key=lambda each: (-each.done, each.reviewer.name, each.reviewer.id))
     return QueueProgress(
         queue=queue,
         rules=describe_rules(queue, schema, for_lead=for_lead),
@@ -360,7 +395,7 @@ def queue_progress(
         sampled=sampled,
         short=short,
         assigned_to=assigned_to,
-        people=_people(connection, queue.id, assigned_to, at) if with_people else (),
+        people=tuple(people),
     )
 
 
@@ -400,19 +435,16 @@ def describe_rules(
         option = option_of(about)
         is_for_leads = option is not None and option.group == TESTS
         if about.title and not is_off and name not in left_out and (for_lead or not is_for_leads):
-            values[about.title] = _option_words(value, about)
+            if isinstance(value, bool):
+                values[about.title] = "yes" if value else "no"
+            elif isinstance(value, tuple):
+                values[about.title] = ", ".join(value) or "none"
+            elif isinstance(value, int | float):
+                factor, unit = unit_of(about)
+                values[about.title] = f"{value * factor:g} {unit}".strip()
+            else:
+                values[about.title] = str(value)
     return {label: value for label, value in values.items() if value}
-
-
-def _option_words(value: object, about: FieldInfo) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return ", ".join(value) or "none"
-    if isinstance(value, int | float):
-        factor, unit = unit_of(about)
-        return f"{value * factor:g} {unit}".strip()
-    return str(value)
 
 
 def queue_warnings(connection: Connection, queue: Queue) -> list[str]:
@@ -455,30 +487,6 @@ def _fill_training(
     return min(golds, queue.max_items or golds)
 
 
-def _planned(connection: Connection, new: Queue, plan: DrawPlan) -> tuple[Queue, list[Candidate]]:
-    """Return a queue with its plan, and its answers."""
-    is_lot = new.sort is QueueOrder.RANDOM and not new.flagged_only and not new.training
-    if new.subject == PAIRS or not is_lot or new.max_items is None:
-        raise BadInput("a planned queue has a number of answers, flagged or not, in random order")
-    strata, candidates = draw_by_stratum(connection, new.filter, plan, new.max_items, new.seed)
-    plan_values = plan.as_dict() | {"strata": [each.as_dict() for each in strata]}
-    return new.changed(
-        plan=plan_values, drawn_from=sum(each.answers for each in strata)
-    ), candidates
-
-
-def _with_schema(connection: Connection, new: Queue, title: str) -> Queue:
-    if new.subject == PAIRS:
-        raise BadInput("a queue of pairs has no label schema")
-    version = schema_named(connection, title)
-    graded = [field for field in version.content.fields if field.name in ASKED]
-    return new.changed(
-        label_schema_id=version.id,
-        grades=tuple(field.name for field in graded if field.required),
-        optional_grades=tuple(field.name for field in graded if not field.required),
-    )
-
-
 def check_flag_rules(connection: Connection | None, where: RowFilter) -> None:
     """Raise `BadInput` for a rule of a filter that neither exists nor has flags in the database, if there is one."""
     unknown = [rule for rule in where.rules if rule not in RULES]
@@ -494,24 +502,3 @@ def check_open_flags(connection: Connection, where: RowFilter, *, of: str) -> No
     decided = [state for state in where.states if state != FlagState.OPEN]
     if decided:
         raise BadInput(f"{of} has open flags only: leave out state={decided[0]}")
-
-
-def _people(
-    connection: Connection, queue_id: int, assigned_to: tuple[Reviewer, ...], now: datetime
-) -> tuple[PersonProgress, ...]:
-    work = count_work(connection, queue_id, now)
-    seconds = median_seconds(connection, queue_id)
-    skipped = count_skipped(connection, queue_id)
-    ids = {*work, *skipped, *(person.id for person in assigned_to)}
-    people = (
-        PersonProgress(
-            person,
-            **work.get(person.id, {}),
-            skipped=skipped.get(person.id, 0),
-            median_seconds=seconds.get(person.id),
-        )
-        for person in reviewers_by_id(connection, ids)
-    )
-    return tuple(
-        sorted(people, key=lambda each: (-each.done, each.reviewer.name, each.reviewer.id))
-    )

@@ -20,7 +20,7 @@ from judgeboard.domain import (
     Stage,
 )
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.measure.notes import Note, note, paragraph
+from judgeboard.measure.notes import note, paragraph
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import (
     LONGEST_LOOK,
@@ -71,7 +71,6 @@ from judgeboard.store.queue_items import (
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviews import (
     STATE_AFTER,
-    LockedResponse,
     Review,
     current_reviews,
     find_review,
@@ -83,7 +82,7 @@ from judgeboard.store.reviews import (
     open_flag_ids,
     reviewed_by_others,
 )
-from judgeboard.store.tables import Flag, Lease, Queue, QueueItem, Reviewer
+from judgeboard.store.tables import Lease, Queue, QueueItem, Reviewer
 from judgeboard.text import shortened
 
 NOT_IN_CONFLICT = {
@@ -284,7 +283,23 @@ def _decide_flag(connection: Connection, submission: Submission, flag_id: int) -
         if flag.state is FlagState.OPEN:
             refusal = note("in_queue_counts", queue=str(in_queue))
         else:
-            refusal = _why_closed(connection, flag, response, review)
+            # Why the flag is not open: "ragtruth-12260: confirmed by Jon, 1 Mar 09:41 UTC.".
+            answer = shortened(response.external_id, LONGEST_ID)
+            decisions = current_reviews(
+                connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER)
+            )
+            if not decisions or decisions[0].decision is None:
+                refusal = note("flag_replaced", answer=answer)
+            else:
+                by = (
+                    "you"
+                    if decisions[0].reviewer_id == review.reviewer_id
+                    else shortened(decisions[0].reviewer, LONGEST_NAME)
+                )
+                verb = f"{VERBS[decisions[0].decision]} by {by}"
+                at = decisions[0].at.astimezone(UTC)
+                when = f"{at.day} {at:%b %H:%M} UTC"
+                refusal = note("flag_decided", answer=answer, decided=verb, when=when)
         return paragraph((refusal, *keep_note(connection, review, reviewer, {"flag": flag.id})))
     # Replace the earlier decisions on these flags.
     flag_ids = (flag.id,) if submission.alone else open_flag_ids(connection, response.id)
@@ -486,8 +501,27 @@ def _edit(connection: Connection, submission: Submission, review_id: int) -> Sub
     if stored_review is not None:
         return Submitted(stored_review.id, repeated=True)
     check_own(connection, review, reviewer, "edit it")
-    _check_editable(connection, review, submission)
+    if review.stage is Stage.BLIND:
+        raise DecisionRefused(
+            "A blind review cannot be edited: undo it, or add a review after the reveal."
+        )
+    if review.stage is Stage.ADJUDICATION:
+        raise DecisionRefused("An adjudication cannot be edited: undo it and adjudicate again.")
+    if isinstance(decision, Preference) or (decision is None) != (review.decision is None):
+        raise BadInput("a decision cannot become a grade, and a grade cannot become a decision")
     item_id = review.queue_item_id
+    if item_id is not None:
+        # In a queue that is blind to other people, a person who has read the other reviews since
+        # could edit a conflict away.
+        queue = queue_by_id(connection, item_by_id(connection, item_id).queue_id)
+        if queue.blind_people and reviewed_by_others(
+            connection, [review.response_id or 0], review.reviewer_id
+        ):
+            raise DecisionRefused(
+                "Others have reviewed this item since: your blind review cannot be edited any more."
+            )
+        if review.stage is None:  # after a reveal, the blind review has the required grades
+            check_required(queue, decision, submission.grade)
     new = replace(
         submission.review,
         flag_ids=review.flag_ids,
@@ -505,52 +539,6 @@ def _edit(connection: Connection, submission: Submission, review_id: int) -> Sub
             use_lease(connection, lease.id, new_id)
     update_states(connection, item_id, flags, submission.at)
     return Submitted(new_id)
-
-
-def _check_editable(connection: Connection, review: Review, submission: Submission) -> None:
-    if review.stage is Stage.BLIND:
-        raise DecisionRefused(
-            "A blind review cannot be edited: undo it, or add a review after the reveal."
-        )
-    if review.stage is Stage.ADJUDICATION:
-        raise DecisionRefused("An adjudication cannot be edited: undo it and adjudicate again.")
-    if isinstance(submission.decision, Preference) or (submission.decision is None) != (
-        review.decision is None
-    ):
-        raise BadInput("a decision cannot become a grade, and a grade cannot become a decision")
-    if review.queue_item_id is None:
-        return
-    # In a queue that is blind to other people, a person who has read the other reviews since could
-    # edit a conflict away.
-    queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
-    if queue.blind_people and reviewed_by_others(
-        connection, [review.response_id or 0], review.reviewer_id
-    ):
-        raise DecisionRefused(
-            "Others have reviewed this item since: your blind review cannot be edited any more."
-        )
-    if review.stage is None:  # after a reveal, the blind review has the required grades
-        check_required(queue, submission.decision, submission.grade)
-
-
-def _why_closed(
-    connection: Connection, flag: Flag, response: LockedResponse, review: Review
-) -> Note:
-    """Return why a flag is not open: "ragtruth-12260: confirmed by Jon, 1 Mar 09:41 UTC."."""
-    answer = shortened(response.external_id, LONGEST_ID)
-    decisions = current_reviews(
-        connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER)
-    )
-    if not decisions or decisions[0].decision is None:
-        return note("flag_replaced", answer=answer)
-    by = (
-        "you"
-        if decisions[0].reviewer_id == review.reviewer_id
-        else shortened(decisions[0].reviewer, LONGEST_NAME)
-    )
-    verb = f"{VERBS[decisions[0].decision]} by {by}"
-    at = decisions[0].at.astimezone(UTC)
-    return note("flag_decided", answer=answer, decided=verb, when=f"{at.day} {at:%b %H:%M} UTC")
 
 
 def _may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> bool:

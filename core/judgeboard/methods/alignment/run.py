@@ -207,17 +207,7 @@ async def align_async(
                 default=None,
             )
             if best is None or (best.right or 0) <= result.right:
-                no_gain = (
-                    note("align_no_candidate", judge=result.judge)
-                    if best is None
-                    else note(
-                        "align_no_gain",
-                        best=best.right or 0,
-                        judge=result.right,
-                        answers=len(develop.ids),
-                    )
-                )
-                return replace(result, notes=(no_gain, note("align_not_looked")))
+                return replace(result, notes=_no_gain(result, best, len(develop.ids)))
             test_items = [items[id_] for id_ in held_out.ids.tolist() if id_ in items]
             result = replace(result, best=best.number)
             return await _looked(
@@ -415,6 +405,13 @@ async def _obedience(
     )
     rows = ~np.isnan(before + high + low)
     return obedience(before[rows], high[rows], low[rows], np.flatnonzero(rows), (0, 1))
+
+
+def _no_gain(result: Alignment, best: Candidate | None, n: int) -> tuple[Note, ...]:
+    not_looked = note("align_not_looked")
+    if best is None:
+        return note("align_no_candidate", judge=result.judge), not_looked
+    return note("align_no_gain", best=best.right or 0, judge=result.right, answers=n), not_looked
 
 
 class _LeakCheck:
