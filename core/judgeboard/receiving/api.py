@@ -31,7 +31,7 @@ from judgeboard.store.open_flags import flags_after
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.responses import Named, responses_named
 from judgeboard.store.reviewers import people_sign_in
-from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, Reviewer
+from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW
 from judgeboard.store.traces import responses_of_trace
 from judgeboard.traces.sdk_requests import RequestBody, json_in_body
 
@@ -247,7 +247,27 @@ def store_sent_review(store: Store, sender: Sender, review: SentReview) -> dict[
             response_id = response_of_flag(connection, review.flag)
         else:
             response_id = item_by_id(connection, split_token(review.lease or "")[0]).response_id
-    person = _person(store, sender, review.reviewer)
+    # The person with the name. If people sign in, only people who signed in may review. Only a
+    # program on this machine, without a key and without sign-in, can add a new name, as on the
+    # pages. No error names other people.
+    with store.reading() as connection:
+        sign_in = people_sign_in(connection)
+    origins = (
+        {SIGNED_IN}
+        if sign_in
+        else {SIGNED_IN, ENTERED}
+        if sender.key
+        else {SIGNED_IN, ENTERED, "cli"}
+    )
+    person = None
+    with suppress(NotFound):
+        person = people_named(store, [review.reviewer], new=sender.key is None and not sign_in)[0]
+    if person is None or person.origin not in origins:
+        way = "" if sign_in else "enter the name on a page, or "
+        raise BadInput(
+            f"reviewer: nobody here has the name {review.reviewer!r}: {way}add a person with "
+            "`judgeboard people add E-MAIL`"
+        )
     key = review.request_key or secrets.token_hex(16)
     details = {"reviewer": person.id, "request": key}
     with store.writing() as connection:
@@ -272,28 +292,3 @@ def store_sent_review(store: Store, sender: Sender, review: SentReview) -> dict[
     if review.flag is not None:
         return {"review": outcome.review_id, "flags_stay_open": outcome.held}
     return {"review": outcome.review_id}
-
-
-def _person(store: Store, sender: Sender, name: str) -> Reviewer:
-    """Return the person with a name. If people sign in, only people who signed in may review.
-
-    Only a program on this machine, without a key and without sign-in, can add a new name, as on the
-    pages. No error names other people.
-    """
-    with store.reading() as connection:
-        sign_in = people_sign_in(connection)
-    origins = (
-        {SIGNED_IN}
-        if sign_in
-        else {SIGNED_IN, ENTERED}
-        if sender.key
-        else {SIGNED_IN, ENTERED, "cli"}
-    )
-    with suppress(NotFound):
-        person = people_named(store, [name], new=sender.key is None and not sign_in)[0]
-        if person.origin in origins:
-            return person
-    way = "" if sign_in else "enter the name on a page, or "
-    raise BadInput(
-        f"reviewer: nobody here has the name {name!r}: {way}add a person with `judgeboard people add E-MAIL`"
-    )

@@ -97,7 +97,19 @@ async def _export(
                 await delivery.body.read(_sent(context), None, count(otlp.PROTOBUF))
             return await receiver.take(lambda body: (read(body, otlp.PROTOBUF), b""), delivery)
     except Refused as refusal:
-        await context.abort(_CODES[refusal.status], refusal.reason, _trailers(refusal))
+        # When to try again: in the details of the status, and in the trailer that the exporter of
+        # Python reads.
+        trailers: tuple[tuple[str, bytes], ...] = ()
+        if refusal.retry_seconds is not None:
+            retry = RetryInfo()
+            retry.retry_delay.seconds = refusal.retry_seconds
+            status = Status(code=_CODES[refusal.status].value[0], message=refusal.reason)
+            status.details.add().Pack(retry)
+            trailers = (
+                ("grpc-status-details-bin", status.SerializeToString()),
+                ("google.rpc.retryinfo-bin", retry.SerializeToString()),
+            )
+        await context.abort(_CODES[refusal.status], refusal.reason, trailers)
 
 
 async def _sent(context: _Context) -> AsyncIterator[bytes]:
@@ -110,17 +122,3 @@ async def _sent(context: _Context) -> AsyncIterator[bytes]:
 def _host(peer: str) -> str:
     """Return the address in the name of a peer, such as ``ipv4:127.0.0.1:50342`` or ``ipv6:[::1]:50342``."""
     return unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]")
-
-
-def _trailers(refusal: Refused) -> tuple[tuple[str, bytes], ...]:
-    """Return when to try again: in the details of the status, and in the trailer that the exporter of Python reads."""
-    if refusal.retry_seconds is None:
-        return ()
-    retry = RetryInfo()
-    retry.retry_delay.seconds = refusal.retry_seconds
-    status = Status(code=_CODES[refusal.status].value[0], message=refusal.reason)
-    status.details.add().Pack(retry)
-    return (
-        ("grpc-status-details-bin", status.SerializeToString()),
-        ("google.rpc.retryinfo-bin", retry.SerializeToString()),
-    )

@@ -196,7 +196,24 @@ class Receiver:
             clear_frames(
                 error.__traceback__
             )  # frames hold the body as long as the error, which gRPC keeps
-            raise _refusal(error, f"{method} {path[:200]!r}") from None
+            route = f"{method} {path[:200]!r}"
+            if (
+                isinstance(error, tuple(_REFUSALS))
+                and not isinstance(error, UnusableDatabase)
+                and not is_outage(error)
+            ):
+                status = next(
+                    status for kind, status in _REFUSALS.items() if isinstance(error, kind)
+                )
+                raise Refused(status, str(error)) from None
+            # The rest is not the sender's fault, and logged.
+            if is_outage(error) or isinstance(error, DBAPIError):
+                _log.warning("%s failed: %s", route, cause_of(error))
+                reason = "the database is locked, full or not reachable: try again"
+            else:
+                _log.error("%s failed", route, exc_info=error)
+                reason = "the receiver has a problem, try again"
+            raise Refused(503, reason) from None
 
     def _record(self, refusal: Refused, key: str) -> None:
         """Store a refusal as an event, without waiting for the writer."""
@@ -259,24 +276,6 @@ class Receiver:
             for batch in batches(records, BATCH)
         )
         return [await self._writer.write(each) for each in writes]
-
-
-def _refusal(error: Exception, route: str) -> Refused:
-    """Return the refusal that the sender sees. Errors that are not the sender's fault are logged."""
-    if (
-        isinstance(error, tuple(_REFUSALS))
-        and not isinstance(error, UnusableDatabase)
-        and not is_outage(error)
-    ):
-        return Refused(
-            next(status for kind, status in _REFUSALS.items() if isinstance(error, kind)),
-            str(error),
-        )
-    if is_outage(error) or isinstance(error, DBAPIError):
-        _log.warning("%s failed: %s", route, cause_of(error))
-        return Refused(503, "the database is locked, full or not reachable: try again")
-    _log.error("%s failed", route, exc_info=error)
-    return Refused(503, "the receiver has a problem, try again")
 
 
 def cause_of(error: Exception) -> str:

@@ -39,8 +39,25 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     """
     usable = [verdict for verdict in verdicts if verdict.status is Status.OK]
     members = len(verdicts)
-    summary = _summary(usable)
     votes = Counter(verdict.label for verdict in usable if verdict.label is not None)
+    # All values, for example "label: grounded 5, hallucinated 2; quality: 3, 4, 4".
+    parts = []
+    if votes:
+        parts.append("label: " + ", ".join(f"{name} {n}" for name, n in sorted(votes.items())))
+    by_measure: dict[str, list[float]] = {"groundedness": [], "quality": []}
+    for verdict in usable:
+        measures = {"groundedness": verdict.groundedness, "quality": verdict.quality}
+        measures |= {score.dimension: score.value for score in verdict.scores}
+        for measure, value in measures.items():
+            if value is not None:
+                by_measure.setdefault(measure, []).append(value)
+    first = ("groundedness", "quality")
+    parts += [
+        f"{measure}: " + ", ".join(f"{value:g}" for value in sorted(by_measure[measure]))
+        for measure in (*first, *sorted(by_measure.keys() - set(first)))
+        if by_measure[measure]
+    ]
+    summary = "; ".join(parts)
     if has_quorum(votes.total(), members) and len(votes) > 1 and len(set(votes.values())) == 1:
         return Verdict(Status.UNPARSABLE, reasoning=summary, error=SPLIT, cost_micro=0)
     groundedness = _given([verdict.groundedness for verdict in usable], members)
@@ -78,28 +95,6 @@ def has_quorum(votes: int, members: int) -> bool:
 def _given(values: Sequence[Any], members: int) -> list[Any]:
     usable = [value for value in values if value is not None]
     return usable if has_quorum(len(usable), members) else []
-
-
-def _summary(usable: Sequence[Verdict]) -> str:
-    """Return for example "label: grounded 5, hallucinated 2; quality: 3, 4, 4"."""
-    parts = []
-    votes = Counter(verdict.label.value for verdict in usable if verdict.label is not None)
-    if votes:
-        parts.append("label: " + ", ".join(f"{label} {n}" for label, n in sorted(votes.items())))
-    scores: dict[str, list[float]] = {"groundedness": [], "quality": []}
-    for verdict in usable:
-        values = {"groundedness": verdict.groundedness, "quality": verdict.quality}
-        values |= {score.dimension: score.value for score in verdict.scores}
-        for measure, value in values.items():
-            if value is not None:
-                scores.setdefault(measure, []).append(value)
-    first = ("groundedness", "quality")
-    parts += [
-        f"{measure}: " + ", ".join(f"{value:g}" for value in sorted(scores[measure]))
-        for measure in (*first, *sorted(scores.keys() - set(first)))
-        if scores[measure]
-    ]
-    return "; ".join(parts)
 
 
 def store_combined(

@@ -208,7 +208,16 @@ class Engine:
         self._errors = ERRORS
         async with connected(self._store) as driver:
             queries = Queries(driver)
-            await _install(queries)
+            # Make or upgrade the tables of the engine; one worker at a time.
+            tables_lock = AdvisoryLock.ENGINE_TABLES.value
+            await driver.fetch("SELECT pg_advisory_lock($1)", tables_lock)
+            try:
+                if await queries.schema_is_installed():
+                    await queries.upgrade()
+                else:
+                    await queries.install()
+            finally:
+                await driver.fetch("SELECT pg_advisory_unlock($1)", tables_lock)
             self._manager, self._queries = PgQueuer(driver), queries
             self._register(self._manager)
             await driver.add_listener(WAKE_CHANNEL, lambda _payload: self._wake())
@@ -266,9 +275,14 @@ class Engine:
             except Exception as error:  # noqa: BLE001 - the entry is held, and its job or rule shows why
                 # The engine stores and logs what is raised: never raise the error itself, which may
                 # contain texts of answers.
-                failure = EntryError(_reason(error))
-                if not isinstance(error, JudgeboardError | SQLAlchemyError):
+                if isinstance(error, SQLAlchemyError):
+                    reason = f"database error: {reason_of(error)}"
+                elif isinstance(error, JudgeboardError):
+                    reason = str(error)
+                else:
+                    reason = f"{type(error).__name__}; the worker's log says more"
                     _log.error("%s failed", entry.work, exc_info=error)
+                failure = EntryError(reason)
                 failures = await self._count_pauses(job, _FAILED)
                 if failures + 1 >= TRIES:
                     raise failure from None
@@ -288,31 +302,6 @@ class Engine:
             log.traceback.additional_context or {} for log in history if log.traceback is not None
         ]
         return sum(str(each.get("reason")).startswith(begin) for each in reasons)
-
-
-async def _install(queries: Queries) -> None:
-    """Make or upgrade the tables of the engine; one worker at a time."""
-    await queries.driver.fetch("SELECT pg_advisory_lock($1)", AdvisoryLock.ENGINE_TABLES.value)
-    try:
-        if await queries.schema_is_installed():
-            await queries.upgrade()
-        else:
-            await queries.install()
-    finally:
-        await queries.driver.fetch(
-            "SELECT pg_advisory_unlock($1)", AdvisoryLock.ENGINE_TABLES.value
-        )
-
-
-def _reason(error: Exception) -> str:
-    """Return why an entry failed, without a text of an answer."""
-    if isinstance(error, SQLAlchemyError):
-        return f"database error: {reason_of(error)}"
-    return (
-        str(error)
-        if isinstance(error, JudgeboardError)
-        else f"{type(error).__name__}; the worker's log says more"
-    )
 
 
 def _entry_of(job: Job) -> Entry:

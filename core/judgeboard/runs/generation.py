@@ -234,38 +234,35 @@ def read_prompts(path: Path) -> list[Origin]:
     prompts: dict[str, Origin] = {}
     for number, line in lines_of(path, "prompts"):
         where = f"{path}, line {number}"
-        origin = _origin(line, number, where)
-        if origin.item.external_id in prompts:
-            raise BadInput(f"{where}: the id {origin.item.external_id!r} is used twice")
-        prompts[origin.item.external_id] = origin
+        fault = unstorable(line)
+        if fault:
+            raise BadInput(f"{where}: contains text that a database cannot store: {fault}")
+        is_object = line.lstrip().startswith("{")
+        row: Any = json_of(line, where) if is_object else {"prompt": line.strip()}
+        prompt_id, prompt, passages = row.get("id", number), row.get("prompt"), row.get("passages")
+        if isinstance(prompt_id, bool) or not isinstance(prompt_id, str | int):
+            raise BadInput(f"{where}: the id must be a text, not {prompt_id!r}")
+        if passages is not None and not (
+            isinstance(passages, list) and all(isinstance(text, str) for text in passages)
+        ):
+            raise BadInput(f"{where}: passages must be a list of texts")
+        # Without a prompt, the request is in the messages.
+        messages: Messages | None = None
+        if not (isinstance(prompt, str) and prompt.strip()):
+            if not isinstance(row.get("messages"), list):
+                raise BadInput(f"{where}: expected {_FORM}")
+            try:
+                messages = checked_messages(row["messages"])
+            except BadInput as error:
+                raise BadInput(f"{where}: {error}") from error
+            prompt = request_text(messages)
+        evidence = None if passages is None else tuple(passages)
+        item = JudgeInput(
+            0, prompt, "", evidence, external_id=str(prompt_id), turns=earlier_turns(messages)
+        )
+        if item.external_id in prompts:
+            raise BadInput(f"{where}: the id {item.external_id!r} is used twice")
+        prompts[item.external_id] = Origin(item, SOURCE, messages)
     if not prompts:
         raise BadInput(f"{path} contains no prompt")
     return list(prompts.values())
-
-
-def _origin(line: str, number: int, where: str) -> Origin:
-    fault = unstorable(line)
-    if fault:
-        raise BadInput(f"{where}: contains text that a database cannot store: {fault}")
-    row: Any = json_of(line, where) if line.lstrip().startswith("{") else {"prompt": line.strip()}
-    prompt_id, prompt, passages = row.get("id", number), row.get("prompt"), row.get("passages")
-    if isinstance(prompt_id, bool) or not isinstance(prompt_id, str | int):
-        raise BadInput(f"{where}: the id must be a text, not {prompt_id!r}")
-    if passages is not None and not (
-        isinstance(passages, list) and all(isinstance(text, str) for text in passages)
-    ):
-        raise BadInput(f"{where}: passages must be a list of texts")
-    messages: Messages | None = None
-    if not (isinstance(prompt, str) and prompt.strip()):
-        if not isinstance(row.get("messages"), list):
-            raise BadInput(f"{where}: expected {_FORM}")
-        try:
-            messages = checked_messages(row["messages"])
-        except BadInput as error:
-            raise BadInput(f"{where}: {error}") from error
-        prompt = request_text(messages)
-    evidence = None if passages is None else tuple(passages)
-    item = JudgeInput(
-        0, prompt, "", evidence, external_id=str(prompt_id), turns=earlier_turns(messages)
-    )
-    return Origin(item, SOURCE, messages)

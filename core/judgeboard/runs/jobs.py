@@ -365,7 +365,19 @@ def request_rejudge(
             if not isinstance(actor, str) and not may(
                 as_stored(connection, actor), Action.REJUDGE_MANY
             ):
-                job = _narrow_for_reviewer(connection, job, actor)
+                # A reviewer may judge one answer again, but cannot choose the address: a reviewer's
+                # own server could return any verdict.
+                requested = from_dict(job.filter["where"])
+                response_ids = matching(connection, requested, limit=2)
+                if len(response_ids) > 1:
+                    require(connection, actor, Action.REJUDGE_MANY)
+                spec = spec_as_set_up(connection, job.judge)
+                if spec is None:
+                    require(connection, actor, Action.CHOOSE_JUDGE)
+                requested = replace(requested, response_ids=tuple(response_ids))
+                job = job.changed(
+                    filter=job.filter | {"where": requested.as_dict()}, judge=spec or job.judge
+                )
             job = job.changed(judge=with_last_address(connection, job.judge))
             _check_confirmed(connection, job, confirmed_host)
             lock_requests(connection)
@@ -489,19 +501,6 @@ def check_spec(judge: dict[str, Any], max_cost: float | None, concurrency: int) 
     if judge.get("base_url") and not is_address(judge["base_url"]):
         raise BadInput("the address of a judge must begin with http:// or https:// and name a host")
     check_limits(max_cost, concurrency)
-
-
-def _narrow_for_reviewer(connection: Connection, job: Job, actor: Actor) -> Job:
-    # A reviewer cannot choose the address: a reviewer's own server could return any verdict.
-    where = from_dict(job.filter["where"])
-    response_ids = matching(connection, where, limit=2)
-    if len(response_ids) > 1:
-        require(connection, actor, Action.REJUDGE_MANY)
-    judge = spec_as_set_up(connection, job.judge)
-    if judge is None:
-        require(connection, actor, Action.CHOOSE_JUDGE)
-    where = replace(where, response_ids=tuple(response_ids))
-    return job.changed(filter=job.filter | {"where": where.as_dict()}, judge=judge or job.judge)
 
 
 def _check_confirmed(connection: Connection, job: Job, confirmed_host: str | None) -> None:
