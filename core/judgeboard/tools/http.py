@@ -160,18 +160,13 @@ def _json(reply: httpx.Response) -> Any:
 
 def _reason(reply: httpx.Response) -> str:
     """Return the start of the message of an error: the tool may repeat the request, with texts of an answer."""
-    return storable(without_secrets(_message(reply))[:_REASON])[0]
-
-
-def _message(reply: httpx.Response) -> str:
     content = _json(reply)
-    if isinstance(content, dict):
-        for name in ("message", "detail", "error", "msg"):
-            text = content.get(name)
-            if isinstance(text, list):
-                text = "; ".join(
-                    str(each.get("msg", "")) for each in text if isinstance(each, dict)
-                )
-            if isinstance(text, str) and text:
-                return text
-    return reply.text if content is None else "no reason given"
+    message = reply.text if content is None else "no reason given"
+    for name in ("message", "detail", "error", "msg") if isinstance(content, dict) else ():
+        text = content.get(name)
+        if isinstance(text, list):
+            text = "; ".join(str(each.get("msg", "")) for each in text if isinstance(each, dict))
+        if isinstance(text, str) and text:
+            message = text
+            break
+    return storable(without_secrets(message)[:_REASON])[0]

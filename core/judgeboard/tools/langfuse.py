@@ -417,18 +417,26 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     else:
         places = {each + name for each in (_OBSERVATION, _TRACE) for name in ("input", "output")}
         operation = Operation.OTHER if places.isdisjoint(attributes) else Operation.APP
-    inputs, outputs = (
-        attributes.get(_OBSERVATION + "input"),
-        attributes.get(_OBSERVATION + "output"),
-    )
-    if (
-        operation is Operation.APP
-    ):  # the trace's own question and answer, if the application set them
+    inputs, outputs = (attributes.get(_OBSERVATION + name) for name in ("input", "output"))
+    if operation is Operation.APP:
+        # The trace's own question and answer, if the application set them.
         inputs = first(attributes, (_TRACE + "input", _OBSERVATION + "input"))
         outputs = first(attributes, (_TRACE + "output", _OBSERVATION + "output"))
-    prompt_tokens, completion_tokens = _tokens(
-        parsed_object(attributes.get(_OBSERVATION + "usage_details"))
-    )
+    # The tokens. The keys of providers are totals, which include the details. Langfuse's own keys
+    # are parts of a total: ``input`` leaves out the tokens of ``input_cache_read``.
+    usage = parsed_object(attributes.get(_OBSERVATION + "usage_details"))
+    counts = {name: count for name, each in usage.items() if (count := as_count(each)) is not None}
+    prompt_tokens = first(counts, ("prompt_tokens", "input_tokens", "promptTokens"))
+    completion_tokens = first(counts, ("completion_tokens", "output_tokens", "completionTokens"))
+    if prompt_tokens is None and completion_tokens is None:
+        sums = {
+            side: sum(count for name, count in counts.items() if name.startswith(side))
+            for side in ("input", "output")
+        }
+        is_sum = counts.get("total", sum(sums.values())) == sum(sums.values())
+        prompt_tokens, completion_tokens = (
+            (sums if is_sum else counts)[side] if side in counts else None for side in sums
+        )
     details = parsed_object(attributes.get(_OBSERVATION + "cost_details"))
     total = as_number(details.get("total"))
     parts = [number for each in details.values() if (number := as_number(each)) is not None]
@@ -453,27 +461,6 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         tags=tags_in(first(attributes, _TAGS)),
         metadata=own_metadata(metadata) | trace_values,
     )
-
-
-def _tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return the tokens of prompt and completion.
-
-    Langfuse's own keys are parts of a total: ``input`` leaves out the tokens of
-    ``input_cache_read``. The keys of providers (``prompt_tokens``, ``input_tokens``) are totals,
-    which include the details.
-    """
-    counts = {name: count for name, each in usage.items() if (count := as_count(each)) is not None}
-    prompt = first(counts, ("prompt_tokens", "input_tokens", "promptTokens"))
-    completion = first(counts, ("completion_tokens", "output_tokens", "completionTokens"))
-    if prompt is not None or completion is not None:
-        return prompt, completion
-    totals = [
-        sum(each for name, each in counts.items() if name.startswith(side))
-        for side in ("input", "output")
-    ]
-    if counts.get("total", sum(totals)) != sum(totals):
-        return counts.get("input"), counts.get("output")
-    return (totals[0] if "input" in counts else None), (totals[1] if "output" in counts else None)
 
 
 # Sent to Langfuse: scores of traces and observations

@@ -306,9 +306,15 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
 def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         for score in item.scores:
+            # The id of the run: from the metadata, else of the root run, which has the digits of
+            # the trace id.
+            try:
+                run_id = uuid.UUID(str(item.metadata.get("run_id")))
+            except ValueError:
+                run_id = uuid.UUID(needed_trace_id(item))
             body = {
                 "id": str(stable_id(item, score.name)),
-                "run_id": _run_id(item),
+                "run_id": str(run_id),
                 "key": score.name,
                 "score": score.value,
                 "value": score.label,
@@ -333,13 +339,6 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
                     name: feedback.get(name) for name in ("score", "value", "comment", "correction")
                 }
                 http.send("PATCH", f"/feedback/{feedback['id']}", changes)
-
-
-def _run_id(item: PushItem) -> str:
-    """Return the id of the run: from the metadata, else of the root run, which has the digits of the trace id."""
-    with suppress(ValueError):
-        return str(uuid.UUID(str(item.metadata.get("run_id"))))
-    return str(uuid.UUID(needed_trace_id(item)))
 
 
 LANGSMITH = Target(

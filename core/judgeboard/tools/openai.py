@@ -1,5 +1,6 @@
 """OpenAI chat logs: conversations, training examples, stored completions, and requests with responses."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -97,7 +98,20 @@ def rows_of_turns(items: Rows) -> Rows:
     with more details.
     """
     ahead, items = first_items(items, LOOK_AHEAD)
-    has_ids = _has_ids([item.values for item in ahead if isinstance(item, Row)])
+    # Whether ids of replies name one reply each: in some logs, the ids count the messages of a
+    # conversation. Rows of one conversation may repeat its replies: the first row counts.
+    logs = [item.values for item in ahead if isinstance(item, Row)]
+    id_lists = [
+        [turn.own_id for turn in turns_in(_messages(values), "") if turn.own_id is not None]
+        for values in logs
+    ]
+    by_conversation: dict[str, list[str]] = {}
+    for place, (values, ids) in enumerate(zip(logs, id_lists, strict=True)):
+        by_conversation.setdefault(_conversation(values) or str(values.get("id") or place), ids)
+    counts = Counter(itertools.chain.from_iterable(by_conversation.values()))
+    has_ids = max(counts.values(), default=1) == 1 and all(
+        len(set(ids)) == len(ids) for ids in id_lists
+    )
     content_ids = ContentIds()
     digests: set[int] = set()
     history: dict[int, tuple[_Log, Turn]] = {}
@@ -131,20 +145,6 @@ def rows_of_turns(items: Rows) -> Rows:
         yield log.row(final, content_ids, has_ids=has_ids, is_final=True, is_whole=is_whole)
     for log, turn in history.values():
         yield log.row(turn, content_ids, has_ids=has_ids)
-
-
-def _has_ids(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether ids of replies name one reply each: in some logs, the ids count the messages of a conversation."""
-    counts: Counter[str] = Counter()
-    conversations: set[str] = set()
-    for place, row in enumerate(rows):
-        conversation = _conversation(row) or str(row.get("id") or place)
-        ids = [turn.own_id for turn in turns_in(_messages(row), "") if turn.own_id is not None]
-        if len(set(ids)) < len(ids):
-            return False
-        counts.update(() if conversation in conversations else ids)
-        conversations.add(conversation)
-    return max(counts.values(), default=1) == 1
 
 
 class _Log:

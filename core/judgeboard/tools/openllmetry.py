@@ -23,6 +23,13 @@ from judgeboard.traces.content import contents, question_of
 from judgeboard.traces.documents import passages_in
 from judgeboard.traces.spans import LogRecord, Operation, Part, Passage, Span
 
+_PREFIXES = (
+    "traceloop.",
+    "llm.request.type",
+    "gen_ai.prompt.0.",
+    "gen_ai.completion.0.",
+    "llm.prompts.0.",
+)
 _OLD_PREFIXES = (("gen_ai.prompt", "gen_ai.completion"), ("llm.prompts", "llm.completions"))
 _RESULTS = {"db.query.result", "db.search.result"}  # the events of vector stores
 _RETRIEVES = re.compile(
@@ -50,20 +57,17 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     """Read a span of OpenLLMetry; None for a span of another dialect."""
     attributes = span.attributes
     results = [event.attributes for event in span.events if event.name in _RESULTS]
-    if not results and not any(
-        name.startswith(
-            (
-                "traceloop.",
-                "llm.request.type",
-                "gen_ai.prompt.0.",
-                "gen_ai.completion.0.",
-                "llm.prompts.0.",
-            )
-        )
-        for name in attributes
-    ):
+    if not results and not any(name.startswith(_PREFIXES) for name in attributes):
         return None
-    operation = _operation(attributes)
+    # The request, if it is for a vector store, or else the kind of the span, if known.
+    request = attributes.get("llm.request.type") or attributes.get("gen_ai.operation.name")
+    request_name, kind = str(request).lower(), str(attributes.get("traceloop.span.kind")).lower()
+    if request_name != "vector_db_retrieve" and kind in _KINDS:
+        operation = _KINDS[kind]
+    else:
+        has_messages = _messages_of(attributes) != (None, None)
+        usual = Operation.MODEL if has_messages else Operation.OTHER
+        operation = _OPERATIONS.get(request_name, usual)
     fields: dict[str, Any]
     if results:
         passages: list[Passage] = []
@@ -104,18 +108,6 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         else None,
         **(_usage(attributes) if operation is Operation.MODEL else {}),
     )
-
-
-def _operation(attributes: Mapping[str, Any]) -> Operation:
-    name = str(
-        attributes.get("llm.request.type") or attributes.get("gen_ai.operation.name")
-    ).lower()
-    kind = str(attributes.get("traceloop.span.kind")).lower()
-    if name == "vector_db_retrieve" or kind not in _KINDS:
-        return _OPERATIONS.get(
-            name, Operation.MODEL if _messages_of(attributes) != (None, None) else Operation.OTHER
-        )
-    return _KINDS[kind]
 
 
 def _messages_of(attributes: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -164,7 +164,13 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
         else first(fields, _VARIABLES)
     )
     answer = text_of(output) if operation in {Operation.APP, Operation.MODEL} else None
-    tool_calls = _tool(fields) if operation is Operation.TOOL else tool_calls_in(output)
+    tool_calls = tool_calls_in(output)
+    if operation is Operation.TOOL:
+        tool = as_text(fields.get("gen_ai.tool.name"))
+        places = {"arguments": "gen_ai.tool.call.arguments", "result": "gen_ai.tool.call.result"}
+        values = {name: parsed(fields[place]) for name, place in places.items() if place in fields}
+        call = {"id": as_text(fields.get("gen_ai.tool.call.id")), "name": tool, **values}
+        tool_calls = (call,) if tool else ()
     # LangChain's instrumentation logs the named inputs of a workflow as one message with JSON.
     of_workflow = operation is Operation.APP and len(messages) == 1
     inputs = parsed(messages[0]["content"]) if of_workflow else None
@@ -282,17 +288,6 @@ def _message(fields: Mapping[str, Any], role: str) -> dict[str, Any]:
         "role": fields.get("role") or role,
         "content": parts if has_parts else fields.get("content"),
     }
-
-
-def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    name = as_text(fields.get("gen_ai.tool.name"))
-    values = {"arguments": "gen_ai.tool.call.arguments", "result": "gen_ai.tool.call.result"}
-    content = {key: parsed(fields[place]) for key, place in values.items() if place in fields}
-    return (
-        ({"id": as_text(fields.get("gen_ai.tool.call.id")), "name": name, **content},)
-        if name
-        else ()
-    )
 
 
 # Sent to a Collector: log records `gen_ai.evaluation.result`, as JSON

@@ -232,10 +232,24 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     fields = {name: value for name, value in span.attributes.items() if value != REDACTED}
     if not any(name.startswith(_PREFIXES) for name in fields):
         return None
-    operation = _operation(fields)
+    kind = fields.get(_KIND)
+    if isinstance(kind, str):
+        operation = _KINDS.get(kind.upper(), Operation.OTHER)
+    elif any(name.startswith("retrieval.documents") for name in fields):
+        operation = Operation.RETRIEVAL
+    else:
+        prefixes = ("llm.input_messages", "llm.output_messages", "llm.model_name")
+        is_model = any(name.startswith(prefixes) for name in fields)
+        operation = Operation.MODEL if is_model else Operation.OTHER
     has_texts = operation in {Operation.APP, Operation.MODEL}
     inputs, outputs = (_messages(fields, f"llm.{name}_messages") for name in ("input", "output"))
     messages = inputs or (messages_in(fields.get("input.value")) if has_texts else ())
+    answer = text_of(outputs) if has_texts else None
+    if has_texts and not outputs:
+        choices = (each.get("completion") for each in nested(fields, "llm.choices"))
+        answer = next(filter(None, map(text_of, choices)), None) or text_of(
+            fields.get("output.value")
+        )
     metadata = parsed_object(fields.get("metadata"))
     session, user = session_and_user(metadata)
     tool_calls = tool_calls_in(outputs)
@@ -256,7 +270,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         dialect="openinference",
         operation=operation,
         question=question_of(messages) or _question(fields, operation),
-        answer=_answer(fields, outputs) if has_texts else None,
+        answer=answer,
         messages=messages,
         passages=_passages(fields, operation),
         tool_calls=tool_calls,
@@ -273,19 +287,6 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         metadata=own_metadata(metadata),
         missing=_HIDDEN if len(fields) < len(span.attributes) else None,
     )
-
-
-def _operation(fields: Mapping[str, Any]) -> Operation:
-    kind = fields.get(_KIND)
-    if isinstance(kind, str):
-        return _KINDS.get(kind.upper(), Operation.OTHER)
-    if any(name.startswith("retrieval.documents") for name in fields):
-        return Operation.RETRIEVAL
-    is_model = any(
-        name.startswith(("llm.input_messages", "llm.output_messages", "llm.model_name"))
-        for name in fields
-    )
-    return Operation.MODEL if is_model else Operation.OTHER
 
 
 def _messages(fields: Mapping[str, Any], name: str) -> tuple[dict[str, Any], ...]:
@@ -315,15 +316,6 @@ def _question(fields: Mapping[str, Any], operation: Operation) -> str | None:
         if question := first_scalar(variables, _VARIABLES) or next(filter(None, prompts), None):
             return question
     return question_of(fields.get("input.value"))
-
-
-def _answer(fields: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]) -> str | None:
-    if outputs:
-        return text_of(outputs)
-    choices = (each.get("completion") for each in nested(fields, "llm.choices"))
-    return next((text for each in choices if (text := text_of(each))), None) or text_of(
-        fields.get("output.value")
-    )
 
 
 def _passages(fields: Mapping[str, Any], operation: Operation) -> tuple[Passage, ...] | None:
