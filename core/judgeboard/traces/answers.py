@@ -62,7 +62,11 @@ _UNKNOWN = "No span follows a known convention. Name the fields with `judgeboard
 
 def _taken(tree: Call, source: str) -> Taken:
     """Return the response of one root with all spans below it."""
-    answering = _answering(tree)
+    # The outermost call with an answer. An object without an answer field counts only if there is
+    # no other.
+    answering = None
+    if tree.answers or not tree.failed:
+        answering = _outermost(tree, objects=False) or _outermost(tree, objects=True)
     question, asker = _question(tree, answering)
     if answering is None or question is None or asker is None or answering.part.answer is None:
         return Taken(None, _reason(tree, answering))
@@ -129,20 +133,14 @@ def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
 # The answer and the question
 
 
-def _answering(tree: Call) -> Call | None:
-    """Return the outermost call with an answer; an object without an answer field counts only if there is no other.
+def _outermost(tree: Call, *, objects: bool) -> Call | None:
+    """Return the outermost call with an answer, which may be an object without an answer field if ``objects``.
 
     On one level, a step of the application with a question comes before calls of models, and later
     calls before earlier ones. A step without any model below (such as a step that joins passages)
     gives no answer if a model gave one, or if the step's place in the trace is unknown. Calls
     inside tools and retrievals do not answer the user.
     """
-    if tree.failed and not tree.answers:
-        return None
-    return _outermost(tree, objects=False) or _outermost(tree, objects=True)
-
-
-def _outermost(tree: Call, *, objects: bool) -> Call | None:
     models = any(tree.answering_models())
     level = [tree]
     while level:

@@ -134,10 +134,21 @@ def nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
     entries: dict[int, dict[str, Any]] = {}
     start = prefix + "."
     for name, value in attributes.items():
-        if name.startswith(start):
-            number, _, path = name[len(start) :].partition(".")
-            if path and _is_index(number):
-                _set(entries.setdefault(int(number), {}), path.split(".")[:DEEPEST], value)
+        if not name.startswith(start):
+            continue
+        number, _, path = name[len(start) :].partition(".")
+        if not path or not _is_index(number):
+            continue
+        # A path that leads through a value which is no mapping is left out.
+        target = entries.setdefault(int(number), {})
+        *outer, last = path.split(".")[:DEEPEST]
+        for step in outer:
+            inner = target.setdefault(step, {})
+            if not isinstance(inner, dict):
+                break
+            target = inner
+        else:
+            target[last] = value
     return [_listed(entries[number]) for number in sorted(entries)]
 
 
@@ -198,15 +209,6 @@ def as_number(value: Any) -> float | None:
 
 def _is_index(name: str) -> bool:
     return name.isascii() and name.isdecimal() and len(name) < 9
-
-
-def _set(target: dict[str, Any], path: list[str], value: Any) -> None:
-    for name in path[:-1]:
-        inner = target.setdefault(name, {})
-        if not isinstance(inner, dict):
-            return
-        target = inner
-    target[path[-1]] = value
 
 
 def _listed(value: Any) -> Any:

@@ -138,7 +138,15 @@ def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Ru
             roots.append(call)
         else:
             orphans.append(call)
-    orphans += _cut_circles(calls.values(), [*roots, *orphans])
+    # In each circle of parents, one span loses the parent.
+    reached = {id(call) for top in (*roots, *orphans) for call in top.walk()}
+    for call in calls.values():
+        if id(call) not in reached:
+            if call.parent is not None:
+                call.parent.children.remove(call)
+            call.parent = None
+            reached |= {id(inner) for inner in call.walk()}
+            orphans.append(call)
     for orphan in orphans:
         orphan.orphan = True
     roots.sort(key=lambda call: (-call.ended_ns, call.span.span_id))
@@ -156,20 +164,6 @@ def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Ru
     for call in (call for root in roots for call in root.walk()):
         call.depth = call.parent.depth + 1 if call.parent else 0
     return roots
-
-
-def _cut_circles(calls: Iterable[Call], tops: Iterable[Call]) -> list[Call]:
-    """Remove the parent of one span in each circle of parents; return these spans."""
-    reached = {id(call) for top in tops for call in top.walk()}
-    new_roots: list[Call] = []
-    for call in calls:
-        if id(call) not in reached:
-            if call.parent is not None:
-                call.parent.children.remove(call)
-            call.parent = None
-            reached |= {id(inner) for inner in call.walk()}
-            new_roots.append(call)
-    return new_roots
 
 
 def _may_be_root(call: Call) -> bool:

@@ -363,30 +363,27 @@ def _message(value: Any) -> dict[str, Any] | None:
         isinstance(each, dict) and str(each.get("type")) in _RESULTS for each in parts
     ):
         name = "tool"  # some providers write the result of a tool as a message of the user
+    # The content is a text or a list of parts. Reasoning is left out.
+    content = ""
+    for key in _BODY_KEYS:
+        body = value.get(key)
+        if isinstance(body, str) and body.startswith("[{"):  # parts, serialized
+            pieces = parsed(body)
+            is_serialized = all(isinstance(each, dict) and "type" in each for each in pieces)
+            body = pieces if is_serialized else body
+        texts = [_part_text(each) for each in (body if isinstance(body, list) else [body])]
+        content = "\n".join(each for each in texts if each)
+        if content:
+            break
     message: dict[str, Any] = {
         "role": _ROLES.get(name) or _OTHER_ROLES.get(name, "assistant"),
-        "content": _content(value),
+        "content": content,
     }
     if calls := list(calls_in(value)):
         message["tool_calls"] = calls
     return message | {
         key: value[key] for key in ("tool_call_id", "name") if isinstance(value.get(key), str)
     }
-
-
-def _content(message: Mapping[str, Any]) -> str:
-    """Return the text of a message whose content is a text or a list of parts. Reasoning is left out."""
-    for key in _BODY_KEYS:
-        body = message.get(key)
-        if isinstance(body, str) and body.startswith("[{"):  # parts, serialized
-            parts = parsed(body)
-            body = (
-                parts if all(isinstance(each, dict) and "type" in each for each in parts) else body
-            )
-        texts = [_part_text(each) for each in (body if isinstance(body, list) else [body])]
-        if text := "\n".join(each for each in texts if each):
-            return text
-    return ""
 
 
 def _part_text(part: Any) -> str:

@@ -1,7 +1,7 @@
 """Passages in the values that retrievers return: texts, documents of frameworks, rows of vector stores."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -197,8 +197,22 @@ def _passages_of_list(
 def _passages_of_object(
     value: dict[str, Any], depth: int, *, retriever: bool
 ) -> tuple[Passage, ...] | None:
-    if (columns := _columns(value)) is not None:
-        return columns
+    # A vector store that returns columns: ids, documents, metadatas (Chroma).
+    if isinstance(value.get("ids"), list) and {"documents", "metadatas"} & value.keys():
+        lists = [value.get(name) for name in ("ids", "documents", "metadatas", "distances")]
+        lists_by_column = [each if isinstance(each, list) else [] for each in lists]
+        # With several queries, each column is a list of lists: the first query counts.
+        names, *columns = (
+            each[0] if each and isinstance(each[0], list) else each for each in lists_by_column
+        )
+        rows = (
+            (name, *(each[at] if at < len(each) else None for each in columns))
+            for at, name in enumerate(names)
+        )
+        return tuple(
+            _document({"id": name, "text": text, "metadata": metadata, "distance": distance})
+            for name, text, metadata, distance in rows
+        )
     if not retriever and value.keys() - {"documents", "outputs", "output", "count", "kwargs"}:
         return None
     if retriever and is_document(value):
@@ -255,24 +269,4 @@ def _document(value: Any, depth: int = 0) -> Passage:
         score=as_number(first(fields, _SCORE_KEYS)),
         source=first_scalar(fields, _SOURCE_KEYS),
         metadata={name: each for name, each in fields.items() if name not in _LEFT_OUT},
-    )
-
-
-def _columns(value: Mapping[str, Any]) -> tuple[Passage, ...] | None:
-    """Return the passages of a vector store that returns columns: ids, documents, metadatas (Chroma)."""
-    if not isinstance(value.get("ids"), list) or not {"documents", "metadatas"} & value.keys():
-        return None
-    lists = [value.get(name) for name in ("ids", "documents", "metadatas", "distances")]
-    lists_by_column = [each if isinstance(each, list) else [] for each in lists]
-    # With several queries, each column is a list of lists: the first query counts.
-    names, *columns = (
-        each[0] if each and isinstance(each[0], list) else each for each in lists_by_column
-    )
-    rows = (
-        (name, *(each[at] if at < len(each) else None for each in columns))
-        for at, name in enumerate(names)
-    )
-    return tuple(
-        _document({"id": name, "text": text, "metadata": metadata, "distance": distance})
-        for name, text, metadata, distance in rows
     )

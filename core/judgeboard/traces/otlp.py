@@ -146,7 +146,19 @@ def _parse(request: Message, body: bytes, content_type: str) -> None:
             raise BadInput("the body is not JSON") from None
         if not isinstance(fields, dict):
             raise BadInput("the body is not a JSON object")
-        _write_ids_in_base64(fields)
+        # Ids are hexadecimal in OTLP, and base 64 in the JSON of Protobuf. Protobuf would ignore a
+        # text or a number in place of an object.
+        objects: list[dict[str, Any]] = [fields]
+        while objects:
+            inner_fields = objects.pop()
+            for name, value in inner_fields.items():
+                if name in _IDS and isinstance(value, str):
+                    with suppress(ValueError):
+                        inner_fields[name] = b64encode(bytes.fromhex(value)).decode()
+                elif name in _OBJECTS and not isinstance(value, dict | None):
+                    raise BadInput(f"{name} is no JSON object")
+                values = value if isinstance(value, list) else [value]
+                objects += [each for each in values if isinstance(each, dict)]
         try:
             ParseDict(fields, request, ignore_unknown_fields=True)
         except ParseError as error:
@@ -161,27 +173,6 @@ def _parse(request: Message, body: bytes, content_type: str) -> None:
         request.ParseFromString(lenient.SerializeToString())
     except DecodeError:
         raise BadInput("the body is not an OTLP request in protobuf") from None
-
-
-def _write_ids_in_base64(request: dict[str, Any]) -> None:
-    """Convert the ids of a request from hexadecimal, as in OTLP, to the form of bytes in the JSON of Protobuf.
-
-    Raises BadInput for a text or a number in place of an object, which Protobuf would ignore.
-    """
-    objects = [request]
-    while objects:
-        fields = objects.pop()
-        for name, value in fields.items():
-            if name in _IDS and isinstance(value, str):
-                with suppress(ValueError):
-                    fields[name] = b64encode(bytes.fromhex(value)).decode()
-            elif name in _OBJECTS and not isinstance(value, dict | None):
-                raise BadInput(f"{name} is no JSON object")
-            objects += [
-                inner
-                for inner in (value if isinstance(value, list) else [value])
-                if isinstance(inner, dict)
-            ]
 
 
 @cache

@@ -131,30 +131,36 @@ def passages_in_prompt(
                 continue
             before = prompt[: starts[0].start()].splitlines()
             lines = [line for line in before if re.search(r"\w", line)]
-            if pattern is not _LISTED or (lines and _ANNOUNCED.match(lines[-1])):
-                return _between(prompt, starts)
+            if pattern is _LISTED and not (lines and _ANNOUNCED.match(lines[-1])):
+                continue
+            # The texts after each start; the last ends at the first blank line. If another text has
+            # several paragraphs, the last text may have several too, and the end is unknown.
+            ends = [each.start() for each in starts[1:]]
+            numbered_texts = [
+                prompt[start.end() : end].strip()
+                for start, end in zip(starts[:-1], ends, strict=True)
+            ]
+            if any(_END.search(text) for text in numbered_texts):
+                return None
+            last_text = _END.split(prompt[starts[-1].end() :], maxsplit=1)[0].strip()
+            numbered_texts.append(last_text)
+            return numbered_texts if all(numbered_texts) else None
         tagged_texts = [_tagged(prompt, key) for key in ids]
         if tagged_texts and all(tagged_texts):
             return [text for text in tagged_texts if text]
-        texts = _parts(context or _labelled_context(prompt) or "", len(ids))
+        # The paragraph after a label such as "Context:", if no other passage can follow.
+        labelled = None if context else _LABELLED.search(prompt)
+        after = prompt[labelled.end() :].strip(" \t\n-=") if labelled else ""
+        ends_prompt = (
+            not after
+            or (after.endswith("?") and "\n" not in after)
+            or any(label.match(after) for label in (_QUESTION, _QUESTION_TAG, _ANSWER))
+        )
+        paragraph = labelled[1] if labelled and ends_prompt else ""
+        texts = _parts(context or paragraph, len(ids))
         if texts:
             return texts
     return _parts(context or "", len(ids))
-
-
-def _labelled_context(prompt: str) -> str | None:
-    """Return the paragraph after a label such as "Context:", if no other passage can follow."""
-    match = _LABELLED.search(prompt)
-    if match is None:
-        return None
-    after = prompt[match.end() :].strip(" \t\n-=")
-    asks = after.endswith("?") and "\n" not in after
-    ends = (
-        not after
-        or asks
-        or any(label.match(after) for label in (_QUESTION, _QUESTION_TAG, _ANSWER))
-    )
-    return match[1] if ends else None
 
 
 def _parts(context: str, count: int) -> list[str] | None:
@@ -163,22 +169,6 @@ def _parts(context: str, count: int) -> list[str] | None:
         if len(texts) == count:
             return texts
     return None
-
-
-def _between(prompt: str, starts: Sequence[re.Match[str]]) -> list[str] | None:
-    """Return the texts after each start; the last ends at the first blank line.
-
-    If another text has several paragraphs, the last text may have several too, and the end is
-    unknown: return None.
-    """
-    ends = [each.start() for each in starts[1:]]
-    texts = [
-        prompt[start.end() : end].strip() for start, end in zip(starts[:-1], ends, strict=True)
-    ]
-    if any(_END.search(text) for text in texts):
-        return None
-    texts.append(_END.split(prompt[starts[-1].end() :], maxsplit=1)[0].strip())
-    return texts if all(texts) else None
 
 
 def _tagged(prompt: str, key: str | None) -> str | None:
