@@ -5,7 +5,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
@@ -54,7 +53,19 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         samples = _samples(archive.infolist())
         for number, info in enumerate(samples, start=1):
             try:
-                data = _unpacked(archive, info, file, source.most_row + 1)
+                # At most one byte more than a row may have.
+                if info.compress_type == _ZSTD:
+                    import pyarrow as pa  # loads slowly, and few logs have this compression
+
+                    file.seek(info.header_offset)
+                    name_length, extra_length = struct.unpack("<HH", file.read(30)[26:30])
+                    file.seek(name_length + extra_length, 1)
+                    packed = io.BytesIO(file.read(info.compress_size))
+                    stream = pa.input_stream(packed, compression="zstd")
+                    data = bytes(stream.read(source.most_row + 1))
+                else:
+                    with archive.open(info) as unpacked:
+                        data = unpacked.read(source.most_row + 1)
             except _DAMAGED as error:
                 raise Unreadable(f"the sample {info.filename} is damaged ({error})") from error
             source.note(len(data), number / len(samples))
@@ -67,17 +78,3 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
 def _samples(files: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     return [info for info in files if info.filename.startswith("samples/") and info.file_size]
-
-
-def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: BinaryIO, most: int) -> bytes:
-    """Return at most the first ``most`` bytes of a file in the archive."""
-    if info.compress_type != _ZSTD:
-        with archive.open(info) as stream:
-            return stream.read(most)
-    import pyarrow as pa  # loads slowly, and few logs have this compression
-
-    file.seek(info.header_offset)
-    name_length, extra_length = struct.unpack("<HH", file.read(30)[26:30])
-    file.seek(name_length + extra_length, 1)
-    packed = io.BytesIO(file.read(info.compress_size))
-    return bytes(pa.input_stream(packed, compression="zstd").read(most))

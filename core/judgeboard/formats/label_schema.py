@@ -496,7 +496,24 @@ def schema_from(file: YamlFile) -> LabelSchema:
     The file may also be a rubric. Each dimension then becomes a required scale with the dimension's
     levels.
     """
-    file = _of_rubric(file)
+    # A rubric's file becomes a schema's file.
+    dimensions = file.content.get("dimensions") if isinstance(file.content, dict) else None
+    if isinstance(dimensions, list) and all(isinstance(each, dict) for each in dimensions):
+        scales = [
+            {
+                "name": each.get("name"),
+                "help": each.get("description"),
+                "levels": each.get("levels"),
+            }
+            | {"type": "scale", "required": True}
+            for each in dimensions
+        ]
+        content = {"name": file.content.get("name", "rubric"), "fields": scales}
+        lines = {
+            ("fields", *path[1:]) if path[:1] == ("dimensions",) else path: line
+            for path, line in file.lines.items()
+        }
+        file = YamlFile(file.name, content, lines)
     schema = file.read(LabelSchema)
     earlier: dict[str, SchemaField] = {}
     keys = {key for field in schema.fields for key in TAKEN_KEYS.get(field.name, "")}
@@ -508,25 +525,6 @@ def schema_from(file: YamlFile) -> LabelSchema:
     if len(json.dumps(_as_json(schema))) > LONGEST_SCHEMA:
         raise file.fail("the schema is too long")
     return schema
-
-
-def _of_rubric(file: YamlFile) -> YamlFile:
-    """Return a rubric's file in the form of a schema's file. Return any other file unchanged."""
-    dimensions = file.content.get("dimensions") if isinstance(file.content, dict) else None
-    if not isinstance(dimensions, list) or not all(isinstance(each, dict) for each in dimensions):
-        return file
-    scales = [
-        {"name": each.get("name"), "help": each.get("description"), "levels": each.get("levels")}
-        | {"type": "scale", "required": True}
-        for each in dimensions
-    ]
-    lines = {
-        ("fields", *keys[1:]) if keys[:1] == ("dimensions",) else keys: line
-        for keys, line in file.lines.items()
-    }
-    return YamlFile(
-        file.name, {"name": file.content.get("name", "rubric"), "fields": scales}, lines
-    )
 
 
 def _problems_beside(

@@ -86,10 +86,15 @@ def align(
     overlaps: dict[int, int] = {}
     quotes: dict[int, AlignedSentence] = {}
     for claim in claims:
+        # The place of the quote must be in the passage.
+        number = claim.passage or 0
+        quoted = passages[number - 1] if passages and 1 <= number <= len(passages) else ""
         if (
             claim.answer_start is None
             or claim.answer_end is None
-            or not _stands(claim, passages or ())
+            or claim.passage_start is None
+            or claim.passage_end is None
+            or not 0 <= claim.passage_start < claim.passage_end <= len(quoted)
         ):
             continue
         first = bisect_right(spans, claim.answer_start, key=itemgetter(1))
@@ -118,16 +123,6 @@ def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) ->
     if not query or passages is None or not only_declines(answer):
         return False
     return all((sentence.share or 0) < FITTING_SHARE for sentence in align(query, passages))
-
-
-def _stands(claim: Claim, passages: Sequence[str]) -> bool:
-    number, start, end = claim.passage or 0, claim.passage_start, claim.passage_end
-    return (
-        1 <= number <= len(passages)
-        and start is not None
-        and end is not None
-        and 0 <= start < end <= len(passages[number - 1])
-    )
 
 
 def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:

@@ -68,14 +68,6 @@ def _passage_keys(passages: tuple[str, ...]) -> frozenset[str]:
     return frozenset().union(*map(word_keys, passages))
 
 
-def _cut_off(answer: str) -> bool:
-    text = without_tags(answer).rstrip()
-    if not text or not (text[-1].isalnum() or text[-1] in ",;:"):
-        return False
-    line = text.rsplit("\n", 1)[-1].split()
-    return text[-1] in ",;:" or len(line) > 8 or line[-1].casefold() in STOP_WORDS
-
-
 def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
     """Compare the content words of ``answer`` with ``passages``, sentence by sentence, and with ``query``."""
     passage_keys = _passage_keys(passages)
@@ -94,6 +86,13 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
         words += len(of_sentence)
         missing_words += absent
         weakest = min(weakest, 1 - len(absent) / len(of_sentence))
+    # A cut-off answer ends with a comma, semicolon or colon, or without a mark: after a stop word,
+    # or in a line of more than eight words.
+    text = without_tags(answer).rstrip()
+    last_words = text.rsplit("\n", 1)[-1].split()
+    cut_off = text.endswith((",", ";", ":")) or (
+        text[-1:].isalnum() and (len(last_words) > 8 or last_words[-1].casefold() in STOP_WORDS)
+    )
     query_keys = frozenset(word.key for word in content_words(query.lower()))
     answer_keys = word_keys(answer)
     plain = {key for key in answer_keys if not key.startswith("=")}
@@ -104,7 +103,7 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
         not_found_sentences=not_found,
         query_covered=len(query_keys & answer_keys) / len(query_keys) if query_keys else 1.0,
         beyond_query=len(plain - query_keys),
-        cut_off=_cut_off(answer),
+        cut_off=cut_off,
     )
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 
@@ -110,23 +111,20 @@ def _object(text: str, at: int, depth: int) -> tuple[Pairs, int]:
         fields.append((_unescaped(key["quoted"] or key["bare"]), value))
 
 
-def _list(text: str, at: int, depth: int) -> tuple[list[object], int]:
-    entries: list[object] = []
-    while True:
-        at = _end(_GAP, text, at)
-        if at == len(text) or text.startswith(("]", "}"), at):
-            return entries, at + text.startswith("]", at)
-        entry, at = _value(text, at, depth, in_list=True)
-        entries.append(entry)
-
-
 def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, int]:
     at = _end(_BEFORE, text, at)
     opening = text[at : at + 1]
     if opening == "{":
         return _object(text, at + 1, depth + 1)
     if opening == "[" and depth <= _DEEPEST:
-        return _list(text, at + 1, depth + 1)
+        entries: list[object] = []
+        at += 1
+        while True:
+            at = _end(_GAP, text, at)
+            if at == len(text) or text.startswith(("]", "}"), at):
+                return entries, at + text.startswith("]", at)
+            entry, at = _value(text, at, depth + 1, in_list=True)
+            entries.append(entry)
     if opening in _ENDS:
         behind = _BEHIND_ENTRY if in_list else _BEHIND_VALUE
         for mark in _ENDS[opening].finditer(text, at + 1):
@@ -139,14 +137,13 @@ def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, in
     end = _end(_WORD_OF_LIST if in_list else _WORD, text, at)
     # A comma at the end of a text, or a point at the end of a word, may belong to a decimal number.
     is_cut = BREAK.match(text, end) or text[end:] == "," or text[at:end].rstrip().endswith(".")
-    return (Cut(text[at:end]) if is_cut else _word(text[at:end].strip())), end
-
-
-def _word(raw: str) -> object:
-    try:
-        return _PYTHON[raw] if raw in _PYTHON else json.loads(raw)
-    except (ValueError, RecursionError):
-        return raw
+    if is_cut:
+        return Cut(text[at:end]), end
+    word = text[at:end].strip()
+    value: object = word
+    with suppress(ValueError, RecursionError):
+        value = _PYTHON[word] if word in _PYTHON else json.loads(word)
+    return value, end
 
 
 def _unescaped(raw: str) -> str:

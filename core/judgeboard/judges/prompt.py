@@ -354,12 +354,31 @@ def with_sections(current: Prompt, text: str, where: str) -> Prompt:
     sections = dict(current.sections)
     replaced_titles: set[str] = set()
     for section in _sections(text):
-        _check(section, current, replaced_titles, where)
-        replaced_titles.add(section.title)
-        paragraphs = current.sections[section.title].split("\n\n")
+        title, body, line = section.title, section.body, f"{where}, line {section.line}"
+        if title not in current.sections:
+            raise BadInput(f"{line}: there is no section {title!r}. Sections: {_titles(current)}")
+        if title in replaced_titles:
+            raise BadInput(f"{line}: the section {title} is there twice")
+        if not body:
+            raise BadInput(f"{line}: the section {title} is empty")
+        placeholders = _PLACEHOLDER.findall(current.sections[title])
+        for placeholder in _PLACEHOLDER.finditer(body):
+            if placeholder[1] not in placeholders:
+                names = ", ".join(dict.fromkeys(f"{{{name}}}" for name in placeholders)) or "none"
+                place = section.body_line + _line(body, placeholder.start()) - 1
+                raise BadInput(
+                    f"{where}, line {place}: unknown placeholder {placeholder[0]} in the section {title}. "
+                    f"Known: {names}"
+                )
+        missing_names = sorted(set(placeholders) - _OPTIONAL - set(_PLACEHOLDER.findall(body)))
+        if missing_names:
+            raise BadInput(
+                f"{line}: the section {title} needs the placeholder {{{missing_names[0]}}}"
+            )
+        replaced_titles.add(title)
+        paragraphs = current.sections[title].split("\n\n")
         rule = next((each for each in paragraphs if each.startswith(_FENCE_RULE)), None)
-        has_rule = rule is None or rule in section.body
-        sections[section.title] = section.body if has_rule else f"{section.body}\n\n{rule}"
+        sections[title] = body if rule is None or rule in body else f"{body}\n\n{rule}"
     if not replaced_titles:
         raise BadInput(
             f"{where}: no section found. Begin each section with its heading: {_titles(current)}"
@@ -400,27 +419,6 @@ def _sections(text: str) -> Iterator[_Section]:
 
 def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
-
-
-def _check(section: _Section, current: Prompt, replaced_titles: set[str], where: str) -> None:
-    title, body, line = section.title, section.body, f"{where}, line {section.line}"
-    if title not in current.sections:
-        raise BadInput(f"{line}: there is no section {title!r}. Sections: {_titles(current)}")
-    if title in replaced_titles:
-        raise BadInput(f"{line}: the section {title} is there twice")
-    if not body:
-        raise BadInput(f"{line}: the section {title} is empty")
-    placeholders = _PLACEHOLDER.findall(current.sections[title])
-    for placeholder in _PLACEHOLDER.finditer(body):
-        if placeholder[1] not in placeholders:
-            names = ", ".join(dict.fromkeys(f"{{{name}}}" for name in placeholders)) or "none"
-            place = section.body_line + _line(body, placeholder.start()) - 1
-            raise BadInput(
-                f"{where}, line {place}: unknown placeholder {placeholder[0]} in the section {title}. Known: {names}"
-            )
-    missing_names = sorted(set(placeholders) - _OPTIONAL - set(_PLACEHOLDER.findall(body)))
-    if missing_names:
-        raise BadInput(f"{line}: the section {title} needs the placeholder {{{missing_names[0]}}}")
 
 
 def _titles(prompt: Prompt) -> str:

@@ -193,9 +193,20 @@ class EndpointChat:
             await pace.wait(tokens)
             called = await self._call(body)
             outcome, is_replaced = self._outcome(called)
-            attempts.append(_attempt(called, outcome, why, is_replaced=is_replaced))
             self._heard = self._heard or called.failure is None
+            # The model's text is recorded in full, the body of an error up to 10,000 characters.
             if isinstance(outcome, Reply):
+                attempts.append(
+                    Attempt(
+                        why=why,
+                        status="ok",
+                        raw=outcome.text or outcome.refusal or "",
+                        prompt_tokens=outcome.prompt_tokens,
+                        completion_tokens=outcome.completion_tokens,
+                        latency_ms=called.latency_ms,
+                        detail=REPLACED if is_replaced else None,
+                    )
+                )
                 pace.used(tokens, outcome.prompt_tokens, outcome.completion_tokens)
                 self.shape = self.shape.joined(shape)
                 return replace(
@@ -204,6 +215,15 @@ class EndpointChat:
                     reply_format=shape.reply_format.value,
                     dropped_parameters=shape.given_up(request),
                 )
+            attempts.append(
+                Attempt(
+                    why=why,
+                    status=called.failure or f"http_{called.status}",
+                    raw=storable(called.body[:_STORED_CHARACTERS])[0] or None,
+                    latency_ms=called.latency_ms,
+                    detail=outcome.reason,
+                )
+            )
             reason = outcome.reason
             if (
                 outcome.rejected is not None
@@ -335,27 +355,6 @@ def _shown(message: str) -> str:
     line = " ".join(message.split())
     plain = "".join(c if c.isprintable() else "\ufffd" for c in line)
     return plain if len(plain) <= _SHOWN_CHARACTERS else f"{plain[:_SHOWN_CHARACTERS]}…"
-
-
-def _attempt(called: Called, outcome: Reply | Failed, why: str, *, is_replaced: bool) -> Attempt:
-    """Record a call for the judgment: the model's text in full, the body of an error up to 10,000 characters."""
-    if isinstance(outcome, Reply):
-        return Attempt(
-            why=why,
-            status="ok",
-            raw=outcome.text or outcome.refusal or "",
-            prompt_tokens=outcome.prompt_tokens,
-            completion_tokens=outcome.completion_tokens,
-            latency_ms=called.latency_ms,
-            detail=REPLACED if is_replaced else None,
-        )
-    return Attempt(
-        why=why,
-        status=called.failure or f"http_{called.status}",
-        raw=storable(called.body[:_STORED_CHARACTERS])[0] or None,
-        latency_ms=called.latency_ms,
-        detail=outcome.reason,
-    )
 
 
 def _cause(error: BaseException, kind: type[Cause]) -> Cause | None:
