@@ -229,17 +229,14 @@ class EndpointChat:
                 outcome.rejected is not None
                 and (next_shape := shape.after(outcome.rejected)) is not None
             ):
-                shape, why = (
-                    next_shape,
-                    "format" if outcome.rejected is Rejected.REPLY_FORMAT else "parameter",
-                )
+                shape = next_shape
+                why = "format" if outcome.rejected is Rejected.REPLY_FORMAT else "parameter"
                 continue
             if outcome.temporary:
                 failures += 1
                 if self._retries.again(failures, outcome.asked_wait_s):
-                    await self.sleep(
-                        self._retries.wait_s(failures, outcome.asked_wait_s, self.chance())
-                    )
+                    wait_s = self._retries.wait_s(failures, outcome.asked_wait_s, self.chance())
+                    await self.sleep(wait_s)
                     # Meanwhile, other requests may have found parts that the endpoint does not
                     # accept.
                     shape, why = shape.joined(self.shape), "retry"
