@@ -44,17 +44,23 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     )
     wins: FloatArray = np.where(bad, good_above, 1 - bad_above)
     value = float(wins[bad].mean())
-    variance = _variance(wins - value, bad, groups)
-    if variance is None:
+    # The number of groups with an answer of each class.
+    counts = [groups.touched(rows) for rows in (bad, ~bad)]
+    if min(counts) < 2:
         return measured(
             value, n, reason="no interval: all answers of one class are in one evidence group"
         )
+    # Obuchowski's variance: of each class, and of the two classes in common.
+    within, by_group = 0.0, []
+    for rows, count in zip((bad, ~bad), counts, strict=True):
+        by_group.append(groups.sums(np.where(rows, wins - value, 0.0)) / int(rows.sum()))
+        within += count / (count - 1) * float(np.square(by_group[-1]).sum())
+    between = float((by_group[0] * by_group[1]).sum())
+    variance = within + 2 * groups.count / (groups.count - 1) * between
     if variance < 1e-18:
         return measured(value, n, reason=ALL_EQUAL if np.ptp(score) <= TIE else SEPARATED)
     slope, to, back = TRANSFORMS["the logit"](value)
-    reach = (
-        float(t_quantile(min(map(groups.touched, (bad, ~bad))) - 1)) * math.sqrt(variance) / slope
-    )
+    reach = float(t_quantile(min(counts) - 1)) * math.sqrt(variance) / slope
     method = (
         "DeLong, t on the logit"
         if groups.all_distinct
@@ -71,18 +77,6 @@ def missing_class(bad: BoolArray) -> str | None:
     if bad.all():
         return "people found no good answer here"
     return None if bad.any() else "people found no bad answer here"
-
-
-def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | None:
-    """Return Obuchowski's variance, None if a class has a single group."""
-    within, by_group = 0.0, []
-    for rows in (bad, ~bad):
-        count = groups.touched(rows)
-        if count < 2:
-            return None
-        by_group.append(groups.sums(np.where(rows, centred, 0.0)) / int(rows.sum()))
-        within += count / (count - 1) * float(np.square(by_group[-1]).sum())
-    return within + 2 * groups.count / (groups.count - 1) * float((by_group[0] * by_group[1]).sum())
 
 
 MIN_CALIBRATION = 100

@@ -440,32 +440,23 @@ def bootstrapped(
             value, n, error, groups, scale, method, skew=skew, variance_above=variance_above
         )
     reach = wider * float(t_quantile(groups.count - 1))
-    tails = (
-        (_NORMAL.cdf(-reach), _NORMAL.cdf(reach))
-        if without is None
-        else _bca_tails(value, defined, reach, without)
-    )
+    # The tails are the shares of draws below the interval's ends.
+    if without is None:
+        tails = [_NORMAL.cdf(at) for at in (-reach, reach)]
+    else:
+        below = np.mean(defined < value - _NO_SPREAD) + np.mean(defined <= value + _NO_SPREAD)
+        bias = _NORMAL.inv_cdf(min(max(float(below) / 2, _LEAST), 1 - _LEAST))
+        acceleration = without.skew / 6
+        # Beyond the pole, the correction would change sign. The end is then as far out as the draws
+        # go.
+        tails = [
+            _NORMAL.cdf(bias + at / max(1 - acceleration * at, _LEAST))
+            for at in (bias - reach, bias + reach)
+        ]
     low, high = np.quantile(defined, tails)
     kind = "percentile" if without is None else "BCa"
     method = f"{prefix}expanded {kind} bootstrap, {words}"
     return measured(value, n, (float(low), float(high)), method=method, unit=groups.unit)
-
-
-def _bca_tails(
-    value: float, draws: FloatArray, reach: float, without: WithoutOne
-) -> tuple[float, float]:
-    """Return the shares of draws below the interval's ends."""
-    below = float(np.mean(draws < value - _NO_SPREAD) + np.mean(draws <= value + _NO_SPREAD)) / 2
-    bias = _NORMAL.inv_cdf(min(max(below, _LEAST), 1 - _LEAST))
-    acceleration = without.skew / 6
-
-    def share(at: float) -> float:
-        # Beyond the pole, the correction would change sign. The end is then as far out as the draws
-        # go.
-        slope = max(1 - acceleration * (bias + at), _LEAST)
-        return _NORMAL.cdf(bias + (bias + at) / slope)
-
-    return share(-reach), share(reach)
 
 
 def wilson_on_groups(value: float, n: int, groups: int, unit: str) -> Estimate:

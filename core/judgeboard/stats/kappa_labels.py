@@ -122,10 +122,20 @@ def _projection(
         # remains.
         drawing = np.square(weights) @ (_variances(of_labels, slopes_now) / np.maximum(n_labels, 1))
         shared_variance = max(mean.error**2 - float(drawing) - between, 0.0)
-        least = _least_shared(
-            population, labels, slopes_now[cells] - (of_labels @ slopes_now)[labels.strata]
-        )
-        if least is not None:
+        # If the labels of a sample do not measure what answers of a group have in common, a
+        # correlation is assumed. The labels of a completely labelled stratum tell little of others.
+        contributions = slopes_now[cells] - (of_labels @ slopes_now)[labels.strata]
+        rows = (n_labels < answers)[labels.strata]
+        if (
+            rows.any()
+            and correlation_in_groups(
+                contributions[rows], grouping(labels.groups[rows], int(rows.sum()))
+            )
+            is None
+        ):
+            size, total = population.count, population.total
+            answers_per_group = float(population.moments[:size, :size].sum()) / total
+            least = max(answers_per_group - 1, 0.0) * ASSUMED_CORRELATION / total
             deviations = np.square(levels - weights @ levels)
             shared_variance = max(shared_variance, least * float(weights @ (spread + deviations)))
     inside = min(max(value or 0.0, -_MOST), _MOST)
@@ -144,30 +154,6 @@ def _projection(
         return (back(middle + reach) - back(middle - reach)) / 2, effect
 
     return half_width
-
-
-def _least_shared(
-    population: Population, labels: Labels, contributions: FloatArray
-) -> float | None:
-    """Return the least variance that answers of a group have in common, for a variance of 1 per answer.
-
-    The variance follows from the correlation that is assumed where nothing is known. None if the
-    ``contributions`` of the labels of a sample measure the correlation. The labels of a completely
-    labelled stratum tell little of other strata.
-    """
-    size, total = population.count, population.total
-    n_labels = np.bincount(labels.strata, minlength=size)
-    rows = (n_labels < population.answers)[labels.strata]
-    if (
-        not rows.any()
-        or correlation_in_groups(
-            contributions[rows], grouping(labels.groups[rows], int(rows.sum()))
-        )
-        is not None
-    ):
-        return None
-    answers_per_group = float(population.moments[:size, :size].sum()) / total
-    return max(answers_per_group - 1, 0.0) * ASSUMED_CORRELATION / total
 
 
 _MOST = 0.999  # of a figure on a scale that has no end

@@ -209,7 +209,32 @@ def changes_by_class(
     ``first``, ``second`` and ``people`` tell which answers each called bad.
     """
     gains = (second == people).astype(np.float64) - (first == people).astype(np.float64)
-    changes = {"kappa": _kappa_change(first, second, people, groups)}
+    # The change of kappa.
+    if any(len(np.unique((each, people))) < 2 for each in (first, second)):
+        kappa = unmeasured(len(people), "all labels are the same")
+    else:
+        (before, of_before), (after, of_after) = (
+            kappa_influence(each, people) for each in (first, second)
+        )
+        kappa = influence_estimate(after - before, of_after - of_before, groups)
+    if kappa.value is not None and kappa.low is not None and kappa.high is not None:
+        # Few rows of a class have most of the weight: Student's t has the degrees of freedom of
+        # that class, as for the AUROC.
+        freedom = min(groups.touched(people), groups.touched(~people)) - 1
+        if freedom < 1:
+            kappa = measured(
+                kappa.value,
+                kappa.n,
+                reason="no interval: all answers of one class are in one evidence group",
+            )
+        else:
+            wider = float(t_quantile(freedom) / t_quantile(groups.count - 1))
+            low, high = (
+                kappa.value + wider * (end - kappa.value) for end in (kappa.low, kappa.high)
+            )
+            kappa = within_range(replace(kappa, low=low, high=high), -2, 2)
+    # The changes of the share that is judged right in each class.
+    changes = {"kappa": kappa}
     for name, inside, kind in (("sensitivity", people, "bad"), ("specificity", ~people, "good")):
         changes[name] = (
             within_range(change_of_shares(gains[inside], groups.at(inside)), -1, 1)
@@ -314,31 +339,6 @@ def _change_of_cells(name: str, cube: FloatArray) -> tuple[float | None, FloatAr
     after, of_after = statistic(cube.sum(axis=0).ravel())
     slopes = of_after.reshape(1, 2, 2) - of_before.reshape(2, 2).T[:, :, None]
     return None if before is None or after is None else after - before, slopes.ravel()
-
-
-def _kappa_change(
-    first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping
-) -> Estimate:
-    if any(len(np.unique((each, people))) < 2 for each in (first, second)):
-        return unmeasured(len(people), "all labels are the same")
-    (before, of_before), (after, of_after) = (
-        kappa_influence(each, people) for each in (first, second)
-    )
-    change = influence_estimate(after - before, of_after - of_before, groups)
-    if change.value is None or change.low is None or change.high is None:
-        return change
-    # Few rows of a class have most of the weight: Student's t has the degrees of freedom of that
-    # class, as for the AUROC.
-    freedom = min(groups.touched(people), groups.touched(~people)) - 1
-    if freedom < 1:
-        return measured(
-            change.value,
-            change.n,
-            reason="no interval: all answers of one class are in one evidence group",
-        )
-    wider = float(t_quantile(freedom) / t_quantile(groups.count - 1))
-    low, high = (change.value + wider * (end - change.value) for end in (change.low, change.high))
-    return within_range(replace(change, low=low, high=high), -2, 2)
 
 
 def _error(change: Estimate, df: int) -> float | None:

@@ -146,34 +146,27 @@ def anchoring(
     apart, moves, groups = apart[differs], moves[differs], responses.at(differs)
     upper, lower = groups.sums(apart * moves), groups.sums(apart * apart)
     value = float(upper.sum() / lower.sum())
-    return leaving_out(
-        _on_the_logit(value, n, upper, lower, groups),
-        ("agreed with the judge before seeing it", agreeing_count),
-    )
-
-
-def _on_the_logit(
-    value: float, n: int, upper: FloatArray, lower: FloatArray, groups: Grouping
-) -> Estimate:
-    """Return the share with an interval, from each group's sum of d * m (``upper``) and of d * d (``lower``)."""
     if groups.count < 2:
-        return measured(value, n, reason=groups.only_one)
-    t = float(t_quantile(groups.count - 1))
-    if not 0 <= value <= 1:  # people moved away from the judge, or beyond the judge
-        error = _jackknife_error(upper, lower)
-        return measured(
-            value, n, (value - t * error, value + t * error), method=_JACKKNIFE, unit=groups.unit
+        estimate = measured(value, n, reason=groups.only_one)
+    elif not 0 <= value <= 1:  # people moved away from the judge, or beyond the judge
+        t = float(t_quantile(groups.count - 1))
+        reach = t * _jackknife_error(upper, lower)
+        estimate = measured(
+            value, n, (value - reach, value + reach), method=_JACKKNIFE, unit=groups.unit
         )
-    half = float(np.square(lower).sum() / lower.sum()) / 2
-    upper, lower = np.append(upper, (0.0, half)), np.append(lower, (half, half))
-    share = float(upper.sum() / lower.sum())
-    centre, reach = (
-        math.log(share / (1 - share)),
-        t * _jackknife_error(upper, lower) / (share * (1 - share)),
-    )
-    low, high = ((1 + math.tanh(end / 2)) / 2 for end in (centre - reach, centre + reach))
-    method = f"{_JACKKNIFE} on the logit, half a {groups.group} added either way"
-    return measured(value, n, (min(low, value), max(high, value)), method=method, unit=groups.unit)
+    else:  # on the logit, with half a response added on either side
+        half = float(np.square(lower).sum() / lower.sum()) / 2
+        upper, lower = np.append(upper, (0.0, half)), np.append(lower, (half, half))
+        share = float(upper.sum() / lower.sum())
+        t = float(t_quantile(groups.count - 1))
+        reach = t * _jackknife_error(upper, lower) / (share * (1 - share))
+        centre = math.log(share / (1 - share))
+        low, high = ((1 + math.tanh(end / 2)) / 2 for end in (centre - reach, centre + reach))
+        method = f"{_JACKKNIFE} on the logit, half a {groups.group} added either way"
+        estimate = measured(
+            value, n, (min(low, value), max(high, value)), method=method, unit=groups.unit
+        )
+    return leaving_out(estimate, ("agreed with the judge before seeing it", agreeing_count))
 
 
 def _jackknife_error(upper: FloatArray, lower: FloatArray) -> float:
