@@ -17,7 +17,6 @@ from pydantic import (
     StringConstraints,
     ValidationError,
 )
-from pydantic_core import ErrorDetails
 
 from judgeboard.errors import BadInput
 from judgeboard.text import file_text
@@ -120,18 +119,17 @@ def _parse(text: str, where: str) -> ModelTable:
     try:
         return ModelTable.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
-        why = _why(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
+        why = str(error)
+        if isinstance(error, ValidationError):
+            part, *names = map(str, error.errors()[0]["loc"])
+            if part not in _EXPECTED:
+                why = f"unknown part [{part}]"
+            else:
+                why = f"{names[0]}: not {_EXPECTED[part]}" if names else f"[{part}] is not a table"
         form = 'tables [families] ("my-model*" = "OpenAI"), [sizes] (in billions) and [ladders] (lists of names)'
         raise BadInput(
             f"the table of models {where} is invalid ({why}); expected {form}"
         ) from error
-
-
-def _why(error: ErrorDetails) -> str:
-    part, *names = map(str, error["loc"])
-    if part not in _EXPECTED:
-        return f"unknown part [{part}]"
-    return f"{names[0]}: not {_EXPECTED[part]}" if names else f"[{part}] is not a table"
 
 
 def _fits(model: str, pattern: str) -> bool:

@@ -179,25 +179,23 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     measure = max(correlations, key=lambda each: half_widths(correlations[each], 0))
     within = correlations[measure]
     warns = surely_above(within, 0) or surely_below(within, 0)
-    notes = [note(_direction(within), measure=measure), *record.graded[measure].of_sample]
+    # What the correlation among answers with equal grades shows.
+    if surely_above(within, 0):
+        code = "prefers_longer"
+    elif surely_below(within, 0):
+        code = "prefers_shorter"
+    elif _low(within) > 0:
+        code = "may_prefer_longer"
+    elif (within.high or 0) < 0:
+        code = "may_prefer_shorter"
+    else:
+        code = "length_hardly_matters" if _is_small(within) else "length_unclear"
+    notes = [note(code, measure=measure), *record.graded[measure].of_sample]
     if warns:
         notes.append(note("length_or_type"))
     is_unclear = not warns and not _is_small(within)
     state = State.NOT_CONCLUSIVE if is_unclear else state_of(warns=warns)
     return Check("verbosity_at_equal_grades", state, within, tuple(notes))
-
-
-def _direction(within: Estimate) -> str:
-    """Return the code of what the correlation among answers with equal grades shows."""
-    if surely_above(within, 0):
-        return "prefers_longer"
-    if surely_below(within, 0):
-        return "prefers_shorter"
-    if _low(within) > 0:
-        return "may_prefer_longer"
-    if (within.high or 0) < 0:
-        return "may_prefer_shorter"
-    return "length_hardly_matters" if _is_small(within) else "length_unclear"
 
 
 def _is_small(within: Estimate) -> bool:

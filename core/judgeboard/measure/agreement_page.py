@@ -178,7 +178,21 @@ def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> R
     shared_pairs = [
         pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in in_order
     ]
-    in_all = _in_all_of_each(ratings, in_order, len(common))
+    # The agreement in the answers that all versions judged, if it is available for each version.
+    in_all: list[InAllAnswers | None] = [None] * len(in_order)
+    if len(common) >= MIN_PAIRS:
+        labels = [weighted_labels(ratings, version) for version in in_order]
+        of_each = [each for each in labels if each is not None]
+        if len(of_each) == len(in_order):
+            judged_ids = [
+                each.answers.response_ids[each.answers.verdicts != UNUSABLE] for each in of_each
+            ]
+            by_all = reduce(np.intersect1d, judged_ids)
+            described = [
+                in_all_answers(each, np.isin(each.answers.response_ids, by_all)) for each in of_each
+            ]
+            if all(each.described is not None for each in described):
+                in_all = [*described]
     rows: list[Row] = []
     for version, part, of_all in zip(in_order, shared_pairs, in_all, strict=True):
         of_part = judge_statistics(part, human=ratings.human, only=COMPARED_BY)
@@ -202,23 +216,6 @@ def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> R
         rows=tuple(rows),
         caveats=(note("versions_left_out", versions=too_few),) if too_few else (),
     )
-
-
-def _in_all_of_each(
-    ratings: AnswerRatings, versions: Sequence[StoredVersion], n: int
-) -> Sequence[InAllAnswers | None]:
-    """Return the agreement of each version in the answers that all versions judged; None if any is not available."""
-    nothing = [None] * len(versions)
-    if n < MIN_PAIRS:
-        return nothing
-    labels = [weighted_labels(ratings, version) for version in versions]
-    of_each = [each for each in labels if each is not None]
-    if len(of_each) < len(versions):
-        return nothing
-    judged_ids = [each.answers.response_ids[each.answers.verdicts != UNUSABLE] for each in of_each]
-    common = reduce(np.intersect1d, judged_ids)
-    in_all = [in_all_answers(each, np.isin(each.answers.response_ids, common)) for each in of_each]
-    return in_all if all(each.described is not None for each in in_all) else nothing
 
 
 def over_time(pairs: RatingPairs, human: Human = "gold") -> tuple[TimePoint, ...]:

@@ -142,7 +142,14 @@ class ErrorRates:
     @property
     def have_moved(self) -> bool:
         """Whether the intervals of one rate have no value in common."""
-        return any(_apart(*each) for each in (self.sensitivity, self.specificity))
+        for before, since in (self.sensitivity, self.specificity):
+            if before.value is None or since.value is None:
+                continue
+            # Without an interval, all labels of the class are judged alike.
+            (low, _, high), (low_since, _, high_since) = map(_ends_or_value, (before, since))
+            if high < low_since or high_since < low:
+                return True
+        return False
 
     def rows(self, name: str | None) -> list[Row]:
         """Return the four figures as rows of a slice."""
@@ -150,11 +157,3 @@ class ErrorRates:
             Row.of(*each)
             for each in zip(ERRORS, [name] * 4, (*self.sensitivity, *self.specificity), strict=True)
         ]
-
-
-def _apart(one: Estimate, other: Estimate) -> bool:
-    if one.value is None or other.value is None:
-        return False
-    # Without an interval, all labels of the class are judged alike.
-    (low, _, high), (other_low, _, other_high) = map(_ends_or_value, (one, other))
-    return high < other_low or other_high < low

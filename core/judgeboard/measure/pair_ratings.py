@@ -79,7 +79,19 @@ class PairRatings:
         every = load_preferences(connection, self._matching_ids)
         aspects = sorted({each.aspect for each in every if each.blind})
         name = choice.aspect if choice.grade in {None, PREFERENCE.grade} else choice.grade
-        self.aspect = _aspect(name, aspects)
+        # The named aspect, else overall, else the only aspect with preferences.
+        if name is not None:
+            if aspects and name not in aspects:
+                raise NotFound(
+                    f"there is no review of the aspect {name!r}; known aspects: {', '.join(aspects)}"
+                )
+            self.aspect = name
+        elif OVERALL in aspects or not aspects:
+            self.aspect = OVERALL
+        elif len(aspects) > 1:
+            raise BadInput(f"choose an aspect with --aspect: {', '.join(aspects)}")
+        else:
+            self.aspect = aspects[0]
         of_aspect = [each for each in every if each.aspect == self.aspect]
         self._blind = [each for each in of_aspect if each.blind]
         reviewed_pairs = {
@@ -355,21 +367,6 @@ class PairRatings:
         )
         is_asked = np.ones(len(ids), dtype=np.bool_)
         return Comparisons(ids, orders, (is_asked, ~is_asked), differences)
-
-
-def _aspect(name: str | None, aspects: Sequence[str]) -> str:
-    """Return the named aspect, else overall, else the only aspect with preferences."""
-    if name is not None:
-        if aspects and name not in aspects:
-            raise NotFound(
-                f"there is no review of the aspect {name!r}; known aspects: {', '.join(aspects)}"
-            )
-        return name
-    if OVERALL in aspects or not aspects:
-        return OVERALL
-    if len(aspects) > 1:
-        raise BadInput(f"choose an aspect with --aspect: {', '.join(aspects)}")
-    return aspects[0]
 
 
 def _in_order(ids: IntArray, place: int) -> IntArray:

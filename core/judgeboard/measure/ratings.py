@@ -649,19 +649,17 @@ class Dimension:
             )
         if len(scales) > 1:
             return Scale(self.name, different=True)
-        levels = _levels(scales[0]) if all(each.whole for each in rater_scales) else None
-        return Scale(self.name) if levels is None else Scale(self.name, levels, weights="quadratic")
-
-
-def _levels(text: str) -> tuple[int, ...] | None:
-    """Return the levels of a scale of few whole numbers, None for a score."""
-    try:
-        scale = scale_in("scale", text)
-    except Unusable:
-        return None
-    levels = tuple(range(int(scale.low), int(scale.high) + 1))
-    whole = (scale.low, scale.high) == (levels[0], levels[-1])
-    return levels if whole and 2 < len(levels) <= _MOST_LEVELS else None
+        if not all(each.whole for each in rater_scales):
+            return Scale(self.name)
+        try:
+            bounds = scale_in("scale", scales[0])
+        except Unusable:
+            return Scale(self.name)
+        levels = tuple(range(int(bounds.low), int(bounds.high) + 1))
+        is_whole = (bounds.low, bounds.high) == (levels[0], levels[-1])
+        if is_whole and 2 < len(levels) <= _MOST_LEVELS:
+            return Scale(self.name, levels, weights="quadratic")
+        return Scale(self.name)
 
 
 def labels_by_notice(source: PairSource) -> tuple[tuple[str, Estimate], ...]:

@@ -36,7 +36,23 @@ def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResu
     """Return how far a judge agrees with itself, on the items with a usable verdict every time."""
     if choice.unit == "pairs":
         return _of_pairs(connection, choice)
-    title, versions = _versions(connection, choice)
+    # All versions of a judge name, or the one version that is named.
+    candidates = versions_asked_again(connection)
+    names = sorted({each.name for each in candidates})
+    if choice.judge_versions:
+        which = choice.judge_versions[0]
+        versions = [each for each in candidates if each.name == which]
+        if not versions and any(each.name == which for each in list_versions(connection)):
+            raise not_found(connection, which, candidates, "asked more than once", what="judge")
+        if not versions:
+            versions = [choose_version(connection, which, candidates, "were asked more than once")]
+        title = str(which) if len(versions) > 1 else versions[0].title
+    elif len(names) == 1:
+        title, versions = names[0], candidates
+    elif names:
+        raise BadInput(f"choose a judge with --judge-version: {', '.join(names)}")
+    else:
+        raise NotFound("no judge has repeats; make some: `judgeboard judge --repeats 3`")
     repeats = repeated_answers(connection, [each.id for each in versions], choice.counted.where)
     if not repeats.answers:
         raise NotFound(f"{title} judged no answer twice")
@@ -177,23 +193,3 @@ def _result(
         ),
         title=title,
     )
-
-
-def _versions(connection: Connection, choice: AgreementChoice) -> tuple[str, list[StoredVersion]]:
-    """Return the judge's title and its versions: all versions of a judge name, or the one version that is named."""
-    candidates = versions_asked_again(connection)
-    if choice.judge_versions:
-        which = choice.judge_versions[0]
-        of_name = [each for each in candidates if each.name == which]
-        if of_name:
-            return (str(which) if len(of_name) > 1 else of_name[0].title), of_name
-        if any(each.name == which for each in list_versions(connection)):
-            raise not_found(connection, which, candidates, "asked more than once", what="judge")
-        version = choose_version(connection, which, candidates, "were asked more than once")
-        return version.title, [version]
-    names = sorted({each.name for each in candidates})
-    if not names:
-        raise NotFound("no judge has repeats; make some: `judgeboard judge --repeats 3`")
-    if len(names) > 1:
-        raise BadInput(f"choose a judge with --judge-version: {', '.join(names)}")
-    return names[0], candidates

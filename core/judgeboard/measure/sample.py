@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy import Connection, Engine
 
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED, Level
-from judgeboard.stats.arrays import BoolArray, IntArray, among
+from judgeboard.stats.arrays import IntArray, among
 from judgeboard.store.changes import Changes
 from judgeboard.store.engine import is_reading, kept_while_reading
 from judgeboard.store.filters import RowFilter
@@ -60,9 +60,18 @@ def answers_of(
         key,
         lambda connection, ids: judged_answers(connection, version_id, cuts, ids=ids),
     )
-    if where in {None, RowFilter()}:
+    if where is None or where == RowFilter():
         return answers
-    matching = answers.at(_matches(connection, answers, where or RowFilter()))
+    if replace(where, query_types=(), day_from=None, day_to=None) != RowFilter():
+        matches = np.isin(answers.response_ids, matching_answers(connection, where))
+    else:  # query types and days are loaded already
+        types, days = answers.query_types, answers.days
+        matches = np.isin(types.names, where.query_types or types.names)[types.codes]
+        if where.day_from is not None:
+            matches &= (days >= where.day_from) & (days != NO_DAY)
+        if where.day_to is not None:
+            matches &= (days <= where.day_to) & (days != NO_DAY)
+    matching = answers.at(matches)
     return replace(matching, query_types=matching.query_types.without_unused())
 
 
@@ -158,18 +167,6 @@ def _table(
     tables = _kept_of(connection)
     with tables.lock:
         return tables.table(connection, key, read)
-
-
-def _matches(connection: Connection, answers: JudgedAnswers, where: RowFilter) -> BoolArray:
-    if replace(where, query_types=(), day_from=None, day_to=None) != RowFilter():
-        return np.isin(answers.response_ids, matching_answers(connection, where))
-    types, days = answers.query_types, answers.days
-    matches = np.isin(types.names, where.query_types or types.names)[types.codes]
-    if where.day_from is not None:
-        matches &= (days >= where.day_from) & (days != NO_DAY)
-    if where.day_to is not None:
-        matches &= (days <= where.day_to) & (days != NO_DAY)
-    return matches
 
 
 class _KeptTables:

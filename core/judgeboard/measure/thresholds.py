@@ -343,9 +343,17 @@ def decision(
     """
     figure, on_other = _figure(goal, in_force), _figure(goal, held_out)
     is_without_error = figure.low is None and figure.value == 1 and figure.n >= FEWEST_OF_RARER
-    low = _low_end(
-        on_other if is_without_error and on_other.low is not None else figure, goal.delta
-    )
+    shown = on_other if is_without_error and on_other.low is not None else figure
+    # The one-sided lower bound at the confidence of the goal, from the 95 % interval on the logit
+    # scale, which excludes 0 and 1.
+    low = None
+    if shown.low is not None and shown.value is not None:
+        times = NormalDist().inv_cdf(1 - goal.delta) / Z
+        if 0 < shown.low < shown.value < 1:
+            ends = [math.log(share / (1 - share)) for share in (shown.value, shown.low)]
+            low = 1 / (1 + math.exp(times * (ends[0] - ends[1]) - ends[0]))
+        elif times <= 1:
+            low = shown.low
     reaches = is_same or (low is not None and low >= goal.least)
     if choice is None:
         return "threshold_keep" if reaches else "threshold_not_shown"
@@ -354,18 +362,6 @@ def decision(
     if reaches:
         return "threshold_keep_or_change" if is_better else "threshold_keep"
     return "threshold_change"
-
-
-def _low_end(figure: Estimate, delta: float) -> float | None:
-    """Return the one-sided lower bound at confidence 1 - ``delta``, from the 95 % interval on the logit scale."""
-    low, value = figure.low, figure.value
-    if low is None or value is None:
-        return None
-    times = NormalDist().inv_cdf(1 - delta) / Z
-    if not 0 < low < value < 1:  # the logit scale excludes 0 and 1
-        return low if times <= 1 else None
-    ends = [math.log(share / (1 - share)) for share in (value, low)]
-    return 1 / (1 + math.exp(times * (ends[0] - ends[1]) - ends[0]))
 
 
 def _test_of_selected(

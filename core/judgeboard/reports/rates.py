@@ -1,6 +1,6 @@
 """A rate of all answers as tables, and as lines for a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import get_args
 
 from judgeboard.formats.output import UNKNOWN, Column, Table, cell_text, text_lines
@@ -11,15 +11,6 @@ from judgeboard.measure.samples import JudgeVerdict, Picked
 from judgeboard.measure.words import FIGURES
 
 OF_JUDGE = ("agreement", "kappa", "sensitivity", "specificity", "precision")
-
-
-def _verdict_words(verdicts: Sequence[JudgeVerdict]) -> str:
-    """Return "bad", "good or none", or "any" for all verdicts."""
-    if len(verdicts) == len(get_args(JudgeVerdict)):
-        return "any"
-    return " or ".join("none" if each == "unusable" else each for each in verdicts)
-
-
 _LATER = {False: "before the sample was drawn", True: "after it"}
 
 
@@ -40,19 +31,23 @@ def strata_table(result: Rate) -> Table:
         }
         for flag_class in get_args(Picked)
     }
-    rows = (
-        (
-            _LATER[each.is_later] if later else None,
-            each.picked,
-            _verdict_words(
-                (each.verdict,) if each.verdict else other_verdicts(verdicts_by_class[each.picked])
-            ),
-            each.N,
-            each.n,
-            each.k,
+    rows = []
+    for each in result.strata:
+        verdicts = (
+            (each.verdict,) if each.verdict else other_verdicts(verdicts_by_class[each.picked])
         )
-        for each in result.strata
-    )
+        # "bad", "good or none", or "any" for all verdicts.
+        words = " or ".join("none" if verdict == "unusable" else verdict for verdict in verdicts)
+        rows.append(
+            (
+                _LATER[each.is_later] if later else None,
+                each.picked,
+                "any" if len(verdicts) == len(get_args(JudgeVerdict)) else words,
+                each.N,
+                each.n,
+                each.k,
+            )
+        )
     return Table(columns, tuple(rows)).without_empty({"Logged and judged", "Bad"})
 
 

@@ -217,21 +217,20 @@ def changes_by_class(
             kappa_influence(each, people) for each in (first, second)
         )
         kappa = influence_estimate(after - before, of_after - of_before, groups)
-    if kappa.value is not None and kappa.low is not None and kappa.high is not None:
+    value, low, high = kappa.value, kappa.low, kappa.high
+    if value is not None and low is not None and high is not None:
         # Few rows of a class have most of the weight: Student's t has the degrees of freedom of
         # that class, as for the AUROC.
         freedom = min(groups.touched(people), groups.touched(~people)) - 1
         if freedom < 1:
             kappa = measured(
-                kappa.value,
+                value,
                 kappa.n,
                 reason="no interval: all answers of one class are in one evidence group",
             )
         else:
             wider = float(t_quantile(freedom) / t_quantile(groups.count - 1))
-            low, high = (
-                kappa.value + wider * (end - kappa.value) for end in (kappa.low, kappa.high)
-            )
+            low, high = (value + wider * (end - value) for end in (low, high))
             kappa = within_range(replace(kappa, low=low, high=high), -2, 2)
     # The changes of the share that is judged right in each class.
     changes = {"kappa": kappa}
