@@ -1,4 +1,4 @@
-"""Sign-in with a name and a password: the pages, without JavaScript, and the sessions of browsers."""
+"""Answers sign-ins with name and password, and limits tries; pages without JavaScript, sessions of browsers."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The interface of flag rules: signals, thresholds and reasons, and the resulting flags."""
+"""The interface of flag rules, and which of their reasons raise, keep or supersede a flag of an answer."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The secrets that this process knows, and texts, addresses and log records without them."""
+"""Keeps the secrets that this process knows out of texts, addresses and log records."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""All settings in one model: from the environment, from ``judgeboard.toml``, and stored in the database.
+"""All settings and keys of providers: from the environment, ``judgeboard.toml`` and the database.
 
 An option of a command takes precedence over an environment variable. Then come the project file, a
 stored value, and the default.
