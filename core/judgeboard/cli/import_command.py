@@ -465,6 +465,17 @@ def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
     counts |= {name: n for name, n in rare.items() if n}
     rows = counted(summary.rows, "row" if summary.kind == "responses" else KINDS[summary.kind].noun)
     numbers = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+    # Rows that are stored with other content, and how to replace these.
+    differing = _first(summary.first_differing, summary.differing)
+    if summary.differing and kind_class(summary.kind).brings_answers:
+        otherwise = (
+            "" if summary.of_traces else "; to import the file as another log, add --source NAME"
+        )
+        if len(summary.earlier) == 1:  # undoing several imports would lose other rows
+            (number,) = summary.earlier
+            undo = f"`judgeboard import undo {number}`, then `{_command(file).strip()}` again"
+            otherwise = f"; to replace them, run {undo}{otherwise}"
+        differing.append(f"  stored rows are unchanged{otherwise}")
     return [
         *(["dry run: nothing is stored"] if summary.dry_run else []),
         f"{summary.file}: {rows} of {summary.format}: {numbers}",
@@ -474,7 +485,7 @@ def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
         *([f"  if these words mean the other label: {other_labels}"] if other_labels else []),
         *([f"  flags: {summary.flags:,}"] if summary.flags else []),
         *_first(rejected_rows, summary.rejected - summary.differing),
-        *_differing(summary, file),
+        *differing,
         *([f"  rejected rows: {summary.rejected_file}"] if summary.rejected_file else []),
         *([f"  earlier import: {summary.older_file}"] if summary.older_file else []),
         *(f"  {problem}" for problem in (summary.rejected_problem, summary.unreadable) if problem),
@@ -508,22 +519,6 @@ def _columns(summary: "ImportSummary", file: str) -> list[str]:
                 f"--map {f'{use.theirs}={scale}'!r}" for scale in ("thumbs", "stars")
             )
             lines.append(f"  not sure: {use.theirs!r}: {use.how} Use {choices}")
-    return lines
-
-
-def _differing(summary: "ImportSummary", file: str) -> list[str]:
-    if not summary.differing:
-        return []
-    lines = _first(summary.first_differing, summary.differing)
-    if kind_class(summary.kind).brings_answers:
-        otherwise = (
-            "" if summary.of_traces else "; to import the file as another log, add --source NAME"
-        )
-        if len(summary.earlier) == 1:  # undoing several imports would lose other rows
-            (number,) = summary.earlier
-            undo = f"`judgeboard import undo {number}`, then `{_command(file).strip()}` again"
-            otherwise = f"; to replace them, run {undo}{otherwise}"
-        lines.append(f"  stored rows are unchanged{otherwise}")
     return lines
 
 

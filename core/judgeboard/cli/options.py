@@ -8,7 +8,7 @@ import shlex
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
@@ -230,33 +230,26 @@ def named_section(section: str, argument: str, *, metavar: str | None = None) ->
         context: click.Context, _parameter: click.Parameter, name: str | None
     ) -> str | None:
         from judgeboard.settings.model import load_settings
+        from judgeboard.settings.sections import values_of
 
         if name is not None and not context.resilient_parsing:
             table = getattr(load_settings(), section).get(name)
-            context.default_map = (
-                {} if table is None else dict(_defaults_of(context.command, table))
-            )
+            # The arguments that the options named in the table have.
+            context.default_map = {}
+            for key, value in () if table is None else values_of(table).items():
+                typed = f"--{key.replace('_', '-')}"
+                option = next((each for each in context.command.params if typed in each.opts), None)
+                if option is None:
+                    continue  # the file of a suite
+                if value is True and not option.secondary_opts:
+                    value = getattr(option, "flag_value", True) is not False  # noqa: PLW2901 - `--all-answers` stands for False
+                elif isinstance(value, tuple) and not getattr(option, "multiple", False):
+                    value = ",".join(value)  # noqa: PLW2901
+                context.default_map[str(option.name)] = value
         return name
 
     # Click reads the words that were typed before the options that were not.
     return click.argument(argument, callback=use_table, metavar=metavar)
-
-
-def _defaults_of(command: click.Command, table: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the arguments of a command that the options named in a table of the project file have."""
-    from judgeboard.settings.sections import values_of
-
-    for key, value in values_of(table).items():
-        option = next(
-            (each for each in command.params if f"--{key.replace('_', '-')}" in each.opts), None
-        )
-        if option is None:
-            continue  # the file of a suite
-        if value is True and not option.secondary_opts:
-            value = getattr(option, "flag_value", True) is not False  # noqa: PLW2901 - `--all-answers` stands for False
-        elif isinstance(value, tuple) and not getattr(option, "multiple", False):
-            value = ",".join(value)  # noqa: PLW2901
-        yield str(option.name), value
 
 
 def judge_name(help_text: str) -> Callable[[F], F]:

@@ -3,7 +3,6 @@
 import os
 import shlex
 import signal
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
@@ -181,18 +180,32 @@ def quickstart_command(
     sample_database = options.chosen_database() or SAMPLE_DATABASE
     database = sample_database if file is None else options.chosen_database()
     if not no_serve:
-        from judgeboard_dashboard.server import check_closed, check_free
+        from judgeboard_dashboard.server import check_closed, check_free, serve
 
         check_free(host, port)
         check_closed(database, host, is_open=is_open)
     if file is None:
+        # Store and serve the sample data.
+        from judgeboard.cli.demo import fill
+        from judgeboard.settings.masking import masked
         from judgeboard.settings.project_file import without_project_file
+        from judgeboard.store.opening import open_store
 
         with without_project_file() as left_out:
             if left_out is not None:
                 click.echo(f"{left_out} is not used, because it is not about the sample data")
-            config = () if left_out is None else ("--config", os.devnull)
-            _show_sample(sample_database, host, port, config, no_serve=no_serve, is_open=is_open)
+            store = open_store(sample_database, create=True)
+            end_loading()
+            fill(store, click.echo)
+            click.echo(f"database: {store.shown_url}")
+            store.close()
+            if no_serve:
+                # `judgeboard serve` without --db opens the user's own database.
+                config = () if left_out is None else ("--config", os.devnull)
+                command = ["judgeboard", "serve", "--db", masked(sample_database), *config]
+                click.echo(f"to open it: {shlex.join(command)}")
+            else:
+                serve(sample_database, host=host, port=port, is_open=is_open)
         return 0
     request["kind"] = "responses"
     store = open_target([file], request)
@@ -208,32 +221,6 @@ def quickstart_command(
     if no_serve:
         options.suggest("serve")
         return code
-    from judgeboard_dashboard.server import serve
-
     store.close()
     serve(database, host=host, port=port, is_open=is_open)
     return code
-
-
-def _show_sample(
-    database: str, host: str, port: int, config: Sequence[str], *, no_serve: bool, is_open: bool
-) -> None:
-    """Store and serve the sample data; ``config`` are the options for another command that serves the sample data."""
-    from judgeboard.cli.demo import fill
-    from judgeboard.settings.masking import masked
-    from judgeboard.store.opening import open_store
-
-    store = open_store(database, create=True)
-    end_loading()
-    fill(store, click.echo)
-    click.echo(f"database: {store.shown_url}")
-    store.close()
-    if no_serve:
-        # `judgeboard serve` without --db opens the user's own database.
-        click.echo(
-            f"to open it: {shlex.join(['judgeboard', 'serve', '--db', masked(database), *config])}"
-        )
-        return
-    from judgeboard_dashboard.server import serve
-
-    serve(database, host=host, port=port, is_open=is_open)

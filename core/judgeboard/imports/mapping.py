@@ -352,8 +352,18 @@ class _Trial:
         )
         self._faults.update(cells.unread.keys() - {column_of.get("external_id"), undecided})
         for ours, theirs in column_of.items():
-            if theirs not in cells.unread and (value := cells.get(ours)) is not None:
-                self._show(ours, _stored(record, ours, value))
+            if theirs in cells.unread or (value := cells.get(ours)) is None:
+                continue
+            # Show the value in the stored form.
+            if isinstance(record, Response):
+                if ours == "context" and record.passages is not None:
+                    passages = record.passages
+                    value = f"{len(passages)}: {passages[0]}" if passages else "none"
+                elif ours == "feedback":
+                    value = ", ".join(each.words for each in record.feedback)
+                else:
+                    value = getattr(record, ours, value)
+            self._show(ours, str(value))
         for ours, value in self._plans.parts_of(cells.values):
             self._show(ours, str(value))
         for name, importing in self._beside.items() if isinstance(record, Response) else ():
@@ -442,17 +452,6 @@ def _of_texts(column_of: Mapping[str, str], values: Mapping[str, Any]) -> dict[s
         for ours, theirs in column_of.items()
         if not (ours in _TEXTS and isinstance(values[theirs], dict))
     }
-
-
-def _stored(record: Any, ours: str, value: Any) -> str:
-    """Return the value of a field in the stored form."""
-    if not isinstance(record, Response):
-        return str(value)
-    if ours == "context" and record.passages is not None:
-        return f"{len(record.passages)}: {record.passages[0]}" if record.passages else "none"
-    if ours == "feedback":
-        return ", ".join(each.words for each in record.feedback)
-    return str(getattr(record, ours, value))
 
 
 def columns_of(

@@ -175,22 +175,18 @@ def project_file() -> ProjectFile | None:
     for path in _paths():
         if not path.is_file():
             continue
-        if _is_own(path):
-            return _read(path, file_text(path))
-        _warn_once(
-            f"{path} is ignored, because another user can change it. To use it: --config {path}"
-        )
+        # Only this user and the administrator may change the file, a link to the file, or the folder.
+        if hasattr(os, "getuid"):
+            file, folder = path.stat(), path.parent.stat().st_mode
+            owners = {file.st_uid, path.lstat().st_uid}
+            is_open = file.st_mode & S_IWOTH or (folder & S_IWOTH and not folder & S_ISVTX)
+            if is_open or not owners <= {0, os.getuid()}:
+                _warn_once(
+                    f"{path} is ignored, because another user can change it. To use it: --config {path}"
+                )
+                continue
+        return _read(path, file_text(path))
     return None
-
-
-def _is_own(path: Path) -> bool:
-    """Return whether only this user and the administrator can change a file, a link to the file, or the folder."""
-    if not hasattr(os, "getuid"):
-        return True
-    file, folder = path.stat(), path.parent.stat().st_mode
-    owners = {file.st_uid, path.lstat().st_uid}
-    is_open = file.st_mode & S_IWOTH or (folder & S_IWOTH and not folder & S_ISVTX)
-    return owners <= {0, os.getuid()} and not is_open
 
 
 def _texts(value: object, *keys: str) -> Iterator[tuple[tuple[str, ...], str]]:
