@@ -151,8 +151,20 @@ def propose(
                 and (not look.distinct or re.search(r"\.\d", theirs))
             ):
                 continue
-            if fit is not None and (score := _name_score(words, strong, weak) + fit) > 0:
-                scores.append((score, ours, theirs))
+            if fit is None:
+                continue
+            # Add 2 for a word that suffices or 1 for a weaker one, and 0.25 for each further one.
+            of_strong, of_weak = (
+                sum(
+                    any(word == hint or (len(hint) >= _PART and hint in word) for hint in hints)
+                    for word in words
+                )
+                for hints in (strong, weak)
+            )
+            if of_strong + of_weak:
+                fit += (2.0 if of_strong else 1.0) + 0.25 * (of_strong + of_weak - 1)
+            if fit > 0:
+                scores.append((fit, ours, theirs))
     matches: dict[str, str] = {}
     for score, ours, theirs in sorted(scores, key=lambda item: -item[0]):
         group = _FEEDBACK if ours in _FEEDBACK else {ours}  # one column of feedback is enough
@@ -247,21 +259,6 @@ def _has_passages(value: Any) -> bool:
     return any(
         isinstance(each, dict) or (isinstance(each, str) and " " in each.strip()) for each in texts
     )
-
-
-def _name_score(words: Collection[str], strong: Collection[str], weak: Collection[str]) -> float:
-    """Return 2 for a word that suffices, 1 for a weaker one, and 0.25 for each further one."""
-
-    def count(hints: Collection[str]) -> int:
-        return sum(
-            any(word == hint or (len(hint) >= _PART and hint in word) for hint in hints)
-            for word in words
-        )
-
-    of_strong, of_weak = count(strong), count(weak)
-    if not of_strong + of_weak:
-        return 0.0
-    return (2.0 if of_strong else 1.0) + 0.25 * (of_strong + of_weak - 1)
 
 
 def _fit(ours: str, look: _Look, words: Collection[str]) -> float | None:
