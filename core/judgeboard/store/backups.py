@@ -23,6 +23,7 @@ from judgeboard.store.revisions import current_revision
 
 _SECONDS = 2.0  # to wait for other processes that use the database
 _PART = 2**20  # bytes
+_HEADER = 100  # bytes of a SQLite file, in which SQLite counts changes
 
 
 def back_up(url: URL, file: Path) -> str:
@@ -56,8 +57,15 @@ def copy_before_upgrade(path: Path, revision: str) -> Path:
     """
     name = f"{path.stem}-revision-{revision}-"
     for earlier in path.parent.glob(f"{escape(name)}*{path.suffix}"):
-        if _has_same_pages(earlier, path):
-            return earlier
+        if earlier.stat().st_size != path.stat().st_size:
+            continue
+        # Neither file has a write-ahead log: both have the same content if all pages are equal.
+        with earlier.open("rb") as left, path.open("rb") as right:
+            left.seek(_HEADER)
+            right.seek(_HEADER)
+            while (part := left.read(_PART)) == right.read(_PART):
+                if not part:
+                    return earlier
     for part in path.parent.glob(f".{escape(name)}*.part"):  # of a process that was killed
         part.unlink()
     size, space = 2 * path.stat().st_size, shutil.disk_usage(path.absolute().parent).free
@@ -70,22 +78,6 @@ def copy_before_upgrade(path: Path, revision: str) -> Path:
     copy = path.with_name(f"{name}{utc_now():%Y%m%dT%H%M%SZ}{path.suffix}")
     back_up(URL.create("sqlite", database=str(path)), copy)
     return copy
-
-
-_HEADER = 100  # bytes of a SQLite file, in which SQLite counts changes
-
-
-def _has_same_pages(file: Path, other: Path) -> bool:
-    """Return whether two SQLite files without a write-ahead log have the same content."""
-    if file.stat().st_size != other.stat().st_size:
-        return False
-    with file.open("rb") as left, other.open("rb") as right:
-        left.seek(_HEADER)
-        right.seek(_HEADER)
-        while part := left.read(_PART):
-            if part != right.read(_PART):
-                return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,23 @@ def copy_database(
         fields = indexed_fields(connection)
     for field in sorted(fields):
         index_metadata(target, field)
-    _finish(target)
+    # Add indexes, references and triggers, and set the revision, in one transaction.
+    with target.writing() as connection:
+        for table in _whole_schema().sorted_tables:
+            for index in sorted(table.indexes, key=lambda each: str(each.name)):
+                index.create(connection)
+            if not target.is_sqlite:
+                for reference in table.foreign_key_constraints:
+                    connection.execute(AddConstraint(reference))
+                if (id_ := table.autoincrement_column) is not None:
+                    sequence = func.pg_get_serial_sequence(table.name, id_.name)
+                    next_id = select(func.coalesce(func.max(id_), 0) + 1).scalar_subquery()
+                    connection.execute(select(func.setval(sequence, next_id, False)))
+        install_guards(connection)
+        install_search(connection)
+        connection.execute(_SET_REVISION, {"revision": HEAD})
+        if not target.is_sqlite:
+            connection.execute(text("ANALYZE"))
     return counts
 
 
@@ -192,23 +208,3 @@ def _compare(source: Connection, target: Store, table: Table) -> int:
                 )
             count += 1
     return count
-
-
-def _finish(target: Store) -> None:
-    """Add indexes, references and triggers, and set the revision, in one transaction."""
-    with target.writing() as connection:
-        for table in _whole_schema().sorted_tables:
-            for index in sorted(table.indexes, key=lambda each: str(each.name)):
-                index.create(connection)
-            if not target.is_sqlite:
-                for reference in table.foreign_key_constraints:
-                    connection.execute(AddConstraint(reference))
-                if (id_ := table.autoincrement_column) is not None:
-                    sequence = func.pg_get_serial_sequence(table.name, id_.name)
-                    next_id = select(func.coalesce(func.max(id_), 0) + 1).scalar_subquery()
-                    connection.execute(select(func.setval(sequence, next_id, False)))
-        install_guards(connection)
-        install_search(connection)
-        connection.execute(_SET_REVISION, {"revision": HEAD})
-        if not target.is_sqlite:
-            connection.execute(text("ANALYZE"))

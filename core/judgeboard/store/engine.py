@@ -369,7 +369,16 @@ def database_url(database: str | Path | None = None) -> URL:
 def connect(url: URL, *, create: bool) -> Engine:
     """Return an engine; with ``create``, a missing SQLite file is created for the owner alone."""
     if url.get_backend_name() != "sqlite":
-        return _served_engine(url)
+        try:
+            engine = create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+        except (NoSuchModuleError, ModuleNotFoundError) as error:
+            raise BadInput(
+                f"no driver for {url.drivername}: use a path (SQLite) or postgresql://user@host/name"
+            ) from error
+        prepare_compiler(engine)
+        if engine.dialect.name == "postgresql":
+            _follow_clock(engine)
+        return engine
     if url.query:
         raise BadInput(
             f"a SQLite URL takes no options (?{next(iter(url.query))}=…): use the path alone"
@@ -403,19 +412,6 @@ def connect(url: URL, *, create: bool) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     prepare_compiler(engine)
-    return engine
-
-
-def _served_engine(url: URL) -> Engine:
-    try:
-        engine = create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
-    except (NoSuchModuleError, ModuleNotFoundError) as error:
-        raise BadInput(
-            f"no driver for {url.drivername}: use a path (SQLite) or postgresql://user@host/name"
-        ) from error
-    prepare_compiler(engine)
-    if engine.dialect.name == "postgresql":
-        _follow_clock(engine)
     return engine
 
 

@@ -349,40 +349,6 @@ def _preferences() -> Select[Any]:
     ).where(REVIEW.c.pair_id.is_not(None))
 
 
-def _audits() -> Select[Any]:
-    query = exported_columns(
-        JUDGMENT_REVIEW,
-        "id attempts model_reported latency_ms",
-        judge="supreme_judge",
-        judge_version="supreme_judge_version",
-    )
-    return (
-        query.add_columns(
-            *_NUMBERS,
-            *(RESPONSE.c[name] for name in _NAMED),
-            VERSION.c.name.label("judge"),
-            VERSION.c.fingerprint.label("judge_version"),
-            *(JUDGMENT.c[name] for name in ("label", "groundedness", "quality")),
-        )
-        .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_REVIEW.c.judgment_id)
-        .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
-        .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
-    )
-
-
-def _flags() -> Select[Any]:
-    """Return the query for all flags; ``judge`` is the primary judge, ``judged_by`` made the flagged judgment."""
-    query = exported_columns(
-        FLAG, "leads source asked_day judgment_id", judge_name="judge"
-    ).add_columns(
-        VERSION.c.name.label("judged_by"),
-        VERSION.c.fingerprint.label("judged_by_version"),
-        *_NUMBERS,
-    )
-    with_judgments = query.outerjoin(JUDGMENT, JUDGMENT.c.id == FLAG.c.judgment_id)
-    return with_judgments.outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
-
-
 def _responses(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
     query = select(RESPONSE.c.id.label(ROW_KEY)).where(
         RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None)
@@ -526,7 +492,18 @@ _EXPORTS: Mapping[str, ExportTable] = {
         ),
         response=JUDGMENT.c.response_id,
     ),
-    "flags": exported_query(_flags(), response=FLAG.c.response_id),
+    # `judge` is the primary judge, `judged_by` made the flagged judgment.
+    "flags": exported_query(
+        exported_columns(FLAG, "leads source asked_day judgment_id", judge_name="judge")
+        .add_columns(
+            VERSION.c.name.label("judged_by"),
+            VERSION.c.fingerprint.label("judged_by_version"),
+            *_NUMBERS,
+        )
+        .outerjoin(JUDGMENT, JUDGMENT.c.id == FLAG.c.judgment_id)
+        .outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id),
+        response=FLAG.c.response_id,
+    ),
     "reviews": _reviews(),
     "failure_modes": exported_query(exported_columns(FAILURE_MODE, "id")),
     "issues": exported_query(exported_columns(ISSUE, "id")),
@@ -556,7 +533,25 @@ _EXPORTS: Mapping[str, ExportTable] = {
         ),
         pair=REVIEW.c.pair_id,
     ),
-    "audits": exported_query(_audits(), response=JUDGMENT.c.response_id),
+    "audits": exported_query(
+        exported_columns(
+            JUDGMENT_REVIEW,
+            "id attempts model_reported latency_ms",
+            judge="supreme_judge",
+            judge_version="supreme_judge_version",
+        )
+        .add_columns(
+            *_NUMBERS,
+            *(RESPONSE.c[name] for name in _NAMED),
+            VERSION.c.name.label("judge"),
+            VERSION.c.fingerprint.label("judge_version"),
+            *(JUDGMENT.c[name] for name in ("label", "groundedness", "quality")),
+        )
+        .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_REVIEW.c.judgment_id)
+        .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
+        .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id),
+        response=JUDGMENT.c.response_id,
+    ),
 }
 
 

@@ -36,8 +36,16 @@ class FileLock:
         end = time.monotonic() + seconds
         while True:
             file = path.open("a+", encoding="utf-8")
-            if not _lock(file):
-                file.close()
+            try:
+                if sys.platform == "win32":
+                    file.seek(_BEYOND)
+                    msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+                else:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno not in {errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}:
+                    raise
+                file.close()  # another process has the lock
                 if time.monotonic() >= end:
                     return None
                 time.sleep(0.01)
@@ -56,17 +64,3 @@ class FileLock:
         with suppress(OSError):  # Windows removes no open file; the next holder will
             self._path.unlink()
         self._file.close()
-
-
-def _lock(file: IO[str]) -> bool:
-    try:
-        if sys.platform == "win32":
-            file.seek(_BEYOND)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in {errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}:
-            return False
-        raise
-    return True

@@ -266,21 +266,7 @@ def subquery_conditions(
         conditions.append(without_verdict(connection, where, response_id))
     if where.statuses:
         conditions.append(response_id.in_(_with_latest_status(where)))
-    conditions += _reviewed(connection, where, response_id)
-    if where.response_ids is not None:
-        conditions.append(response_id.in_(listed(connection, where.response_ids)))
-    if where.metadata:
-        conditions.append(response_id.in_(with_metadata(connection, where)))
-    if where.text is not None:
-        conditions.append(text_condition(connection, response_id, where.text))
-    return conditions
-
-
-def _reviewed(
-    connection: Connection, where: RowFilter, response_id: ColumnElement[int]
-) -> list[ColumnElement[bool]]:
-    """Return the conditions on current reviews: whether any has a grade, a failure mode or an own label."""
-    conditions: list[ColumnElement[bool]] = []
+    # Current reviews with a grade, a failure mode or an own label.
     if where.graded is not None:
         graded_ids = select(REVIEW.c.response_id).where(has_grade(), is_current())
         conditions.append(
@@ -301,6 +287,12 @@ def _reviewed(
             has_label, REVIEW.c.response_id.is_not(None), is_current()
         )
         conditions.append(response_id.in_(reviews))
+    if where.response_ids is not None:
+        conditions.append(response_id.in_(listed(connection, where.response_ids)))
+    if where.metadata:
+        conditions.append(response_id.in_(with_metadata(connection, where)))
+    if where.text is not None:
+        conditions.append(text_condition(connection, response_id, where.text))
     return conditions
 
 

@@ -350,7 +350,28 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
         if field in MANY_FIELDS:
             many[MANY_FIELDS[field]] = (*many.get(MANY_FIELDS[field], ()), value)
             continue
-        name, parsed = _single(field, value)
+        name = field
+        parsed: Any = value
+        if field in DAY_FIELDS:
+            try:
+                day = date.fromisoformat(value)
+            except ValueError:
+                raise BadInput(
+                    f"--where {field}={value}: not a day; write it as 2026-03-01"
+                ) from None
+            name = DAY_FIELDS[field]
+            parsed = utc_day(datetime(day.year, day.month, day.day, tzinfo=UTC))
+        elif field == "time":
+            _check_choices("time", (value,), ("none",))
+            name, parsed = "no_time", True
+        elif field == "graded":
+            _check_choices("graded", (value,), ("yes", "no"))
+            parsed = value == "yes"
+        elif field in SCORE_FIELDS:
+            try:
+                parsed = SCORE_FIELDS[field](value)
+            except ValueError:
+                raise BadInput(f"--where {field}={value}: not a number") from None
         if name in single and single[name] != parsed:
             raise BadInput(f"--where {field} can be given once")
         single[name] = parsed
@@ -377,27 +398,6 @@ def conditions_of(where: RowFilter) -> list[str]:
     if where.graded is not None:
         texts.append(f"graded={'yes' if where.graded else 'no'}")
     return [*texts, "time=none"] if where.no_time else texts
-
-
-def _single(field: str, value: str) -> tuple[str, Any]:
-    if field in DAY_FIELDS:
-        try:
-            day = date.fromisoformat(value)
-        except ValueError:
-            raise BadInput(f"--where {field}={value}: not a day; write it as 2026-03-01") from None
-        return DAY_FIELDS[field], utc_day(datetime(day.year, day.month, day.day, tzinfo=UTC))
-    if field == "time":
-        _check_choices("time", (value,), ("none",))
-        return "no_time", True
-    if field == "graded":
-        _check_choices("graded", (value,), ("yes", "no"))
-        return "graded", value == "yes"
-    if field in SCORE_FIELDS:
-        try:
-            return field, SCORE_FIELDS[field](value)
-        except ValueError:
-            raise BadInput(f"--where {field}={value}: not a number") from None
-    return field, value
 
 
 def _check_choices(name: str, values: Sequence[str | None], choices: Sequence[str]) -> None:
@@ -437,7 +437,17 @@ def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
         tuple(f"failure mode {mode}" for mode in where.failure_modes),
     )
     words = [" or ".join(values) for values in alternatives if values]
-    words += _judge_words(where, titles or {})
+    version = None
+    if where.judge_version is not None:
+        version = (titles or {}).get(where.judge_version, f"judge version {where.judge_version}")
+    # A missing verdict is described with the judge; a separate "judged by" would contradict this.
+    whose = version or where.judge or "the primary judge"
+    judge_words = []
+    if where.judge_side == "none":
+        judge_words.append(f"without a usable verdict of {whose}")
+    if where.unscored is not None:
+        judge_words.append(f"judged by {whose} without a {where.unscored}")
+    words += judge_words or [f"judged by {name}" for name in (where.judge, version) if name]
     for name, low, high in (
         ("score", where.min_score, where.max_score),
         ("quality", where.min_quality, where.max_quality),
@@ -491,20 +501,6 @@ def _condition_words(condition: FieldCondition) -> str:
     if not values:
         return f"without {field}" if operator else f"with {field}"
     return f"{field} {_COMPARED[operator]}{text}"
-
-
-def _judge_words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:
-    version = None
-    if where.judge_version is not None:
-        version = titles.get(where.judge_version, f"judge version {where.judge_version}")
-    # A missing verdict is described with the judge; a separate "judged by" would contradict this.
-    whose = version or where.judge or "the primary judge"
-    words = []
-    if where.judge_side == "none":
-        words.append(f"without a usable verdict of {whose}")
-    if where.unscored is not None:
-        words.append(f"judged by {whose} without a {where.unscored}")
-    return words or [f"judged by {name}" for name in (where.judge, version) if name]
 
 
 _USER_WORDS = {

@@ -185,7 +185,19 @@ def read_signals(
     """
     failures = _failures(connection, states, primary_judge)
     marks = wrong_marks(connection, states) if any(state.by_judge for state in states) else {}
-    members = _members_of_primary_jury(connection, states, primary_judge)
+    # If the primary judge is a jury, the fingerprints of the members by version.
+    members: dict[int, frozenset[str]] = {}
+    juries = {
+        jury.version_id
+        for state in states
+        if (jury := _primary_jury(state, primary_judge)) is not None
+    }
+    if juries:
+        of_juries = select(VERSION.c.id, VERSION.c.params).where(VERSION.c.id.in_(juries))
+        members = {
+            id_: frozenset(params.get("members", ()))
+            for id_, params in connection.execute(of_juries)
+        }
     signals = [
         _signals(state, primary_judge, failures.get(state.response.id), marks, members)
         for state in states
@@ -251,23 +263,6 @@ def _primary_jury(state: ResponseState, primary_judge: str | None) -> ShortJudgm
     """Return the primary judge's latest judgment of a response, usable or not, if the primary judge is a jury."""
     latest = _latest((*state.by_judge.values(), *state.failed.values()), primary_judge)
     return latest if latest is not None and latest.kind == JURY else None
-
-
-def _members_of_primary_jury(
-    connection: Connection, states: Sequence[ResponseState], primary_judge: str | None
-) -> dict[int, frozenset[str]]:
-    """Return the fingerprints of the members of the primary judge by version, if the judge is a jury."""
-    juries = {
-        jury.version_id
-        for state in states
-        if (jury := _primary_jury(state, primary_judge)) is not None
-    }
-    if not juries:
-        return {}
-    rows = connection.execute(
-        select(VERSION.c.id, VERSION.c.params).where(VERSION.c.id.in_(juries))
-    )
-    return {id_: frozenset(params.get("members", ())) for id_, params in rows}
 
 
 def _failures(

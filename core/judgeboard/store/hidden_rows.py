@@ -146,25 +146,23 @@ def hidden_of(
     )
     columns = (QUEUE.c.name, QUEUE.c.blind_judge, QUEUE.c.blind_people, QUEUE_ITEM.c.repeat_for)
     rows = connection.execute(_blind_items(*columns).where(of), {_REVIEWER.key: reviewer_id}).all()
+    hides_people = any(row.blind_people or row.repeat_for is not None for row in rows)
+    if own_first and not hides_people:
+        # Others reviewed or commented on the answer, which this reviewer has never reviewed.
+        reviewers, authors = (
+            set(connection.scalars(with_hidden_rows(query)))
+            for query in (
+                select(each.c.reviewer_id).where(each.c.response_id == response_id)
+                for each in (REVIEW, COMMENT)
+            )
+        )
+        hides_people = reviewer_id not in reviewers and not reviewers | authors <= {reviewer_id}
     return Hidden(
         judge=any(row.blind_judge for row in rows),
-        people=any(row.blind_people or row.repeat_for is not None for row in rows)
-        or (own_first and _only_others_spoke(connection, reviewer_id, response_id)),
+        people=hides_people,
         own=any(row.repeat_for is not None for row in rows),
         queues=tuple(sorted({row.name for row in rows})),
     )
-
-
-def _only_others_spoke(connection: Connection, reviewer_id: int, response_id: int | None) -> bool:
-    """Return whether others reviewed or commented on an answer that this reviewer has never reviewed."""
-    reviewers, authors = (
-        set(connection.scalars(with_hidden_rows(query)))
-        for query in (
-            select(each.c.reviewer_id).where(each.c.response_id == response_id)
-            for each in (REVIEW, COMMENT)
-        )
-    )
-    return reviewer_id not in reviewers and not reviewers | authors <= {reviewer_id}
 
 
 def hidden_answers(
