@@ -78,7 +78,24 @@ def own_item(
         for what in ("test", "which", "again")
     }
     test, repeat = numbers["test"] < queue.test_rate, numbers["again"] < queue.repeat_rate
-    if not (test or repeat) or _has_open_repeat(connection, queue, reviewer_id):
+    if not (test or repeat):
+        return None
+    # A reviewer has at most one open repeat. A skipped repeat counts until the next review.
+    reviewed_items = QUEUE_ITEM.alias("reviewed")
+    reviewed_since = exists().where(
+        REVIEW.c.reviewer_id == reviewer_id,
+        REVIEW.c.queue_item_id == reviewed_items.c.id,
+        reviewed_items.c.queue_id == queue.id,
+        REVIEW.c.at > SKIP.c.at,
+        is_current(),
+    )
+    if any_row(
+        connection,
+        QUEUE_ITEM.c.queue_id == queue.id,
+        QUEUE_ITEM.c.repeat_for == reviewer_id,
+        QUEUE_ITEM.c.state == ItemState.OPEN.value,
+        ~skipped_by(QUEUE_ITEM.c.id, reviewer_id, reviewed_since),
+    ):
         return None
     test_id = _answer_to_test(connection, queue, reviewer_id, numbers["which"]) if test else None
     repeat_id = (
@@ -142,25 +159,6 @@ def _answer_to_repeat(
         .limit(1)
     )
     return connection.execute(query).scalar_one_or_none()
-
-
-def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> bool:
-    """Return whether a reviewer has an open repeat. A skipped repeat counts until the next review."""
-    reviewed_items = QUEUE_ITEM.alias("reviewed")
-    reviewed_since = exists().where(
-        REVIEW.c.reviewer_id == reviewer_id,
-        REVIEW.c.queue_item_id == reviewed_items.c.id,
-        reviewed_items.c.queue_id == queue.id,
-        REVIEW.c.at > SKIP.c.at,
-        is_current(),
-    )
-    return any_row(
-        connection,
-        QUEUE_ITEM.c.queue_id == queue.id,
-        QUEUE_ITEM.c.repeat_for == reviewer_id,
-        QUEUE_ITEM.c.state == ItemState.OPEN.value,
-        ~skipped_by(QUEUE_ITEM.c.id, reviewer_id, reviewed_since),
-    )
 
 
 def add_training_items(
@@ -301,22 +299,6 @@ def _take_first(
     now: datetime,
     until: datetime,
 ) -> Lease | None:
-    lease = _first_needed(connection, free_leases, reviewer_id, token, now, until)
-    if lease is not None:
-        # Store who took a lease, and when.
-        row = {"queue_item_id": lease.queue_item_id, "reviewer_id": lease.reviewer_id}
-        connection.execute(insert(TAKEN_LEASE), row | {"token": lease.token, "at": lease.taken_at})
-    return lease
-
-
-def _first_needed(
-    connection: Connection,
-    free_leases: Select[Any],
-    reviewer_id: int,
-    token: str,
-    now: datetime,
-    until: datetime,
-) -> Lease | None:
     """Take the first of these leases whose item is still needed.
 
     PostgreSQL skips a row that another transaction is taking, and does not wait (SKIP LOCKED).
@@ -342,12 +324,17 @@ def _first_needed(
                 select(or_(~exists().where(of_item), still_open, any_answer))
             ).scalar_one()
         ):
-            return lease
+            break
         if not _leave(connection, lease, now):
-            return assign_lease(
+            lease = assign_lease(
                 connection, LEASE.c.id == lease.id, reviewer_id, token, now=now, until=until
             )
-    return None
+            break
+    if lease is not None:
+        # Store who took a lease, and when.
+        row = {"queue_item_id": lease.queue_item_id, "reviewer_id": lease.reviewer_id}
+        connection.execute(insert(TAKEN_LEASE), row | {"token": lease.token, "at": lease.taken_at})
+    return lease
 
 
 def _leave(connection: Connection, lease: Lease, now: datetime) -> bool:

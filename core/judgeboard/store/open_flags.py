@@ -52,7 +52,29 @@ def queue_list(
     """
     order = order_named(sort)
     own, elsewhere = flag_conditions(connection, where)
-    own += _leads(where, own)
+    # No worse flag of the answer matches the filter. The flags of one answer differ only in rule,
+    # judge and scores.
+    of_flag = (
+        where.rules,
+        where.judge,
+        where.min_score,
+        where.max_score,
+        where.min_quality,
+        where.max_quality,
+    )
+    if all(value in (None, ()) for value in of_flag):
+        own.append(FLAG.c.leads)
+    elif len(where.rules) != 1 or where.rules[0] in each_judge_rules():
+        # An answer has at most one open flag of any other rule.
+        worse = FLAG.alias("worse")
+        conditions = [ClauseAdapter(worse).traverse(condition) for condition in own]
+        has_worse = exists().where(
+            worse.c.response_id == FLAG.c.response_id,
+            worse.c.state == FlagState.OPEN,
+            is_worse(worse, FLAG),
+            *conditions,
+        )
+        own.append(or_(FLAG.c.leads, ~has_worse))
     if where.states and FlagState.OPEN not in where.states:
         own.append(FLAG.c.state.in_(where.states))  # no result: the list has open flags only
     # The index for counting; rule and query type have a narrower index than the orders.
@@ -69,35 +91,6 @@ def queue_list(
         else "ix_flag_open_newest",
         gather_index=order.index,
     )
-
-
-def _leads(where: RowFilter, own: Sequence[ColumnElement[bool]]) -> list[ColumnElement[bool]]:
-    """Return the condition that no worse flag of the answer matches the filter.
-
-    Most rules have at most one open flag on an answer. The flags of one answer differ only in rule,
-    judge and scores.
-    """
-    of_flag = (
-        where.rules,
-        where.judge,
-        where.min_score,
-        where.max_score,
-        where.min_quality,
-        where.max_quality,
-    )
-    if not any(value not in (None, ()) for value in of_flag):
-        return [FLAG.c.leads]
-    if len(where.rules) == 1 and where.rules[0] not in each_judge_rules():
-        return []
-    worse = FLAG.alias("worse")
-    conditions = [ClauseAdapter(worse).traverse(condition) for condition in own]
-    has_worse = exists().where(
-        worse.c.response_id == FLAG.c.response_id,
-        worse.c.state == FlagState.OPEN,
-        is_worse(worse, FLAG),
-        *conditions,
-    )
-    return [or_(FLAG.c.leads, ~has_worse)]
 
 
 def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
@@ -354,9 +347,17 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
     rows = connection.execute(query).all()
     response_ids = [row.response_id for row in rows]
     feedback = latest_feedback(connection, response_ids)
-    current_scores = _scored_since(
-        connection, [row.response_id for row in rows if row.judge_name is None]
-    )
+    # A random-sample flag is raised before the answer has scores: these have the primary judge's
+    # current scores.
+    current_scores: dict[int, Any] = {}
+    if unscored_ids := [row.response_id for row in rows if row.judge_name is None]:
+        scores_query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality)
+        scores_query = scores_query.where(
+            CURRENT.c.response_id.in_(unscored_ids),
+            CURRENT.c.judge_name == primary_judge(connection),
+            CURRENT_OF_NAME,
+        )
+        current_scores = {row.response_id: row for row in connection.execute(scores_query)}
     flag_columns = (
         FLAG.c[name] for name in ("id", "response_id", "severity", "rule", "details", "params")
     )
@@ -381,15 +382,3 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
         for scores in (current_scores.get(row.response_id, row),)
     }
     return tuple(by_id[flag_id] for flag_id in flag_ids)
-
-
-def _scored_since(connection: Connection, response_ids: Sequence[int]) -> dict[int, Any]:
-    """Return the primary judge's current scores. A random-sample flag is raised before the answer has scores."""
-    if not response_ids:
-        return {}
-    query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality).where(
-        CURRENT.c.response_id.in_(response_ids),
-        CURRENT.c.judge_name == primary_judge(connection),
-        CURRENT_OF_NAME,
-    )
-    return {row.response_id: row for row in connection.execute(query)}

@@ -78,13 +78,10 @@ def _make_usable(store: Store) -> None:
                     f"{path} has an older schema and cannot be upgraded: this user cannot write {each}. Grant write "
                     "access, or copy the database to another folder and name the copy with --db"
                 ) from error
-        store.engine.dispose()  # open connections would keep others, and this process, from the upgrade
-        _upgrade_file(store, path)
-        check_usable(store)
-
-
-def _upgrade_file(store: Store, path: Path) -> None:
-    """Upgrade a SQLite file, or wait until another process has upgraded the file."""
+    else:
+        return
+    store.engine.dispose()  # open connections would keep others, and this process, from the upgrade
+    # Upgrade the file, or wait until another process has upgraded the file.
     try:
         lock = FileLock.take(lock_file := path.with_name(f"{path.name}.upgrade.lock"))
         if lock is None:
@@ -113,6 +110,7 @@ def _upgrade_file(store: Store, path: Path) -> None:
     finally:
         if lock is not None:
             lock.release()
+    check_usable(store)
 
 
 def check_usable(store: Store) -> None:

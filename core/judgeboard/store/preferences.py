@@ -103,7 +103,35 @@ def store_preferences(
     now = now or utc_now()
     new: list[bool] = []
     for batch in batches(preferences):
-        new += _store_batch(connection, batch, batch_id, now)
+        reviewers = imported_reviewers(connection, {each.preference.annotator for each in batch})
+        reviews = [review_of_preference(each, reviewers, batch_id, now) for each in batch]
+        owners = [(*owner_of(each), each.shown) for each in reviews]
+        imports = chain.from_iterable(current_imports(connection, reviews).values())
+        by_owner = {(*owner_of(each), each.shown): each for each in imports}
+        # A preference that was stored before counts again only if it was changed since.
+        keys = known_keys(connection, [review.request_key for review in reviews])
+        if keys:
+            restoring = Restoring.of_import(connection, batch_id)
+            for index, review in enumerate(reviews):
+                if review.request_key in keys and (last := by_owner.get(owners[index])) is not None:
+                    reviews[index] = restoring.restored(review, [last]) or review
+        # Store what adds something. A turn has one preference per person, pair and order shown.
+        is_new = [False] * len(reviews)
+        indexes = [index for index, review in enumerate(reviews) if review.request_key not in keys]
+        for turn in in_turns(indexes, owners.__getitem__):
+            new_reviews: dict[int, Review] = {}
+            for index in turn:
+                last = by_owner.get(owners[index])
+                if last is None or _adds(reviews[index], last):
+                    new_reviews[index] = replace(
+                        reviews[index], replaces=None if last is None else last.id
+                    )
+            for index, id_ in zip(
+                new_reviews, insert_reviews(connection, list(new_reviews.values())), strict=True
+            ):
+                by_owner[owners[index]] = replace(reviews[index], id=id_)
+                is_new[index] = True
+        new += is_new
     return new
 
 
@@ -183,38 +211,6 @@ def review_of_preference(
         import_batch_id=batch_id,
         **(preference.review.columns if preference.review else {}),
     )
-
-
-def _store_batch(
-    connection: Connection, preferences: Sequence[PreferenceOf], batch_id: int | None, now: datetime
-) -> list[bool]:
-    reviewers = imported_reviewers(connection, {each.preference.annotator for each in preferences})
-    reviews = [review_of_preference(each, reviewers, batch_id, now) for each in preferences]
-    owners = [(*owner_of(each), each.shown) for each in reviews]
-    imports = chain.from_iterable(current_imports(connection, reviews).values())
-    by_owner = {(*owner_of(each), each.shown): each for each in imports}
-    keys = known_keys(connection, [review.request_key for review in reviews])
-    if keys:
-        restoring = Restoring.of_import(connection, batch_id)
-        for index, review in enumerate(reviews):
-            if review.request_key in keys and (last := by_owner.get(owners[index])) is not None:
-                reviews[index] = restoring.restored(review, [last]) or review
-    new = [False] * len(reviews)
-    indexes = [index for index, review in enumerate(reviews) if review.request_key not in keys]
-    for turn in in_turns(indexes, owners.__getitem__):
-        new_reviews: dict[int, Review] = {}
-        for index in turn:
-            last = by_owner.get(owners[index])
-            if last is None or _adds(reviews[index], last):
-                new_reviews[index] = replace(
-                    reviews[index], replaces=None if last is None else last.id
-                )
-        for index, id_ in zip(
-            new_reviews, insert_reviews(connection, list(new_reviews.values())), strict=True
-        ):
-            by_owner[owners[index]] = replace(reviews[index], id=id_)
-            new[index] = True
-    return new
 
 
 def _adds(review: Review, current: Review) -> bool:

@@ -106,26 +106,21 @@ def new_queue(name: str, where: RowFilter | None = None, **options: object) -> Q
     if queue.training and (queue.test_rate or queue.repeat_rate):
         raise BadInput("a training queue has no test items and no repeats: set both rates to 0")
     if not queue.flagged_only:
-        _check_unflagged(queue)
+        if of_pairs:
+            raise BadInput("pairs have no flags: leave out the choice of flagged answers")
+        if queue.max_items is None and not queue.training:
+            raise MissingOption(
+                "a queue of all answers needs a number of items: give --limit", "--limit", "200"
+            )
+        if queue.sampling_rate:
+            raise BadInput(
+                "only a queue of flagged answers can have a share of randomly sampled answers"
+            )
+        if queue.sort is QueueOrder.SEVERITY:
+            raise BadInput(
+                "answers without a flag have no severity: choose another order, for example random"
+            )
     return queue
-
-
-def _check_unflagged(queue: Queue) -> None:
-    """Raise `BadInput` if options do not fit a queue whose answers need no flag."""
-    if queue.subject == PAIRS:
-        raise BadInput("pairs have no flags: leave out the choice of flagged answers")
-    if queue.max_items is None and not queue.training:
-        raise MissingOption(
-            "a queue of all answers needs a number of items: give --limit", "--limit", "200"
-        )
-    if queue.sampling_rate:
-        raise BadInput(
-            "only a queue of flagged answers can have a share of randomly sampled answers"
-        )
-    if queue.sort is QueueOrder.SEVERITY:
-        raise BadInput(
-            "answers without a flag have no severity: choose another order, for example random"
-        )
 
 
 def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ...]:
