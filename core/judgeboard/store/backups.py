@@ -63,8 +63,8 @@ def copy_before_upgrade(path: Path, revision: str) -> Path:
         with earlier.open("rb") as left, path.open("rb") as right:
             left.seek(_HEADER)
             right.seek(_HEADER)
-            while (part := left.read(_PART)) == right.read(_PART):
-                if not part:
+            while (content := left.read(_PART)) == right.read(_PART):
+                if not content:
                     return earlier
     for part in path.parent.glob(f".{escape(name)}*.part"):  # of a process that was killed
         part.unlink()

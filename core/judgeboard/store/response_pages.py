@@ -126,7 +126,25 @@ def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedL
             ids = matches if where.response_ids is None else set(matches) & set(where.response_ids)
             where, narrow = replace(where, **without, response_ids=tuple(ids)), True
     if order.value is LOWEST.value:
-        return _by_score(connection, where, order, narrow=narrow)
+        own = [CURRENT.c.groundedness.is_not(None), *verdict_conditions(connection, where)]
+        of_answers = where.without("judge_side", "unscored", "user", *SCORE_FIELDS)
+        if not where.statuses:
+            of_answers = of_answers.without("judge", "judge_version")
+        elsewhere = subquery_conditions(connection, of_answers, CURRENT.c.response_id)
+        elsewhere += other_text_conditions(where, CURRENT.c, CURRENT.c.response_id)
+        # The index of scores is by judge name; the verdicts of one version are sorted without an
+        # index.
+        by_name = where.judge_version is None
+        read_index = LOWEST.index if by_name else "ix_current_judgment_version_trend"
+        return KeyedList(
+            connection,
+            CURRENT,
+            order if by_name else replace(order, index=None),
+            own=own,
+            elsewhere=elsewhere,
+            count_index=read_index,
+            gather_index="ix_current_judgment_response" if narrow else read_index,
+        )
     by_time = order.value is NEWEST.value
     own = text_conditions(where, _LISTED) + day_conditions(where, RESPONSE.c.asked_day)
     if where.day_from is not None or where.day_to is not None:
@@ -144,27 +162,6 @@ def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedL
         elsewhere=elsewhere,
         count_index="ix_response_share" if only_share else order.index,
         gather_index=None if narrow else order.index,
-    )
-
-
-def _by_score(connection: Connection, where: RowFilter, order: Order, *, narrow: bool) -> KeyedList:
-    own = [CURRENT.c.groundedness.is_not(None), *verdict_conditions(connection, where)]
-    of_answers = where.without("judge_side", "unscored", "user", *SCORE_FIELDS)
-    if not where.statuses:
-        of_answers = of_answers.without("judge", "judge_version")
-    elsewhere = subquery_conditions(connection, of_answers, CURRENT.c.response_id)
-    elsewhere += other_text_conditions(where, CURRENT.c, CURRENT.c.response_id)
-    # The index of scores is by judge name; the verdicts of one version are sorted without an index.
-    by_name = where.judge_version is None
-    read_index = LOWEST.index if by_name else "ix_current_judgment_version_trend"
-    return KeyedList(
-        connection,
-        CURRENT,
-        order if by_name else replace(order, index=None),
-        own=own,
-        elsewhere=elsewhere,
-        count_index=read_index,
-        gather_index="ix_current_judgment_response" if narrow else read_index,
     )
 
 

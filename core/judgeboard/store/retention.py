@@ -141,7 +141,12 @@ def _next_expired(
 
 def _kept_roots(connection: Connection, roots: Collection[int]) -> dict[int, str]:
     """Return which of these answers keep the texts, with the first reason (also of a derived answer)."""
-    reasons = _reasons(connection, with_derived(connection, roots))
+    family_ids = with_derived(connection, roots)
+    reasons: dict[int, str] = {}  # by id, the first reason why the texts of an answer stay
+    for reason, query in _keeping():
+        column = query.selected_columns[0]
+        for id_ in connection.scalars(query.where(column.in_(family_ids))):
+            reasons.setdefault(id_, reason)
     if not reasons:
         return {}
     families = {root: with_derived(connection, [root]) for root in roots}
@@ -150,16 +155,6 @@ def _kept_roots(connection: Connection, roots: Collection[int]) -> dict[int, str
         for root, ids in families.items()
     )
     return {root: reason for root, reason in reason_of_root if reason is not None}
-
-
-def _reasons(connection: Connection, ids: Collection[int]) -> dict[int, str]:
-    """Return, by id, the first reason why the texts of an answer stay."""
-    reasons: dict[int, str] = {}
-    for reason, query in _keeping():
-        column = query.selected_columns[0]
-        for id_ in connection.scalars(query.where(column.in_(ids))):
-            reasons.setdefault(id_, reason)
-    return reasons
 
 
 def _keeping() -> Iterator[tuple[str, Select[Any]]]:

@@ -78,8 +78,48 @@ def store_responses(
         responses = masked(responses)
     start = 0
     for batch in batches(responses):
-        _store_batch(connection, batch, start, batch_id, now, result)
+        for response in batch:
+            check_storable(
+                repr(response.external_id), ((name, getattr(response, name)) for name in TEXTS)
+            )
+        # Insert the new responses.
+        hashes = [content_hash(response) for response in batch]
+        first: dict[tuple[str, str], tuple[Response, str]] = {}
+        for response, hash_ in zip(batch, hashes, strict=True):
+            first.setdefault(key_of(response), (response, hash_))
+        rows = find_responses(connection, first)
+        new = {key: value for key, value in first.items() if key not in rows}
+        new_ids = insert_responses(connection, new, batch_id, now) if new else {}
+        if len(new_ids) < len(new):  # another process stored the rest between the two statements
+            rows |= find_responses(connection, new.keys() - new_ids.keys())
+        new_answers = {
+            new_ids[key]: response for key, (response, _) in new.items() if key in new_ids
+        }
+        result.new += new_answers
+        # Compare each response with the stored one, and collect its feedback.
+        feedback: dict[int, list[Feedback]] = {}
+        for index, (response, hash_) in enumerate(zip(batch, hashes, strict=True), start):
+            key = key_of(response)
+            id_, stored_hash = (new_ids[key], first[key][1]) if key in new_ids else rows[key]
+            result.ids.append(id_)
+            if stored_hash != hash_:
+                result.differing.append(index)
+                continue
+            if key not in new_ids or first[key][0] is not response:
+                result.unchanged += 1
+            feedback.setdefault(id_, []).extend(response.feedback)
         start += len(batch)
+        # Add the feedback, then flag the new answers and put them into queues.
+        for response_id, entries in (
+            take_feedback(connection, responses=new_answers) if new_answers else {}
+        ).items():
+            feedback.setdefault(response_id, []).extend(entries)  # it came before the answer
+        new_feedback = add_feedback(connection, feedback, new_answers, batch_id, now)
+        result.feedback_added += len(new_feedback)
+        if new_answers:
+            count_masks(connection, new_answers)
+            flag_new(connection, new_answers, dict(new_feedback), rules_in_force(connection), now)
+            follow_queues(connection, new_answers, now)
     if result.new:
         wake_workers(connection)  # judging rules may select the new responses
     return result
@@ -191,52 +231,6 @@ def rebuild_current(connection: Connection, response_ids: Collection[int]) -> in
 
 def _locked_states(connection: Connection, response_ids: Sequence[int]) -> list[ResponseState]:
     return read_states(connection, read_responses(connection, set(response_ids), lock=True))
-
-
-def _store_batch(
-    connection: Connection,
-    responses: Sequence[Response],
-    start: int,
-    batch_id: int | None,
-    now: datetime,
-    result: StoredResponses,
-) -> None:
-    for response in responses:
-        check_storable(
-            repr(response.external_id), ((name, getattr(response, name)) for name in TEXTS)
-        )
-    hashes = [content_hash(response) for response in responses]
-    first: dict[tuple[str, str], tuple[Response, str]] = {}
-    for response, hash_ in zip(responses, hashes, strict=True):
-        first.setdefault(key_of(response), (response, hash_))
-    rows = find_responses(connection, first)
-    new = {key: value for key, value in first.items() if key not in rows}
-    new_ids = insert_responses(connection, new, batch_id, now) if new else {}
-    if len(new_ids) < len(new):  # another process stored the rest between the two statements
-        rows |= find_responses(connection, new.keys() - new_ids.keys())
-    new_answers = {new_ids[key]: response for key, (response, _) in new.items() if key in new_ids}
-    result.new += new_answers
-    feedback: dict[int, list[Feedback]] = {}
-    for index, (response, hash_) in enumerate(zip(responses, hashes, strict=True), start):
-        key = key_of(response)
-        id_, stored_hash = (new_ids[key], first[key][1]) if key in new_ids else rows[key]
-        result.ids.append(id_)
-        if stored_hash != hash_:
-            result.differing.append(index)
-            continue
-        if key not in new_ids or first[key][0] is not response:
-            result.unchanged += 1
-        feedback.setdefault(id_, []).extend(response.feedback)
-    for response_id, entries in (
-        take_feedback(connection, responses=new_answers) if new_answers else {}
-    ).items():
-        feedback.setdefault(response_id, []).extend(entries)  # the feedback came before the answer
-    new_feedback = add_feedback(connection, feedback, new_answers, batch_id, now)
-    result.feedback_added += len(new_feedback)
-    if new_answers:
-        count_masks(connection, new_answers)
-        flag_new(connection, new_answers, dict(new_feedback), rules_in_force(connection), now)
-        follow_queues(connection, new_answers, now)
 
 
 def add_feedback(

@@ -483,7 +483,23 @@ def draw_by_stratum(
     The answers are in random order. With a judge version, answers that the version was not asked
     about are left out. The seed alone decides the draw.
     """
-    ids, codes = _strata(connection, where, plan)
+    # The ids of the answers of the plan, ascending, and the code of the stratum of each answer.
+    cuts = thresholds(connection).cuts
+    version_answers = judged_answers(connection, plan.version_id, cuts, where)
+    if plan.other_id is None:
+        ids = version_answers.response_ids
+        codes = 3 * version_answers.picked + version_answers.verdicts
+    else:
+        other_answers = judged_answers(connection, plan.other_id, cuts, where)
+        ids, at, at_other = np.intersect1d(
+            version_answers.response_ids,
+            other_answers.response_ids,
+            assume_unique=True,
+            return_indices=True,
+        )
+        codes, other_codes = version_answers.verdicts[at], other_answers.verdicts[at_other]
+        differ = (codes != other_codes) & (codes != UNUSABLE) & (other_codes != UNUSABLE)
+        ids, codes = ids[differ], codes[differ]
     is_labelled = among(ids, no_ints() if plan.labelled is None else plan.labelled)
     free, first = _lots(connection, where, ids, codes, ~is_labelled, n + 1, seed)
     answers = np.bincount(codes, minlength=6)
@@ -510,22 +526,6 @@ def draw_by_stratum(
         for position, id_, row in first[code][:count]
     ]
     return strata, sorted(candidates, key=lambda answer: (answer.position, answer.response_id))
-
-
-def _strata(connection: Connection, where: RowFilter, plan: DrawPlan) -> tuple[IntArray, IntArray]:
-    """Return the ids, ascending, of the answers of a plan, and the code of the stratum of each answer."""
-    cuts = thresholds(connection).cuts
-    answers = judged_answers(connection, plan.version_id, cuts, where)
-    ids, verdicts = answers.response_ids, answers.verdicts
-    if plan.other_id is None:
-        return ids, 3 * answers.picked + verdicts
-    other_answers = judged_answers(connection, plan.other_id, cuts, where)
-    ids, at, at_other = np.intersect1d(
-        ids, other_answers.response_ids, assume_unique=True, return_indices=True
-    )
-    verdicts, other_verdicts = verdicts[at], other_answers.verdicts[at_other]
-    differ = (verdicts != other_verdicts) & (verdicts != UNUSABLE) & (other_verdicts != UNUSABLE)
-    return ids[differ], verdicts[differ]
 
 
 def _lots(

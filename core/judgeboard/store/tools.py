@@ -176,9 +176,29 @@ def _due(
     refused_since: datetime | None,
 ) -> tuple[Select[Any], ColumnElement[int]]:
     """Return the query of the items that are due, and the column with the ids."""
-    is_judgment = what is What.JUDGMENTS
-    query = _of_judges(judges) if is_judgment else _of_reviews(what)
-    id_, at = (JUDGMENT.c.id, JUDGMENT.c.created_at) if is_judgment else (REVIEW.c.id, REVIEW.c.at)
+    if what is What.JUDGMENTS:
+        id_, at = JUDGMENT.c.id, JUDGMENT.c.created_at
+        by_judge = VERSION.c.name.in_(judges) if judges else VERSION.c.kind != RECORDED
+        names = ("id", "groundedness", "quality", "label", "reasoning", "created_at")
+        columns = (JUDGMENT.c[name] for name in names)
+        query = (
+            select(*columns, *_ANSWER, VERSION.c.name, VERSION.c.number)
+            .select_from(JUDGMENT)
+            .join(CURRENT, CURRENT.c.judgment_id == JUDGMENT.c.id)
+            .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+            .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
+            .where(
+                CURRENT_OF_NAME,
+                by_judge,
+                # Columns of the key, so that no engine reads all current judgments for each
+                # judgment.
+                CURRENT.c.judge_version_id == JUDGMENT.c.judge_version_id,
+                CURRENT.c.response_id == JUDGMENT.c.response_id,
+            )
+        )
+    else:
+        id_, at = REVIEW.c.id, REVIEW.c.at
+        query = _of_reviews(what)
     is_done = (
         PUSHED.c.sent.is_(True)
         if refused_since is None
@@ -252,25 +272,6 @@ _ANSWER = (
     RESPONSE.c.external_id,
     RESPONSE.c.extra,
 )
-
-
-def _of_judges(judges: Collection[str]) -> Select[Any]:
-    by_judge = VERSION.c.name.in_(judges) if judges else VERSION.c.kind != RECORDED
-    names = ("id", "groundedness", "quality", "label", "reasoning", "created_at")
-    return (
-        select(*(JUDGMENT.c[name] for name in names), *_ANSWER, VERSION.c.name, VERSION.c.number)
-        .select_from(JUDGMENT)
-        .join(CURRENT, CURRENT.c.judgment_id == JUDGMENT.c.id)
-        .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
-        .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
-        .where(
-            CURRENT_OF_NAME,
-            by_judge,
-            # Columns of the key, so that no engine reads all current judgments for each judgment.
-            CURRENT.c.judge_version_id == JUDGMENT.c.judge_version_id,
-            CURRENT.c.response_id == JUDGMENT.c.response_id,
-        )
-    )
 
 
 _LATER = REVIEW.alias("later_review")

@@ -297,24 +297,7 @@ class RubricScores:
 
 def load_rubric_scores(connection: Connection, response_id: int) -> RubricScores:
     """Return the rubric scores of an answer; empty, after one statement, if no rubric judge judged the answer."""
-    verdicts = _verdicts(connection, response_id)
-    if not verdicts:
-        return RubricScores()
-    query = (
-        select(REVIEW_SCORE.c.dimension, REVIEWER.c.name, REVIEW_SCORE.c.value)
-        .join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id)
-        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        .where(REVIEW.c.response_id == response_id, is_current(), REVIEW_SCORE.c.value.is_not(None))
-        .order_by(REVIEW_SCORE.c.id)
-    )
-    people: dict[str, tuple[tuple[str, float], ...]] = {}
-    for dimension, name, value in connection.execute(query):
-        people[dimension] = (*people.get(dimension, ()), (name, value))
-    return RubricScores(verdicts, people)
-
-
-def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, ...]:
-    rows = connection.execute(
+    judgments = connection.execute(
         select(
             JUDGMENT.c.id, JUDGMENT.c.reasoning, VERSION.c.name, VERSION.c.number, VERSION.c.params
         )
@@ -327,25 +310,33 @@ def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, 
         )
         .order_by(VERSION.c.name)
     ).all()
-    if not rows:
-        return ()
+    if not judgments:
+        return RubricScores()
     from judgeboard.judges.rubric_file import stored_dimensions  # few answers have such scores
 
-    scores_by_judgment = dimension_scores(connection, [row.id for row in rows])
+    scores_by_judgment = dimension_scores(connection, [row.id for row in judgments])
     verdicts = []
-    for row in rows:
+    for row in judgments:
         scores = {
             score.dimension: (score.value, score.reasoning)
             for score in scores_by_judgment.get(row.id, ())
         }
         overall, _ = scores.pop(OVERALL, (None, None))
         rubric = {dimension.name: dimension for dimension in stored_dimensions(row.params)}
-        verdicts.append(
-            RubricVerdict(
-                version_title(row.name, row.number), overall, row.reasoning, scores, rubric
-            )
-        )
-    return tuple(verdicts)
+        title = version_title(row.name, row.number)
+        verdicts.append(RubricVerdict(title, overall, row.reasoning, scores, rubric))
+    # The scores of people, by dimension.
+    query = (
+        select(REVIEW_SCORE.c.dimension, REVIEWER.c.name, REVIEW_SCORE.c.value)
+        .join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id)
+        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        .where(REVIEW.c.response_id == response_id, is_current(), REVIEW_SCORE.c.value.is_not(None))
+        .order_by(REVIEW_SCORE.c.id)
+    )
+    people: dict[str, tuple[tuple[str, float], ...]] = {}
+    for dimension, name, value in connection.execute(query):
+        people[dimension] = (*people.get(dimension, ()), (name, value))
+    return RubricScores(tuple(verdicts), people)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

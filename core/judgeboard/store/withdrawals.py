@@ -355,7 +355,15 @@ class _Undo:
                 key = tuple(row[column.name] for column in _key_columns(table))
                 if key not in keys:
                     continue
-                subject = _subject(table, row)
+                # The answer and the pair that the row names, otherwise those of a parent.
+                subject: tuple[int | None, int | None]
+                if table is RESPONSE:
+                    subject = row["id"], None
+                elif table is PAIR:
+                    subject = None, row["id"]
+                else:
+                    answer = row.get("response_id") or row.get("root_response_id")
+                    subject = answer, row.get("pair_id")
                 for column, parent in parents:
                     if subject == (None, None):
                         subject = about.get((parent, row[column]), subject)
@@ -423,7 +431,25 @@ def _derived_rows(connection: Connection, roots: Mapping[str, set[int]]) -> Reac
         for name, ids in new.items():
             for table, query in _referring(connection, name, ids):
                 next_rows[table.name] |= {tuple(row) for row in connection.execute(query)}
-        next_rows[QUEUE_ITEM.name] |= _items_only_for(connection, new.get("flag", set()), rows)
+        if flags := new.get("flag"):
+            # Open queue items without a review that only withdrawn flags put into the queue.
+            withdrawn_flags = listed(connection, _ids(rows, METADATA.tables["flag"]))
+            item = QUEUE_ITEM_FLAG.c.queue_item_id
+            other = QUEUE_ITEM_FLAG.alias()
+            query = (
+                select(QUEUE_ITEM.c.id)
+                .join(QUEUE_ITEM_FLAG, item == QUEUE_ITEM.c.id)
+                .where(
+                    QUEUE_ITEM_FLAG.c.flag_id.in_(listed(connection, flags)),
+                    QUEUE_ITEM.c.state == ItemState.OPEN,
+                    ~exists().where(
+                        other.c.queue_item_id == QUEUE_ITEM.c.id,
+                        other.c.flag_id.not_in(withdrawn_flags),
+                    ),
+                    ~exists().where(REVIEW.c.queue_item_id == QUEUE_ITEM.c.id),
+                )
+            )
+            next_rows[QUEUE_ITEM.name] |= {tuple(row) for row in connection.execute(query)}
         new = {}
         for name, keys in next_rows.items():
             fresh = keys - rows.get(name, set())
@@ -464,28 +490,6 @@ def _referring(
         if name == "review":  # events of pairs
             review = sql_cast(EVENT.c.details["review"].as_string(), BigId)
             yield EVENT, select(EVENT.c.id).where(EVENT.c.response_id.is_(None), review.in_(of_ids))
-
-
-def _items_only_for(connection: Connection, flags: set[int], rows: Reached) -> set[Key]:
-    """Return the open queue items without a review that only withdrawn flags put into the queue."""
-    if not flags:
-        return set()
-    withdrawn_flags = listed(connection, _ids(rows, METADATA.tables["flag"]))
-    item = QUEUE_ITEM_FLAG.c.queue_item_id
-    other = QUEUE_ITEM_FLAG.alias()
-    query = (
-        select(QUEUE_ITEM.c.id)
-        .join(QUEUE_ITEM_FLAG, item == QUEUE_ITEM.c.id)
-        .where(
-            QUEUE_ITEM_FLAG.c.flag_id.in_(listed(connection, flags)),
-            QUEUE_ITEM.c.state == ItemState.OPEN,
-            ~exists().where(
-                other.c.queue_item_id == QUEUE_ITEM.c.id, other.c.flag_id.not_in(withdrawn_flags)
-            ),
-            ~exists().where(REVIEW.c.queue_item_id == QUEUE_ITEM.c.id),
-        )
-    )
-    return {tuple(row) for row in connection.execute(query)}
 
 
 def _sources(connection: Connection, candidates: Reached, rows: Reached) -> dict[str, set[int]]:
@@ -569,15 +573,6 @@ def _values(
                 connection.scalars(select(table.c[column]).where(table.c.id.in_(ids)).distinct())
             )
     return {value for value in values if value is not None}
-
-
-def _subject(table: Table, row: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return the answer and the pair that a row names; None where the row names none."""
-    if table is RESPONSE:
-        return row["id"], None
-    if table is PAIR:
-        return None, row["id"]
-    return row.get("response_id") or row.get("root_response_id"), row.get("pair_id")
 
 
 def _delete(connection: Connection, table: Table, keys: Collection[Key]) -> None:
