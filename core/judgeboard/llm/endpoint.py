@@ -39,7 +39,13 @@ def _parse(text: str, where: str) -> dict[str, Price]:
         for pattern, entry in tomllib.loads(text, parse_float=Decimal)["models"].items():
             if not isinstance(entry, dict):
                 raise ValueError(f"{pattern}: not a table of input and output")
-            amounts = (_amount(entry.get(side), pattern) for side in ("input", "output"))
+            amounts: list[Decimal] = []
+            for value in (entry.get("input"), entry.get("output")):
+                is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+                amount = Decimal(value) if is_number else Decimal("nan")
+                if not amount.is_finite() or not 0 <= amount < 10**6:
+                    raise ValueError(f"{pattern}: input and output must be numbers from 0")
+                amounts.append(amount)
             prices[pattern] = Price(*amounts)
     except (tomllib.TOMLDecodeError, KeyError, AttributeError, ValueError) as error:
         form = '[models], then lines like "my-model" = { input = 0.15, output = 0.60 } in USD per million tokens'
@@ -47,17 +53,6 @@ def _parse(text: str, where: str) -> dict[str, Price]:
             f"the price file {where} cannot be used ({error}); expected {form}"
         ) from error
     return prices
-
-
-def _amount(value: Any, pattern: str) -> Decimal:
-    number = (
-        Decimal(value)
-        if isinstance(value, int | Decimal) and not isinstance(value, bool)
-        else Decimal("nan")
-    )
-    if not number.is_finite() or not 0 <= number < 10**6:
-        raise ValueError(f"{pattern}: input and output must be numbers from 0")
-    return number
 
 
 @cache

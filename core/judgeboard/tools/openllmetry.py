@@ -31,6 +31,22 @@ _PREFIXES = (
     "llm.prompts.0.",
 )
 _OLD_PREFIXES = (("gen_ai.prompt", "gen_ai.completion"), ("llm.prompts", "llm.completions"))
+_MODELS = (
+    "gen_ai.response.model",
+    "gen_ai.request.model",
+    "llm.response.model",
+    "llm.request.model",
+)
+_INPUT_TOKENS = (
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.usage.prompt_tokens",
+)
+_OUTPUT_TOKENS = (
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.usage.completion_tokens",
+)
 _RESULTS = {"db.query.result", "db.search.result"}  # the events of vector stores
 _RETRIEVES = re.compile(
     r"retriev|search|rerank|lookup|knowledge|passages|documents|contexts?$", re.IGNORECASE
@@ -69,6 +85,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         usual = Operation.MODEL if has_messages else Operation.OTHER
         operation = _OPERATIONS.get(request_name, usual)
     fields: dict[str, Any]
+    usage: dict[str, Any] = {}
     if results:
         passages: list[Passage] = []
         for result in results:  # of a vector store
@@ -82,11 +99,16 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     elif operation is Operation.MODEL:
         inputs, outputs = _messages_of(attributes)
         if inputs is None and outputs is None:  # frameworks may log a model call as a task
-            inputs, outputs = (
-                attributes.get("traceloop.entity.input"),
-                attributes.get("traceloop.entity.output"),
-            )
+            inputs = attributes.get("traceloop.entity.input")
+            outputs = attributes.get("traceloop.entity.output")
+        models = (as_text(attributes.get(name)) for name in _MODELS)
         fields = contents(Operation.MODEL, inputs, outputs)
+        usage = {
+            "model": next((model for model in models if model and model != "unknown"), None),
+            "prompt_tokens": as_count(first(attributes, _INPUT_TOKENS)),
+            "completion_tokens": as_count(first(attributes, _OUTPUT_TOKENS)),
+            "cost": as_number(attributes.get("gen_ai.usage.cost")),
+        }
     else:
         operation, fields = _entity(operation, attributes)
     inputs = parsed_object(attributes.get("traceloop.entity.input"))
@@ -106,7 +128,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         missing=_MISSING
         if operation is Operation.MODEL and not span.error and not any(fields.values())
         else None,
-        **(_usage(attributes) if operation is Operation.MODEL else {}),
+        **usage,
     )
 
 
@@ -172,34 +194,6 @@ def _entity(
         arguments = inputs.get("args") if isinstance(inputs, dict) else inputs
         fields["passages"] = passages_in(arguments, retriever=False) or fields["passages"]
     return operation, fields
-
-
-def _usage(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    inputs = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens")
-    outputs = (
-        "gen_ai.usage.output_tokens",
-        "gen_ai.usage.completion_tokens",
-        "llm.usage.completion_tokens",
-    )
-    models = (
-        "gen_ai.response.model",
-        "gen_ai.request.model",
-        "llm.response.model",
-        "llm.request.model",
-    )
-    return {
-        "model": next(
-            (
-                name
-                for key in models
-                if (name := as_text(attributes.get(key))) and name != "unknown"
-            ),
-            None,
-        ),
-        "prompt_tokens": as_count(first(attributes, inputs)),
-        "completion_tokens": as_count(first(attributes, outputs)),
-        "cost": as_number(attributes.get("gen_ai.usage.cost")),
-    }
 
 
 TOOL = Tool(spans=read_span)

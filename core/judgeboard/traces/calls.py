@@ -147,10 +147,18 @@ def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Ru
             call.parent = None
             reached |= {id(inner) for inner in call.walk()}
             orphans.append(call)
+    roots.sort(key=lambda call: (-call.ended_ns, call.span.span_id))
+    # The only root adopts all orphans; of several roots, the root that ran when the span started.
+    alone: list[Call] = []
     for orphan in orphans:
         orphan.orphan = True
-    roots.sort(key=lambda call: (-call.ended_ns, call.span.span_id))
-    alone = [call for call in orphans if not _adopted(call, roots)]
+        around = [root for root in roots if root.started_ns <= orphan.started_ns <= root.ended_ns]
+        candidates = around if len(roots) > 1 else roots
+        if len(candidates) == 1:
+            orphan.parent = candidates[0]
+            candidates[0].children.append(orphan)
+        else:
+            alone.append(orphan)
     if len(alone) == 1 and not roots:
         alone[0].orphan = not _may_be_root(alone[0])
         roots = alone
@@ -209,13 +217,3 @@ def _version(span: Span) -> tuple[int, int, str]:
         len(span.attributes),
         repr(sorted(span.attributes.items(), key=lambda pair: pair[0])),
     )
-
-
-def _adopted(orphan: Call, roots: Sequence[Call]) -> bool:
-    around = [root for root in roots if root.started_ns <= orphan.started_ns <= root.ended_ns]
-    owner = roots[0] if len(roots) == 1 else around[0] if len(around) == 1 else None
-    if owner is None:
-        return False
-    orphan.parent = owner
-    owner.children.append(orphan)
-    return True
