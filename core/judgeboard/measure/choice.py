@@ -210,43 +210,42 @@ def slices_of(
         if not has_rule.all():
             yield NO_RULE, ~has_rule
         return
-    names = _slice_names(connection, unit, by, item_ids)[np.searchsorted(item_ids, ids)]
+    # The name of the slice of each item.
+    if unit == "pairs":
+        pairs = pair_facts(connection)
+        of_pairs = _texts(pairs.query_types if by == "query_type" else pairs.sources)
+        of_items = of_pairs[np.searchsorted(pairs.ids, item_ids)]
+    elif by == "length":
+        lengths, _ = answer_facts(connection, item_ids)
+        bands = np.searchsorted(LENGTH_BANDS, lengths, side="right")
+        bands[np.isnan(lengths)] = _BANDS.index(FORGOTTEN)
+        of_items = _texts(TextColumn(_BANDS, bands))
+    elif by.startswith(METADATA):
+        values = metadata_of(connection, item_ids.tolist(), [by.removeprefix(METADATA)])
+        texts = [shown_value(values[id_][0]) or NO_VALUE for id_ in item_ids.tolist()]
+        frequent = {text for text, _ in Counter(texts).most_common(_MOST_VALUES)}
+        of_items = np.array(
+            [text if text in frequent else OTHER_VALUES for text in texts], dtype=np.str_
+        )
+    elif by == "time":
+        months = (
+            NO_TIME if day < 0 else datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m")
+            for day in response_facts(connection, item_ids).days.tolist()
+        )
+        of_items = np.array(list(months), dtype=np.str_)
+    else:
+        facts = response_facts(connection, item_ids)
+        columns = {
+            "query_type": facts.query_types,
+            "generator": facts.generators,
+            "source": facts.sources,
+        }
+        of_items = _texts(columns[by])
+    names = of_items[np.searchsorted(item_ids, ids)]
     for name in _BANDS if by == "length" else np.unique(names).tolist():
         inside = names == name
         if inside.any():
             yield str(name), inside
-
-
-def _slice_names(connection: Connection, unit: Unit, by: By, item_ids: IntArray) -> AnyArray:
-    if unit == "pairs":
-        pairs = pair_facts(connection)
-        return _texts(pairs.query_types if by == "query_type" else pairs.sources)[
-            np.searchsorted(pairs.ids, item_ids)
-        ]
-    if by == "length":
-        lengths, _ = answer_facts(connection, item_ids)
-        bands = np.searchsorted(LENGTH_BANDS, lengths, side="right")
-        bands[np.isnan(lengths)] = _BANDS.index(FORGOTTEN)
-        return _texts(TextColumn(_BANDS, bands))
-    if by.startswith(METADATA):
-        values = metadata_of(connection, item_ids.tolist(), [by.removeprefix(METADATA)])
-        texts = [shown_value(values[id_][0]) or NO_VALUE for id_ in item_ids.tolist()]
-        frequent = {name for name, _ in Counter(texts).most_common(_MOST_VALUES)}
-        return np.array(
-            [name if name in frequent else OTHER_VALUES for name in texts], dtype=np.str_
-        )
-    facts = response_facts(connection, item_ids)
-    if by == "time":
-        months = (
-            NO_TIME if day < 0 else datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m")
-            for day in facts.days.tolist()
-        )
-        return np.array(list(months), dtype=np.str_)
-    return _texts(
-        {"query_type": facts.query_types, "generator": facts.generators, "source": facts.sources}[
-            by
-        ]
-    )
 
 
 def _texts(column: TextColumn) -> AnyArray:

@@ -131,7 +131,15 @@ def _of_field(
         all_ratings = _rated(scale, values, groups, names)
         statistics = of_raters(AgreementChoice("people"), all_ratings.ratings).statistics
         for title, verdicts in _verdicts(connection, field, values).items():
-            judges[title] = _with_people(verdicts, scale, values, groups)
+            # The agreement with people. Each value from a person is one row.
+            rows = [
+                (verdict, value, groups[item])
+                for item, verdict in verdicts.items()
+                for value in values[item].values()
+            ]
+            of_judge, people, of_rows = (np.array(each) for each in zip(*rows, strict=True))
+            by_group = grouping(of_rows, len(rows), row="grade", group=RESAMPLED["responses"][1])
+            judges[title] = with_accuracy(pair_statistics(of_judge, people, scale, by_group))
             if epsilon is not None:
                 judged_ids = sorted(verdicts)
                 codes = positions(np.array([verdicts[each] for each in judged_ids]), scale)
@@ -162,21 +170,6 @@ def _verdicts(
     return {
         get_version(connection, version).title: verdicts for version, verdicts in by_version.items()
     }
-
-
-def _with_people(
-    verdicts: Mapping[int, Any], scale: Scale, values: Values, groups: Mapping[int, int]
-) -> Statistics:
-    """Return the agreement of a judge version with people. Each value from a person is one row."""
-    rows = [
-        (verdict, value, groups[item])
-        for item, verdict in verdicts.items()
-        for value in values[item].values()
-    ]
-    judge, people, of_rows = (np.array(column) for column in zip(*rows, strict=True))
-    _, group = RESAMPLED["responses"]
-    by_group = grouping(of_rows, len(rows), row="grade", group=group)
-    return with_accuracy(pair_statistics(judge, people, scale, by_group))
 
 
 def _scale(field: SchemaField, values: Values) -> Scale:

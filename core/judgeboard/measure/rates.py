@@ -300,8 +300,13 @@ class _Measure:
             )
             limits = low or 0.0, high or 0.0
 
-        # Where few labels decide the value, the interval alone is shown.
-        ends, too_few = _lopsided_ends(share), part_with_too_few_labels(sample)
+        # Where few labels decide the value, the interval alone is shown: 54 to 96 % for 93 %.
+        too_few = part_with_too_few_labels(sample)
+        ends = None
+        if share.value is not None and share.low is not None and share.high is not None:
+            below, above = share.value - share.low, share.high - share.value
+            if max(below, above) > _LOPSIDED * min(below, above):
+                ends = share.low, share.high
         if ends is not None and too_few is not None and not is_even_sample(sample):
             limits, share = None, Estimate(None, *ends, n=n_labels, reason=too_few)
             to_label = what_to_label(sample, for_intervals=True, where=self.where)
@@ -455,16 +460,6 @@ class _Measure:
         )
 
         return within_range(alone, *_RANGE_OF_MEAN[grade])
-
-
-def _lopsided_ends(estimate: Estimate) -> tuple[float, float] | None:
-    """Return the ends of an interval if the value is near one end: 54 and 96 % for 93 %. None otherwise."""
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return None
-    below, above = estimate.value - estimate.low, estimate.high - estimate.value
-    return (
-        (estimate.low, estimate.high) if max(below, above) > _LOPSIDED * min(below, above) else None
-    )
 
 
 def sample_rate(sample: SampledLabels, target: Target = "app") -> tuple[Estimate, float | None]:
