@@ -105,7 +105,26 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
         insert_items(connection, queue.id, new, now)
         return CreatedQueue(queue, len(new))
     if not queue.flagged_only:
-        return _draw(connection, queue, now)
+        # Add the first answers in the queue's order, flagged or not; in random order, these are a
+        # simple random sample.
+        first: list[tuple[tuple[float, float, int], Candidate]] = []
+        for rows in connection.execute(
+            select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.filter)),
+            execution_options={"yield_per": READ_AT_ONCE},
+        ).partitions():
+            answers = [Candidate(*row) for row in rows]
+            position_of = positions(connection, queue, answers)
+            first += [(_place(answer, position_of), answer) for answer in answers]
+            first = nsmallest(queue.max_items or 0, first, key=itemgetter(0))
+        answer_by_id = {answer.response_id: answer for _, answer in first}
+        _add_flags(connection, answer_by_id)
+        is_random = queue.sort is QueueOrder.RANDOM
+        new = [
+            _new_item(queue, answer_by_id[id_], position, sampled=is_random)
+            for (position, _, id_), _ in first
+        ]
+        insert_items(connection, queue.id, new, now)
+        return CreatedQueue(queue, len(new))
     answers = matching_answers(connection, queue)
     position_of = positions(connection, queue, answers)
     # Items of the same position are leased in stored order.
@@ -491,28 +510,6 @@ def _join(connection: Connection, queue: Queue, answers: Sequence[Candidate], no
     position_of = positions(connection, queue, answers)
     new = [_new_item(queue, answer, position_of[answer.response_id]) for answer in answers]
     return len(insert_items(connection, queue.id, new, now))
-
-
-def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
-    """Add the first answers in the queue's order, flagged or not; in random order, a simple random sample."""
-    query = select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.filter))
-    first: list[tuple[tuple[float, float, int], Candidate]] = []
-    for rows in connection.execute(
-        query, execution_options={"yield_per": READ_AT_ONCE}
-    ).partitions():
-        answers = [Candidate(*row) for row in rows]
-        position_of = positions(connection, queue, answers)
-        first += [(_place(answer, position_of), answer) for answer in answers]
-        first = nsmallest(queue.max_items or 0, first, key=itemgetter(0))
-    answer_by_id = {answer.response_id: answer for _, answer in first}
-    _add_flags(connection, answer_by_id)
-    is_random = queue.sort is QueueOrder.RANDOM
-    new = [
-        _new_item(queue, answer_by_id[id_], position, sampled=is_random)
-        for (position, _, id_), _ in first
-    ]
-    insert_items(connection, queue.id, new, now)
-    return CreatedQueue(queue, len(new))
 
 
 def _answer_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:

@@ -67,8 +67,15 @@ def forget_expired(
     nothing. Raises NotFound if the source has neither answers nor traces.
     """
     settings = load_settings()
+    with store.reading() as connection:
+        # A source may have traces without an answer, and no answers.
+        names = sorted(connection.scalars(union(select(RESPONSE.c.source), select(TRACE.c.source))))
+    if source is not None:
+        if source not in names:
+            raise NotFound(f"there is no source {source!r}")
+        names = [source]
     results = []
-    for name in _sources(store, source):
+    for name in names:
         days = settings.days_kept(name)
         if days is None:
             continue
@@ -106,18 +113,6 @@ def forget_expired(
             sources = {each.source: [each.answers, each.derived, each.traces] for each in results}
             record_event(connection, ENDED, actor, details={"sources": sources}, now=now)
     return results
-
-
-def _sources(store: Store, source: str | None) -> list[str]:
-    """Return the names of all sources, or only this one. Raises NotFound if there is no such source."""
-    with store.reading() as connection:
-        # A source may have traces without an answer, and no answers.
-        names = sorted(connection.scalars(union(select(RESPONSE.c.source), select(TRACE.c.source))))
-    if source is None:
-        return names
-    if source not in names:
-        raise NotFound(f"there is no source {source!r}")
-    return [source]
 
 
 def _next_expired(
