@@ -1,4 +1,4 @@
-"""Backs up and restores SQLite databases: a backup is one whole, checked file."""
+"""Backs up and restores SQLite databases, also before an upgrade: a backup is one whole, checked file."""
 
 import os
 import shutil
