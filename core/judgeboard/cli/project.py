@@ -3,7 +3,6 @@
 import itertools
 import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,13 +49,29 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     # The judge main is a comment if there is no key for a model.
     names = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
     model = EXAMPLE_MODELS[names[0] if names else "openai"]
+    # The table of the source, with the fields that the columns of the logs look like.
+    source_lines: list[str] = []
+    if logs:
+        source_lines.append(f"[sources.{_key(source)}]")
+        source_lines += (f"# {log.file}: {_columns(log)}" for log in logs)
+        if dates := next((log.asks_dates for log in logs if log.asks_dates is not None), None):
+            source_lines.append(f'dates = "day-first"  # {dates.example}: or month-first')
+        source_lines += ("", f"[sources.{_key(source)}.map]  # column = our field")
+    proposed: dict[str, str] = {}
+    for log in logs:
+        proposed |= log.columns
+        source_lines += (
+            f'# COLUMN = "{ours}"  # no column of {log.file} looks like this'
+            for ours in log.missing
+        )
+    source_lines += (f'{_key(theirs)} = "{ours}"' for theirs, ours in proposed.items())
     text = "\n".join(
         [
             HEAD,
             SETTINGS.format(
                 primary="main" if names else "lexical", mark="" if names else "# ", model=model
             ),
-            *_source_lines(source, logs),
+            *source_lines,
             EXAMPLES,
         ]
     )
@@ -139,25 +154,6 @@ EXAMPLES = """\
 # rate = 0.1
 # max_cost = 5
 """
-
-
-def _source_lines(source: str, logs: "list[FileMapping]") -> Iterator[str]:
-    if not logs:
-        return
-    yield f"[sources.{_key(source)}]"
-    yield from (f"# {log.file}: {_columns(log)}" for log in logs)
-    if dates := next((log.asks_dates for log in logs if log.asks_dates is not None), None):
-        yield f'dates = "day-first"  # {dates.example}: or month-first'
-    yield ""
-    yield f"[sources.{_key(source)}.map]  # column = our field"
-    proposed: dict[str, str] = {}
-    for log in logs:
-        proposed |= log.columns
-        yield from (
-            f'# COLUMN = "{ours}"  # no column of {log.file} looks like this'
-            for ours in log.missing
-        )
-    yield from (f'{_key(theirs)} = "{ours}"' for theirs, ours in proposed.items())
 
 
 def _columns(log: "FileMapping") -> str:
