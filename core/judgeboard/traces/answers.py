@@ -10,7 +10,7 @@ import orjson
 
 from judgeboard.domain import Response
 from judgeboard.text import MAX_NAME, as_utc, storable, storable_json
-from judgeboard.traces.attributes import as_text, without_none
+from judgeboard.traces.attributes import as_text, tags_in, without_none
 from judgeboard.traces.calls import Call, calls_of
 from judgeboard.traces.maps import Rule
 from judgeboard.traces.prompts import bare_question, passages_in_prompt
@@ -380,7 +380,7 @@ def _query_type(metadata: dict[str, Any]) -> str | None:
     for name in _QUERY_TYPE:
         if query_type := as_text(metadata.get(name)):
             return storable(query_type)[0][:MAX_NAME]
-    for tag in metadata.get("tags", ()):
+    for tag in tags_in(metadata.get("tags")):
         name, _, value = tag.replace("=", ":", 1).partition(":")
         if name.strip() in _QUERY_TYPE and value.strip():
             return storable(value.strip())[0][:MAX_NAME]

@@ -328,6 +328,16 @@ def test_query_type_comes_from_metadata_or_a_tag() -> None:
     assert answered(typed).query_type == "unspecified"
 
 
+@pytest.mark.parametrize(
+    "tags", [7, True, [7, None], "alpha", {"query_type": "power"}, ["query_type:power"]]
+)
+def test_a_rule_may_take_tags_of_any_value(tags: object) -> None:
+    root = span(1, None, a={**chain(1, None, QUESTION, ANSWER).attributes, "labels": tags})
+    taken = answer_of([root], maps=rules_of(["metadata.tags=attributes.labels"]))
+    assert taken.response is not None
+    assert taken.response.query_type == ("power" if tags == ["query_type:power"] else "unspecified")
+
+
 # Conventions
 
 
