@@ -416,43 +416,7 @@ def corrected_trend(
             for watched, of_figure in read.items()
             if of_figure.spans
         ]
-        # The corrected share of each period, with the states of its detectors.
-        shares = read["bad_share"]
-        rose, fell = (
-            dict(zip((span.start for span in shares.spans), shares.states[direction], strict=True))
-            for direction in DIRECTIONS
-        )
-        types = () if name == ALL_ANSWERS else (name,)
-        points = []
-        for span in each.spans["bad_share"]:
-            state = rose.get(span.start)
-            points.append(
-                CorrectedPoint(
-                    span.start,
-                    span.end,
-                    span.periods,
-                    span.figure,
-                    each.answers.judge_share(span.start, span.end),
-                    each.answers.window(span.start, span.end).strata,
-                    z=None if state is None else state.z,
-                    rose=None if state is None else state.evidence,
-                    fell=None if state is None else fell[span.start].evidence,
-                    where=RowFilter(query_types=types, day_from=span.start, day_to=span.end),
-                )
-            )
-        panels.append(
-            CorrectedPanel(
-                name,
-                tuple(points),
-                each.judge_shares,
-                each.waiting,
-                each.answers.with_time,
-                each.answers.without_time,
-                tuple(monitors),
-                alarms,
-                each.hidden,
-            )
-        )
+        panels.append(_panel(name, each, read["bad_share"], monitors, alarms))
     if version is None:
         why = no_judge_note(connection, judge if isinstance(judge, str) else None)
         return CorrectedTrend(period, None, None, tuple(panels), left_out, why)
@@ -583,6 +547,48 @@ class _Read:
             tuple(changes),
             tuple(rates),
         )
+
+
+def _panel(
+    query_type: str,
+    series: _Series,
+    read: _Read,
+    monitors: Iterable[Monitor],
+    acknowledged: Mapping[str, Alarm],
+) -> CorrectedPanel:
+    rose, fell = (
+        dict(zip((span.start for span in read.spans), read.states[direction], strict=True))
+        for direction in DIRECTIONS
+    )
+    types = () if query_type == ALL_ANSWERS else (query_type,)
+    points = []
+    for span in series.spans["bad_share"]:
+        state = rose.get(span.start)
+        points.append(
+            CorrectedPoint(
+                span.start,
+                span.end,
+                span.periods,
+                span.figure,
+                series.answers.judge_share(span.start, span.end),
+                series.answers.window(span.start, span.end).strata,
+                z=None if state is None else state.z,
+                rose=None if state is None else state.evidence,
+                fell=None if state is None else fell[span.start].evidence,
+                where=RowFilter(query_types=types, day_from=span.start, day_to=span.end),
+            )
+        )
+    return CorrectedPanel(
+        query_type,
+        tuple(points),
+        series.judge_shares,
+        series.waiting,
+        series.answers.with_time,
+        series.answers.without_time,
+        tuple(monitors),
+        acknowledged,
+        series.hidden,
+    )
 
 
 def alarm_words(alarm: Alarm) -> str:
