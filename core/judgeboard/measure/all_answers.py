@@ -419,7 +419,16 @@ def what_to_label(
         )
         size = min(size, sum(free))
     undecided_too = sample.left_out.get("unsure", 0) + sample.left_out.get("skipped", 0)
-    kind = _kind_of_queue(size, sum(free), undecided_too, completes=labels == unlabelled < answers)
+    # The queue is of the random sample, of all answers without a label, or planned.
+    if size is None:
+        kind = "--where rule=random_sample --where graded=no --order random"
+    elif labels == unlabelled < answers and sum(free) <= _WANTED:
+        # A plan would also draw answers whose label does not count. Answers without any label
+        # complete their part. Answers that people reviewed without a grade match the filter too, so
+        # the limit leaves room for all.
+        kind = f"--all-answers --where graded=no --limit {sum(free) + undecided_too}"
+    else:
+        kind = f"--plan rate --n {size}"
     options = where_options(where or RowFilter())
     if sample.grade != "label":
         options += ["--grades", sample.grade]
@@ -450,18 +459,6 @@ def _open_queue(sample: SampledLabels, places: Sequence[int], labels: int | None
         if each.all() or (labels is not None and each.sum() >= labels)
     )
     return max(enough, key=lambda name: waits[name].sum(), default=None)
-
-
-def _kind_of_queue(size: int | None, unlabelled: int, undecided: int, *, completes: bool) -> str:
-    """Return the options of the queue: of the random sample (None), of all ``unlabelled`` answers, or planned."""
-    if size is None:
-        return "--where rule=random_sample --where graded=no --order random"
-    if completes and unlabelled <= _WANTED:
-        # A plan would also draw answers whose label does not count. Answers without any label
-        # complete their part. Answers that people reviewed without a grade match the filter too, so
-        # the limit leaves room for all.
-        return f"--all-answers --where graded=no --limit {unlabelled + undecided}"
-    return f"--plan rate --n {size}"
 
 
 def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:
