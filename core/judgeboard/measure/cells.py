@@ -102,8 +102,29 @@ def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
             scores = np.where(has_score, pairs.scores, 0.0)
             inside &= has_score & (tenths(scores) == _TENTHS.index(cell.score))
         ids = pairs.response_ids[inside]
+    elif cell.raters == "shown":
+        grades = before_and_after(connection, cell.first, cell.grade)
+        ids = grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
     else:
-        ids = _ids_of_raters(connection, cell)
+        source = AnswerRatings(PairSource(connection, cell.counted.of_everybody()), cell.grade)
+        people = reviewer_names(connection)
+        person, other = people.get(cell.first, ""), people.get(cell.second, "")
+        if cell.raters == "twice":
+            twice = source.rated_twice()
+            ids = twice.ids[twice.raters == person]
+        else:
+            items = source.people()
+            if cell.raters == "people" and cell.first == ALL:
+                counts = items.ratings.per_item >= 2
+            elif cell.raters == "people":
+                counts = _is_rated(items, person) & _is_rated(items, other)
+            elif cell.raters == "gold":
+                counts = _is_rated(items, person) & ~np.isnan(source.gold(items.ids))
+            else:  # a judge version, tested as a replacement of the other person
+                verdicts = source.judge_on(get_version(connection, cell.first), items.ids)
+                counts = _is_rated(items, other) & ~np.isnan(verdicts)
+                counts &= items.ratings.per_item >= 2
+            ids = items.ids[counts]
     ids = np.unique(ids)
     if cell.by is not None:
         slices = dict(slices_of(connection, "responses", cell.by, ids))
@@ -154,28 +175,6 @@ def _value_words(grade: GradeName, name: str | None) -> str | None:
 
 def _tenth_words(name: str) -> str:
     return f"{name} to {float(name) + 1 / TENTHS:.1f}"
-
-
-def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
-    if cell.raters == "shown":
-        grades = before_and_after(connection, cell.first, cell.grade)
-        return grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
-    source = AnswerRatings(PairSource(connection, cell.counted.of_everybody()), cell.grade)
-    names = reviewer_names(connection)
-    person = names.get(cell.first, "")
-    if cell.raters == "twice":
-        twice = source.rated_twice()
-        return np.asarray(twice.ids[twice.raters == person])
-    items = source.people()
-    if cell.raters == "people" and cell.first == ALL:
-        return items.ids[items.ratings.per_item >= 2]
-    if cell.raters == "people":
-        return items.ids[_is_rated(items, person) & _is_rated(items, names.get(cell.second, ""))]
-    if cell.raters == "gold":
-        return items.ids[_is_rated(items, person) & ~np.isnan(source.gold(items.ids))]
-    verdicts = source.judge_on(get_version(connection, cell.first), items.ids)
-    by_person = _is_rated(items, names.get(cell.second, ""))
-    return items.ids[by_person & ~np.isnan(verdicts) & (items.ratings.per_item >= 2)]
 
 
 def _is_rated(items: ItemRatings, name: str) -> AnyArray:
