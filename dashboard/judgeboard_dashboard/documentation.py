@@ -76,9 +76,9 @@ def rendered(name: str) -> str:
         if heading.type == "heading_open":
             heading.attrSet("id", re.sub(r"[^\w -]", "", content.content.lower()).replace(" ", "-"))
     # The links to pages that only the site has are removed. The words of such links stay.
-    for paragraph in tokens:
+    for block in tokens:
         parts, is_link_kept = [], []
-        for part in paragraph.children or ():
+        for part in block.children or ():
             if part.type == "link_open":
                 file = str(part.attrGet("href")).partition("#")[0]
                 target = Path("/", name).parent.joinpath(file).resolve().relative_to("/").as_posix()
@@ -87,7 +87,7 @@ def rendered(name: str) -> str:
                 parts.append(part)
             if part.type == "link_close":
                 is_link_kept.pop()
-        paragraph.children = paragraph.children and parts
+        block.children = block.children and parts
     title = next(content.content for content in tokens if content.type == "inline")
     return _document(title, parser.renderer.render(tokens, parser.options, {}), name)
 

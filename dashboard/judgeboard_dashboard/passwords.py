@@ -1,4 +1,4 @@
-"""Answers sign-ins with name and password, and limits tries; pages without JavaScript, sessions of browsers."""
+"""Sign-in with a name and a password: the pages, without JavaScript, the limit of tries, and the sessions."""
 
 import asyncio
 import os

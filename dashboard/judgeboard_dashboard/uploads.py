@@ -64,24 +64,7 @@ class LimitedUploads(Wrapper):
         # is read.
         length = Headers(scope=scope).get("content-length")
         size = int(length) if length is not None and length.isdecimal() else FILE_MB * _MB
-        refusal = await asyncio.to_thread(_why_refused, session_id)
-        if refusal is None:
-            used_bytes = _taken()
-            # Streamlit keeps the files of a closed session for some minutes.
-            if used_bytes.total() + size > ALL_MB * _MB:
-                for session in [each for each in _files().file_storage if not _is_active(each)]:
-                    _files().remove_session_files(session)
-                used_bytes = _taken()
-            if used_bytes[session_id] + size > SESSION_MB * _MB:
-                refusal = (
-                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                    f"One session may hold {SESSION_MB} MB of uploads. Reload the page and upload one file.",
-                )
-            elif used_bytes.total() + size > ALL_MB * _MB:
-                refusal = (
-                    HTTPStatus.SERVICE_UNAVAILABLE,
-                    f"The uploads of all people may take {ALL_MB:,} MB. Try again later, or use `judgeboard import`.",
-                )
+        refusal = await asyncio.to_thread(_why_refused, session_id) or _too_much(session_id, size)
         if refusal is not None:
             status, sentence = refusal
             await PlainTextResponse(sentence, status)(
@@ -125,6 +108,25 @@ def _why_refused(session_id: str) -> tuple[int, str] | None:
         return HTTPStatus.FORBIDDEN, str(error)
     if not may(person, Action.IMPORT):
         return HTTPStatus.FORBIDDEN, why_not(Action.IMPORT, person)
+    return None
+
+
+def _too_much(session_id: str, size: int) -> tuple[int, str] | None:
+    used_bytes = _taken()
+    if (
+        used_bytes.total() + size > ALL_MB * _MB
+    ):  # Streamlit keeps the files of a closed session for some minutes
+        for session in [each for each in _files().file_storage if not _is_active(each)]:
+            _files().remove_session_files(session)
+        used_bytes = _taken()
+    if used_bytes[session_id] + size > SESSION_MB * _MB:
+        sentence = (
+            f"One session may hold {SESSION_MB} MB of uploads. Reload the page and upload one file."
+        )
+        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence
+    if used_bytes.total() + size > ALL_MB * _MB:
+        sentence = f"The uploads of all people may take {ALL_MB:,} MB. Try again later, or use `judgeboard import`."
+        return HTTPStatus.SERVICE_UNAVAILABLE, sentence
     return None
 
 

@@ -9,6 +9,7 @@ WIDE = 1440  # px; the width for a session without the cookie
 _COOKIE = "judgeboard_width"
 # A compressed document cannot be changed, and a browser must not keep one without the script.
 _LEFT_OUT = {b"accept-encoding", b"if-none-match", b"if-modified-since", b"range"}
+# `PATH` stands for the path of the cookie.
 _SCRIPT = f"""<script>(() => {{
   const own = "{_COOKIE}" + (location.port && "_" + location.port);
   const keep = () => {{ document.cookie = `${{own}}=${{window.innerWidth}}; path=PATH; SameSite=Lax`; }};

@@ -238,7 +238,6 @@ def _send_mail(to: str, message: Message) -> None:
     mail.set_content(f"{message['text']}\n\nRule: {message['rule']}\nMessage: {message['id']}\n")
     address = server.address
     try:
-        # Connect and log in.
         host, context = address.hostname or "", ssl.create_default_context()
         if address.scheme == "smtps":
             connection: smtplib.SMTP = smtplib.SMTP_SSL(

@@ -8,7 +8,6 @@ import io
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 
 import click
 
@@ -175,17 +174,24 @@ def run(arguments: Sequence[str]) -> int:
             return 0  # the reader has closed the pipe, as `head` does: click has wrapped the stream, and prints nothing
         except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
             code = _failed(error, debug=debug)
-            if isinstance(error, UnconfirmedFile):
-                from judgeboard.settings.project_file import confirm
-
-                # Ask whether to use the project file, and keep the confirmation.
-                with suppress(click.Abort):
-                    if sys.stdin.isatty() and click.confirm("Use this file?", err=True):
-                        confirm(error)
-                        # The file is read before a command does anything, so the command can run again.
-                        return run(arguments)
-            return code
+            # The file is read before a command does anything, so the command can run again.
+            return (
+                run(arguments) if isinstance(error, UnconfirmedFile) and _confirms(error) else code
+            )
     return result if isinstance(result, int) else 0
+
+
+def _confirms(unconfirmed: UnconfirmedFile) -> bool:
+    """Ask whether to use a project file, and keep the confirmation."""
+    from judgeboard.settings.project_file import confirm
+
+    try:
+        if not (sys.stdin.isatty() and click.confirm("Use this file?", err=True)):
+            return False
+    except click.Abort:
+        return False
+    confirm(unconfirmed)
+    return True
 
 
 def _takes(word: str) -> bool:

@@ -76,6 +76,20 @@ class FiniteRange(click.FloatRange):
             self.fail(f"{value} is not allowed: the number must be {bounds}.{share}", param, ctx)
 
 
+def _where_help() -> str:
+    """Return the help of --where with one line per field."""
+    columns = 44  # the width of 80 columns without the longest option
+    lines = (
+        textwrap.fill(f"{field}: {words}", columns, subsequent_indent="  ", break_on_hyphens=False)
+        for field, words in WHERE_FIELDS.items()
+    )
+    head = (
+        "Select answers by a field. Repeat the option to combine fields: an answer must match all of them. If you give "
+        "a field twice, either value matches. Fields:"
+    )
+    return "\n".join((f"{head}\n\n\b", *lines))  # \b: click does not wrap the paragraph again
+
+
 def decorator(*options: Callable[[F], F], group: str | None = None) -> Callable[[F], F]:
     """Return one decorator for several options, in the order of the help.
 
@@ -298,6 +312,13 @@ def _day(context: click.Context, option: click.Parameter, text: str | None) -> N
             raise BadInput(f"{option.opts[0]} {text}: not a day; write it as 2026-03-01") from None
 
 
+def _selected(
+    context: click.Context, _option: click.Parameter, conditions: tuple[str, ...]
+) -> RowFilter:
+    days = [context.meta[name] for name in ("since", "until") if name in context.meta]
+    return selection([*conditions, *days])
+
+
 def selection(conditions: Sequence[str]) -> RowFilter:
     """Return the filter of --where, whose rules exist or have flags in the database. Raises BadInput otherwise."""
     where = parse_where(conditions)
@@ -316,31 +337,7 @@ def selection(conditions: Sequence[str]) -> RowFilter:
 
 where: Callable[[F], F] = decorator(
     click.option(
-        "--where",
-        multiple=True,
-        metavar="FIELD=VALUE",
-        callback=lambda context, _option, conditions: selection(
-            [
-                *conditions,
-                *(context.meta[name] for name in ("since", "until") if name in context.meta),
-            ]
-        ),
-        # One line per field, as wide as 80 columns without the longest option. \b: click does not
-        # wrap the paragraph again.
-        help="\n".join(
-            (
-                (
-                    "Select answers by a field. Repeat the option to combine fields: an answer must match all of them. "
-                    "If you give a field twice, either value matches. Fields:\n\n\b"
-                ),
-                *(
-                    textwrap.fill(
-                        f"{field}: {words}", 44, subsequent_indent="  ", break_on_hyphens=False
-                    )
-                    for field, words in WHERE_FIELDS.items()
-                ),
-            )
-        ),
+        "--where", multiple=True, metavar="FIELD=VALUE", callback=_selected, help=_where_help()
     ),
     *(
         click.option(

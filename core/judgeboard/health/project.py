@@ -46,15 +46,6 @@ def settings_faults(settings: Settings, connection: Connection | None) -> Iterat
                 check_flag_rules(connection, parse_where(table.where))
             except BadInput as error:
                 yield settings.fail(str(error), section, name, "where")
-    yield from _rule_faults(settings)
-    for name, alert in settings.alerts.items():
-        try:
-            checked_rule(WrittenRule(name=name, **dict(alert)))
-        except BadInput as error:
-            yield fault_in_project(settings.fail, str(error), "alerts", name)
-
-
-def _rule_faults(settings: Settings) -> Iterator[BadInput]:
     for name in settings.flag_rules:
         model = RULES[name].options if name in RULES else None
         if model is None:
@@ -68,3 +59,8 @@ def _rule_faults(settings: Settings) -> Iterator[BadInput]:
             settings.options_of(name, model)
         except BadInput as error:
             yield error
+    for name, alert in settings.alerts.items():
+        try:
+            checked_rule(WrittenRule(name=name, **dict(alert)))
+        except BadInput as error:
+            yield fault_in_project(settings.fail, str(error), "alerts", name)

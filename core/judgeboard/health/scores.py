@@ -114,27 +114,7 @@ def verbosity(record: JudgeRecord) -> Check:
     measure = max(available, key=lambda each: _low(available[each][0]))
     correlation, rise = available[measure]
     within = _within(record)
-    # What the correlation shows, beside the correlation within answers with equal human grades.
-    same_grades = within.get(measure)
-    after_grades: Note | None = None
-    if surely_below(correlation, 0):
-        state = State.NOT_CONCLUSIVE
-        if same_grades is None:
-            after_grades = note("longer_lower")
-        elif _is_small(same_grades):
-            state = State.OK
-            after_grades = note("small_at_equal_grades", correlation=same_grades)
-        else:
-            after_grades = note("at_equal_grades", correlation=same_grades)
-    elif not surely_above(correlation, 0):
-        state = State.OK
-    elif same_grades is None or surely_above(same_grades, 0):
-        state, after_grades = State.WARNING, note("longer_higher")
-    elif _low(same_grades) <= 0 and _high(same_grades) < MEDIUM:  # no rise, or at most a small one
-        state, after_grades = State.OK, note("longer_better")
-    else:
-        state = State.NOT_CONCLUSIVE
-        after_grades = note("longer_unclear", correlation=same_grades)
+    state, after_grades = _after_grades(correlation, within.get(measure))
     notes = [note("length_correlation", measure=measure)]
     spans = float(
         np.ptp(
@@ -153,6 +133,27 @@ def verbosity(record: JudgeRecord) -> Check:
     return Check(
         "verbosity", state, correlation, tuple(notes), also={f"per_{PER}_characters": rise}
     )
+
+
+def _after_grades(correlation: Estimate, within: Estimate | None) -> tuple[State, Note | None]:
+    """Return what a correlation with length shows, beside the correlation ``within`` answers with equal human grades.
+
+    The note is None if the correlation may be 0.
+    """
+    if surely_below(correlation, 0):
+        if within is None:
+            return State.NOT_CONCLUSIVE, note("longer_lower")
+        is_small = _is_small(within)
+        return State.OK if is_small else State.NOT_CONCLUSIVE, note(
+            "small_at_equal_grades" if is_small else "at_equal_grades", correlation=within
+        )
+    if not surely_above(correlation, 0):
+        return State.OK, None
+    if within is None or surely_above(within, 0):
+        return State.WARNING, note("longer_higher")
+    if _low(within) <= 0 and _high(within) < MEDIUM:  # no rise, or at most a small one
+        return State.OK, note("longer_better")
+    return State.NOT_CONCLUSIVE, note("longer_unclear", correlation=within)
 
 
 MEDIUM = 0.3

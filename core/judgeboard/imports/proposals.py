@@ -153,6 +153,7 @@ def propose(
                 continue
             if fit is None:
                 continue
+            score = fit
             # Add 2 for a word that suffices or 1 for a weaker one, and 0.25 for each further one.
             of_strong, of_weak = (
                 sum(
@@ -162,9 +163,9 @@ def propose(
                 for hints in (strong, weak)
             )
             if of_strong + of_weak:
-                fit += (2.0 if of_strong else 1.0) + 0.25 * (of_strong + of_weak - 1)
-            if fit > 0:
-                scores.append((fit, ours, theirs))
+                score += (2.0 if of_strong else 1.0) + 0.25 * (of_strong + of_weak - 1)
+            if score > 0:
+                scores.append((score, ours, theirs))
     matches: dict[str, str] = {}
     for score, ours, theirs in sorted(scores, key=lambda item: -item[0]):
         group = _FEEDBACK if ours in _FEEDBACK else {ours}  # one column of feedback is enough

@@ -327,7 +327,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                 version.id in waiting
             ):  # a version can have two names, and new verdicts are compared with stored ones
                 store_waiting()
-            # Some verdicts cannot be sent to a server.
+            # Without a batch, the verdicts were sent to a server, which takes only verdicts of recorded
+            # judges under their own name.
             problem: tuple[str, str] | None = None
             if self.batch_id is None and version.name != judge.name:
                 problem = (
@@ -349,8 +350,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                 try:
                     refuse_retired(connection, version)
                 except BadInput as error:
+                    reason = f"{error}. Or send another judge_version"
                     for index in new:
-                        reason = f"{error}. Or send another judge_version"
                         rows.refuse(index, "judge_version", reason)
                     continue
             if new:

@@ -41,8 +41,11 @@ def _parse(text: str, where: str) -> dict[str, Price]:
                 raise ValueError(f"{pattern}: not a table of input and output")
             amounts: list[Decimal] = []
             for value in (entry.get("input"), entry.get("output")):
-                number = value if isinstance(value, int | Decimal) else "nan"
-                amount = Decimal("nan" if isinstance(value, bool) else number)
+                amount = (
+                    Decimal(value)
+                    if isinstance(value, int | Decimal) and not isinstance(value, bool)
+                    else Decimal("nan")
+                )
                 if not amount.is_finite() or not 0 <= amount < 10**6:
                     raise ValueError(f"{pattern}: input and output must be numbers from 0")
                 amounts.append(amount)

@@ -157,7 +157,7 @@ _OURS: dict[str, Kind] = {
     "iban": _kind(_IBAN, _iban_end),
     "card": _kind(_CARD, _without_last(_is_card)),
     "ip": _kind(_IP, _ip_end),
-    "phone": _kind(_PHONE, _without_last(lambda digits: 8 <= len(_plain(digits)) <= 15)),
+    "phone": _kind(_PHONE, _without_last(lambda candidate: 8 <= len(_plain(candidate)) <= 15)),
 }
 
 

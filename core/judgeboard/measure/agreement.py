@@ -182,30 +182,7 @@ def agreement_of(
         if choice.of == "people":
             result = _people(choice, source)
         elif choice.of == "judges":
-            versions = [get_version(source.connection, which) for which in choice.judge_versions]
-            for jury in (each for each in versions if each.kind == JURY):
-                raise BadInput(
-                    f"{jury.title} combines the verdicts of other judges, so it is no further judge beside them. "
-                    f"To compare it with people: `judgeboard agreement --judge-version {quote(jury.title)}`"
-                )
-            versions = versions or [
-                each for each in list_versions(source.connection) if not kind_of(each.kind).combined
-            ]
-            items = source.judges(versions)
-            if not len(items.ids):
-                raise NotFound("no judge version has a usable verdict of this kind")
-            result = of_raters(choice, items.ratings)
-            slices = _slices_of_raters(choice, source, items)
-            result = replace(result, rows=(*result.rows, *slices))
-            titles = tuple(each.title for each in versions if each.title in items.ratings.raters)
-            left_out = without_zeros(source.left_out_of_judges(versions, items))
-            result = replace(
-                result,
-                about=replace(result.about, judges=titles, left_out=left_out),
-                aspect=source.aspect,
-                title="judges",
-                caveats=(*_correlated(source, combinations(versions, 2)), *luck(result, "alpha")),
-            )
+            result = _judges(choice, source)
         else:
             versions = list(source.versions)
             if choice.judge_versions:
@@ -328,6 +305,32 @@ def _other_grades_of_people(source: Source, n: int) -> Iterator[Note]:
             grades.append(name)
     if grades:
         yield note("choose_grade", grades=grades)
+
+
+def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
+    versions = [get_version(source.connection, which) for which in choice.judge_versions]
+    for jury in (each for each in versions if each.kind == JURY):
+        raise BadInput(
+            f"{jury.title} combines the verdicts of other judges, so it is no further judge beside them. To compare it "
+            f"with people: `judgeboard agreement --judge-version {quote(jury.title)}`"
+        )
+    versions = versions or [
+        each for each in list_versions(source.connection) if not kind_of(each.kind).combined
+    ]
+    items = source.judges(versions)
+    if not len(items.ids):
+        raise NotFound("no judge version has a usable verdict of this kind")
+    result = of_raters(choice, items.ratings)
+    result = replace(result, rows=(*result.rows, *_slices_of_raters(choice, source, items)))
+    titles = tuple(each.title for each in versions if each.title in items.ratings.raters)
+    left_out = without_zeros(source.left_out_of_judges(versions, items))
+    return replace(
+        result,
+        about=replace(result.about, judges=titles, left_out=left_out),
+        aspect=source.aspect,
+        title="judges",
+        caveats=(*_correlated(source, combinations(versions, 2)), *luck(result, "alpha")),
+    )
 
 
 def _slices_of_raters(choice: AgreementChoice, source: Source, items: ItemRatings) -> Iterator[Row]:

@@ -107,24 +107,24 @@ def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
         ids = grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
     else:
         source = AnswerRatings(PairSource(connection, cell.counted.of_everybody()), cell.grade)
-        people = reviewer_names(connection)
-        person, other = people.get(cell.first, ""), people.get(cell.second, "")
+        names_by_id = reviewer_names(connection)
+        person, other = names_by_id.get(cell.first, ""), names_by_id.get(cell.second, "")
         if cell.raters == "twice":
             twice = source.rated_twice()
             ids = twice.ids[twice.raters == person]
         else:
             items = source.people()
             if cell.raters == "people" and cell.first == ALL:
-                counts = items.ratings.per_item >= 2
+                inside = items.ratings.per_item >= 2
             elif cell.raters == "people":
-                counts = _is_rated(items, person) & _is_rated(items, other)
+                inside = _is_rated(items, person) & _is_rated(items, other)
             elif cell.raters == "gold":
-                counts = _is_rated(items, person) & ~np.isnan(source.gold(items.ids))
+                inside = _is_rated(items, person) & ~np.isnan(source.gold(items.ids))
             else:  # a judge version, tested as a replacement of the other person
                 verdicts = source.judge_on(get_version(connection, cell.first), items.ids)
-                counts = _is_rated(items, other) & ~np.isnan(verdicts)
-                counts &= items.ratings.per_item >= 2
-            ids = items.ids[counts]
+                inside = _is_rated(items, other) & ~np.isnan(verdicts)
+                inside &= items.ratings.per_item >= 2
+            ids = items.ids[inside]
     ids = np.unique(ids)
     if cell.by is not None:
         slices = dict(slices_of(connection, "responses", cell.by, ids))

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import Connection
 
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.measure.cells import cell_names, cell_places
 from judgeboard.measure.choice import GradeName
 from judgeboard.measure.notes import Note, note
-from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.ratings import PairSource, RatingPairs
 from judgeboard.measure.result import About, Result, Row
+from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.issues import modes_of_answers
 from judgeboard.store.reviews import Review
@@ -98,29 +100,7 @@ def disagreement_page(
         else np.zeros(len(rows))
     )
     order = rows[np.lexsort((pairs.response_ids[rows], -sure, -steps))]
-    # The listed answers; of people's reviews, those of one reviewer if the filter names one.
-    listed = order[:limit]
-    of_listed, reviewer_id = pairs.at(listed), source.counted.reviewer_id
-    ids = of_listed.response_ids.tolist()
-    texts = judged_texts(source.connection, version_id, ids) if ids else {}
-    people = person_reviews(source.connection, ids) if ids else {}
-    grades = (pairs.scale.named(side).tolist() for side in (of_listed.judge, of_listed.people))
-    disagreements = tuple(
-        Disagreement(
-            texts[response_id],
-            judge_grade,
-            people_grade,
-            round(distance, 9),
-            tuple(
-                each
-                for each in people.get(response_id, ())
-                if reviewer_id in {None, each.reviewer_id}
-            ),
-        )
-        for response_id, judge_grade, people_grade, distance in zip(
-            ids, *grades, difference[listed].tolist(), strict=True
-        )
-    )
+    page_rows = order[:limit]
     axis = cell_names(grade)
     k = len(axis)
     cells = cell_places(pairs.scale, pairs.people) * k + cell_places(pairs.scale, pairs.judge)
@@ -132,7 +112,13 @@ def disagreement_page(
         note("differ", answers=pairs.n, kind=kind, harsh=harsh),
         gap,
         Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far))),
-        disagreements,
+        _rows(
+            source.connection,
+            version_id,
+            pairs.at(page_rows),
+            difference[page_rows],
+            source.counted.reviewer_id,
+        ),
         len(order),
     )
 
@@ -161,4 +147,33 @@ def missed_modes(source: PairSource, version_id: int) -> Result:
         about=About(by="failure_mode"),
         headline=note("untagged", untagged=len(misses) - len(modes), bad=len(misses)),
         rows=tuple(Row.of("missed", mode, each) for mode, each in zip(order, shares, strict=True)),
+    )
+
+
+def _rows(
+    connection: Connection,
+    version_id: int,
+    pairs: RatingPairs,
+    difference: FloatArray,
+    reviewer_id: int | None,
+) -> tuple[Disagreement, ...]:
+    ids = pairs.response_ids.tolist()
+    if not ids:
+        return ()
+    answers, people = judged_texts(connection, version_id, ids), person_reviews(connection, ids)
+    grades = (pairs.scale.named(side).tolist() for side in (pairs.judge, pairs.people))
+    columns = zip(ids, *grades, difference.tolist(), strict=True)
+    return tuple(
+        Disagreement(
+            answers[response_id],
+            judge_grade,
+            people_grade,
+            round(apart, 9),
+            tuple(
+                each
+                for each in people.get(response_id, ())
+                if reviewer_id in {None, each.reviewer_id}
+            ),
+        )
+        for response_id, judge_grade, people_grade, apart in columns
     )

@@ -300,7 +300,8 @@ class _Measure:
             )
             limits = low or 0.0, high or 0.0
 
-        # Where few labels decide the value, the interval alone is shown: 54 to 96 % for 93 %.
+        # Few labels decide a value near one end of its interval (93 % in 54 to 96 %): the interval
+        # alone is shown.
         too_few = part_with_too_few_labels(sample)
         ends = None
         if share.value is not None and share.low is not None and share.high is not None:

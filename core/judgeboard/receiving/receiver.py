@@ -206,7 +206,7 @@ class Receiver:
                     status for kind, status in _REFUSALS.items() if isinstance(error, kind)
                 )
                 raise Refused(status, str(error)) from None
-            # The rest is not the sender's fault, and logged.
+            # Any other error is not the sender's fault: it is logged.
             if is_outage(error) or isinstance(error, DBAPIError):
                 _log.warning("%s failed: %s", route, cause_of(error))
                 reason = "the database is locked, full or not reachable: try again"

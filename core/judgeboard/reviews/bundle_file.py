@@ -286,8 +286,8 @@ def _read_line(
         "label": label and Label(label)
     }
     grade = Grade(scores=scores, **parts)
-    # The fields of the label schema replace the grades of the queue.
     if schema is not None:
+        # With a label schema, the line has "fields" too, which precede the columns of the grade.
         fields = values.get("fields") or {}
         if not isinstance(fields, dict):
             raise UnusableLine(

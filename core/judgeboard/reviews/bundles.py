@@ -234,6 +234,7 @@ def _merge(
         current = next((review for review in reviews if review.id == stored_review.id), None)
         if current is None:
             return refused(WITHDRAWN)
+        # Stored before: the content must be the same.
         grade, earlier = line.grade, current.grade
         if isinstance(text, PairText):
             is_same = (decision, grade.notes) == (current.choice, earlier.notes)

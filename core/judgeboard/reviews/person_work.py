@@ -146,7 +146,7 @@ def _work(
     ]
     tests = [each for each in reviews_to_compare if each.item is not None and each.item.test]
     seconds = [review.seconds for review in reviews if review.seconds is not None]
-    # Drift: the agreement with other people in the latest reviews, minus the agreement before.
+    # Drift: the agreement with other people in the last 30 days, minus the agreement before.
     matches = _matches(usual, lambda each: each.others)
     inside = np.array([each.review.at > now - RECENT for _, each in matches], dtype=np.bool_)
     if not inside.any() or inside.all():

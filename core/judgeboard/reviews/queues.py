@@ -170,18 +170,8 @@ def create_queue(
                 optional_grades=tuple(field.name for field in graded if not field.required),
             )
         candidates: list[Candidate] = []
-        # With a plan, draw the answers of each stratum.
         if plan is not None:
-            is_lot = new.sort is QueueOrder.RANDOM and not new.flagged_only and not new.training
-            if new.subject == PAIRS or not is_lot or new.max_items is None:
-                raise BadInput(
-                    "a planned queue has a number of answers, flagged or not, in random order"
-                )
-            strata, candidates = draw_by_stratum(
-                connection, new.filter, plan, new.max_items, new.seed
-            )
-            plan_values = plan.as_dict() | {"strata": [each.as_dict() for each in strata]}
-            new = new.changed(plan=plan_values, drawn_from=sum(each.answers for each in strata))
+            new, candidates = _planned(connection, new, plan)
         queue = insert_queue(connection, new)
         if queue is None:
             free = next(
@@ -485,6 +475,18 @@ def _fill_training(
     for person in people:
         add_training_items(connection, queue, person.id, now)
     return min(golds, queue.max_items or golds)
+
+
+def _planned(connection: Connection, new: Queue, plan: DrawPlan) -> tuple[Queue, list[Candidate]]:
+    """Return a queue with its plan, and its answers."""
+    is_lot = new.sort is QueueOrder.RANDOM and not new.flagged_only and not new.training
+    if new.subject == PAIRS or not is_lot or new.max_items is None:
+        raise BadInput("a planned queue has a number of answers, flagged or not, in random order")
+    strata, candidates = draw_by_stratum(connection, new.filter, plan, new.max_items, new.seed)
+    plan_values = plan.as_dict() | {"strata": [each.as_dict() for each in strata]}
+    return new.changed(
+        plan=plan_values, drawn_from=sum(each.answers for each in strata)
+    ), candidates
 
 
 def check_flag_rules(connection: Connection | None, where: RowFilter) -> None:

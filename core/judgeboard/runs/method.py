@@ -399,39 +399,34 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
         account = RunAccount()
         if run is not None:
             begun, show = Begun(store, version, run), options.get("on_estimate")
-            if show is not None:
-                # Estimate the calls still to make. Nothing is sent. There is no estimate if no text
-                # would leave the process.
-                keys = list(islice(method.keys(begun), LOOKED_AT))
-                with unsent_requests() as requests:
-                    for task in method.load(begun, keys).values():
-                        await method.sample_requests(task)
-                with store.reading() as connection:
-                    max_calls = method.most_calls(connection, begun)
-                    prompt, completion, _ = call_history(connection, version.kind, version.model)
-                estimate = estimate_planned([PlannedCalls(max_calls, requests)])
-                # If only the judge is asked, and has judged with this model before, its latest
-                # judgments give the tokens. Otherwise the requests of the first tasks do.
-                if (
-                    estimate is not None
-                    and method.answering is None
-                    and prompt is not None
-                    and completion is not None
-                ):
-                    cost = cost_by_history(
-                        max_calls, requests[0].endpoint.price, prompt, completion
-                    )
-                    estimate = replace(
-                        estimate, cost_micro=cost, tokens=prompt + completion, at_most=False
-                    )
-                if estimate is not None:
-                    show(estimate)
+            if show is not None and (estimate := await _estimate_run(begun, method)) is not None:
+                show(estimate)
             account = await ask_run(begun, method, **options)
     finally:
         await method.judge.aclose()
         if method.answering is not None:
             await method.answering.aclose()
     return method.summarise(RunOutcome(store, version, run, account, actor))
+
+
+async def _estimate_run(begun: Begun, method: Method[Any, Any, Any]) -> CallEstimate | None:
+    """Estimate the calls that a run has still to make; None if no text would leave the process. Nothing is sent.
+
+    If only the judge is asked, and has judged with this model before, its latest judgments give the
+    tokens. Otherwise the requests of the first tasks do.
+    """
+    keys = list(islice(method.keys(begun), LOOKED_AT))
+    with unsent_requests() as requests:
+        for task in method.load(begun, keys).values():
+            await method.sample_requests(task)
+    with begun.store.reading() as connection:
+        max_calls = method.most_calls(connection, begun)
+        prompt, completion, _ = call_history(connection, begun.version.kind, begun.version.model)
+    estimate = estimate_planned([PlannedCalls(max_calls, requests)])
+    if estimate is None or method.answering is not None or prompt is None or completion is None:
+        return estimate
+    cost = cost_by_history(max_calls, requests[0].endpoint.price, prompt, completion)
+    return replace(estimate, cost_micro=cost, tokens=prompt + completion, at_most=False)
 
 
 def _begin(

@@ -545,22 +545,26 @@ def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:
     checks = os.environ.get(variable_of("checks")) or (file and file.values.get("checks"))
     text = file_text(Path(checks), most=LONGEST_CHECKS) if isinstance(checks, str) else None
     if file is not None and isinstance(checks, list):
-        # The checks of the project file as a YAML text. Each check keeps its line of the file.
-        lines = [
-            number
-            for number, line in enumerate(file.text.splitlines(), 1)
-            if line.replace(" ", "").startswith("[[checks]]")
-        ]
-        text, now = "checks: [", 1
-        for number, check in enumerate(checks):
-            line = max(now, lines[number] if number < len(lines) else now)
-            text = "\n" * (line - now) + text if number == 0 else text + "\n" * (line - now)
-            text, now = f"{text}{json.dumps(check, default=str)}, ", line
-        text = f"{text}]"
+        text = _checks_text(file, checks)
     settings = _load(tuple(os.environ.items()), file, _Stored(stored or {}), text)
     if file is not None:
         file.check_confirmed()
     return settings
+
+
+def _checks_text(file: ProjectFile, checks: Sequence[Any]) -> str:
+    """Return the checks of the project file as a YAML text. Each check keeps its line of the file."""
+    lines = [
+        number
+        for number, line in enumerate(file.text.splitlines(), 1)
+        if line.replace(" ", "").startswith("[[checks]]")
+    ]
+    text, now = "checks: [", 1
+    for number, check in enumerate(checks):
+        line = max(now, lines[number] if number < len(lines) else now)
+        text = "\n" * (line - now) + text if number == 0 else text + "\n" * (line - now)
+        text, now = f"{text}{json.dumps(check, default=str)}, ", line
+    return f"{text}]"
 
 
 class _Stored(dict[str, Any]):

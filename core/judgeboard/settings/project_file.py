@@ -177,9 +177,9 @@ def project_file() -> ProjectFile | None:
             continue
         # Only this user and the administrator may change the file, a link to the file, or the folder.
         if hasattr(os, "getuid"):
-            file, folder = path.stat(), path.parent.stat().st_mode
-            owners = {file.st_uid, path.lstat().st_uid}
-            is_open = file.st_mode & S_IWOTH or (folder & S_IWOTH and not folder & S_ISVTX)
+            status, folder = path.stat(), path.parent.stat().st_mode
+            owners = {status.st_uid, path.lstat().st_uid}
+            is_open = status.st_mode & S_IWOTH or (folder & S_IWOTH and not folder & S_ISVTX)
             if is_open or not owners <= {0, os.getuid()}:
                 _warn_once(
                     f"{path} is ignored, because another user can change it. To use it: --config {path}"

@@ -44,7 +44,7 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     )
     wins: FloatArray = np.where(bad, good_above, 1 - bad_above)
     value = float(wins[bad].mean())
-    # The number of groups with an answer of each class.
+    # For each class, the number of groups with such an answer.
     counts = [groups.touched(rows) for rows in (bad, ~bad)]
     if min(counts) < 2:
         return measured(

@@ -444,8 +444,8 @@ def bootstrapped(
     if without is None:
         tails = [_NORMAL.cdf(at) for at in (-reach, reach)]
     else:
-        below = np.mean(defined < value - _NO_SPREAD) + np.mean(defined <= value + _NO_SPREAD)
-        bias = _NORMAL.inv_cdf(min(max(float(below) / 2, _LEAST), 1 - _LEAST))
+        twice = np.mean(defined < value - _NO_SPREAD) + np.mean(defined <= value + _NO_SPREAD)
+        bias = _NORMAL.inv_cdf(min(max(float(twice) / 2, _LEAST), 1 - _LEAST))
         acceleration = without.skew / 6
         # Beyond the pole, the correction would change sign. The end is then as far out as the draws
         # go.

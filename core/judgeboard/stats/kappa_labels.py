@@ -135,6 +135,7 @@ def _projection(
         ):
             size, total = population.count, population.total
             answers_per_group = float(population.moments[:size, :size].sum()) / total
+            # The least variance for a variance of 1 per answer.
             least = max(answers_per_group - 1, 0.0) * ASSUMED_CORRELATION / total
             deviations = np.square(levels - weights @ levels)
             shared_variance = max(shared_variance, least * float(weights @ (spread + deviations)))

@@ -350,6 +350,7 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
         if field in MANY_FIELDS:
             many[MANY_FIELDS[field]] = (*many.get(MANY_FIELDS[field], ()), value)
             continue
+        # The field of `RowFilter` and its value.
         name = field
         parsed: Any = value
         if field in DAY_FIELDS:

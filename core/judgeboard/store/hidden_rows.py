@@ -148,7 +148,7 @@ def hidden_of(
     rows = connection.execute(_blind_items(*columns).where(of), {_REVIEWER.key: reviewer_id}).all()
     hides_people = any(row.blind_people or row.repeat_for is not None for row in rows)
     if own_first and not hides_people:
-        # Others reviewed or commented on the answer, which this reviewer has never reviewed.
+        # Whether others reviewed the answer or commented on it, and this reviewer never reviewed it.
         reviewers, authors = (
             set(connection.scalars(with_hidden_rows(query)))
             for query in (

@@ -80,7 +80,7 @@ def own_item(
     test, repeat = numbers["test"] < queue.test_rate, numbers["again"] < queue.repeat_rate
     if not (test or repeat):
         return None
-    # A reviewer has at most one open repeat. A skipped repeat counts until the next review.
+    # A reviewer has at most one open test item or repeat. A skipped one counts until the next review.
     reviewed_items = QUEUE_ITEM.alias("reviewed")
     reviewed_since = exists().where(
         REVIEW.c.reviewer_id == reviewer_id,

@@ -64,8 +64,8 @@ def queue_list(
     )
     if all(value in (None, ()) for value in of_flag):
         own.append(FLAG.c.leads)
+    # Not needed for one rule that is not of each judge: an answer has at most one open flag of it.
     elif len(where.rules) != 1 or where.rules[0] in each_judge_rules():
-        # An answer has at most one open flag of any other rule.
         worse = FLAG.alias("worse")
         conditions = [ClauseAdapter(worse).traverse(condition) for condition in own]
         has_worse = exists().where(
@@ -347,8 +347,8 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
     rows = connection.execute(query).all()
     response_ids = [row.response_id for row in rows]
     feedback = latest_feedback(connection, response_ids)
-    # A random-sample flag is raised before the answer has scores: these have the primary judge's
-    # current scores.
+    # A random-sample flag is raised before the answer has scores: the list has the current scores of
+    # the primary judge instead.
     current_scores: dict[int, Any] = {}
     if unscored_ids := [row.response_id for row in rows if row.judge_name is None]:
         scores_query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality)

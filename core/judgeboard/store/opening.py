@@ -92,7 +92,7 @@ def _make_usable(store: Store) -> None:
     try:
         with suppress(SchemaMismatch):
             check_usable(store)
-            return
+            return  # another process has upgraded the file
         revision = str(current_revision(store))
         if revision != HEAD:
             store.engine.dispose()

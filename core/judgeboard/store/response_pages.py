@@ -125,6 +125,7 @@ def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedL
         if len(matches) <= _FEW:
             ids = matches if where.response_ids is None else set(matches) & set(where.response_ids)
             where, narrow = replace(where, **without, response_ids=tuple(ids)), True
+    # By groundedness: a list of current judgments, not of answers.
     if order.value is LOWEST.value:
         own = [CURRENT.c.groundedness.is_not(None), *verdict_conditions(connection, where)]
         of_answers = where.without("judge_side", "unscored", "user", *SCORE_FIELDS)

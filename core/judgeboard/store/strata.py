@@ -485,19 +485,19 @@ def draw_by_stratum(
     """
     # The ids of the answers of the plan, ascending, and the code of the stratum of each answer.
     cuts = thresholds(connection).cuts
-    version_answers = judged_answers(connection, plan.version_id, cuts, where)
+    judged = judged_answers(connection, plan.version_id, cuts, where)
     if plan.other_id is None:
-        ids = version_answers.response_ids
-        codes = 3 * version_answers.picked + version_answers.verdicts
+        ids = judged.response_ids
+        codes = 3 * judged.picked + judged.verdicts
     else:
         other_answers = judged_answers(connection, plan.other_id, cuts, where)
         ids, at, at_other = np.intersect1d(
-            version_answers.response_ids,
+            judged.response_ids,
             other_answers.response_ids,
             assume_unique=True,
             return_indices=True,
         )
-        codes, other_codes = version_answers.verdicts[at], other_answers.verdicts[at_other]
+        codes, other_codes = judged.verdicts[at], other_answers.verdicts[at_other]
         differ = (codes != other_codes) & (codes != UNUSABLE) & (other_codes != UNUSABLE)
         ids, codes = ids[differ], codes[differ]
     is_labelled = among(ids, no_ints() if plan.labelled is None else plan.labelled)

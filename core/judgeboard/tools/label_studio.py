@@ -220,32 +220,7 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
         task = _task_of(item)
         project = _read_once(http, f"/api/tasks/{task}/", "project")
         controls = _read_once(http, f"/api/projects/{project}/", "parsed_label_config") or {}
-        # A region for each control that has the name of a score; texts go to text areas.
-        result = []
-        scores = {score.name: score for score in item.scores}
-        texts = {**item.texts, **({"comment": item.note} if item.note else {})}
-        for name, control in controls.items():
-            score, control_type = scores.get(name), str(control.get("type", "")).lower()
-            value: dict[str, Any] | None = None
-            if control_type == "textarea" and name in texts:
-                value = {"text": [texts[name]]}
-            elif score is not None and control_type == "choices" and score.label is not None:
-                value = {"choices": score.label.split(", ")}
-            elif (
-                score is not None
-                and control_type in {"rating", "number"}
-                and score.value is not None
-            ):
-                number = int(score.value) if control_type == "rating" else score.value
-                value = {control_type: number}
-            if value is not None:
-                region = {
-                    "from_name": name,
-                    "to_name": control["to_name"][0],
-                    "type": control_type,
-                    "value": value,
-                }
-                result.append(region | {"id": stable_id(item, name).hex[:10]})
+        result = _result(item, controls)
         if not result:
             names = ", ".join(score.name for score in item.scores)
             raise Refused(f"the labeling interface of project {project} has no control for {names}")
@@ -265,10 +240,8 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
             kind, posted_to = "predictions", "/api/predictions/"
             version = f"judgeboard/{item.author}"
             body = {"task": task, "result": result, "model_version": version}
-            groundedness = next(
-                (each.value for each in item.scores if each.name == "groundedness"), None
-            )
-            body |= {} if groundedness is None else {"score": groundedness}
+            score = next((each.value for each in item.scores if each.name == "groundedness"), None)
+            body |= {} if score is None else {"score": score}
             earlier = [
                 each["id"]
                 for each in http.send("GET", f"{posted_to}?task={task}") or []
@@ -296,6 +269,31 @@ def _task_of(item: PushItem) -> int:
     raise Refused(
         "the answer has no task of Label Studio: neither its id nor metadata.task_id is a number"
     )
+
+
+def _result(item: PushItem, controls: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the regions for the controls that have the names of scores; texts go to text areas."""
+    result = []
+    values = {score.name: score for score in item.scores}
+    texts = {**item.texts, **({"comment": item.note} if item.note else {})}
+    for name, control in controls.items():
+        score, kind = values.get(name), str(control.get("type", "")).lower()
+        value: dict[str, Any] | None = None
+        if kind == "textarea" and name in texts:
+            value = {"text": [texts[name]]}
+        elif score is not None and kind == "choices" and score.label is not None:
+            value = {"choices": score.label.split(", ")}
+        elif score is not None and kind in {"rating", "number"} and score.value is not None:
+            value = {kind: int(score.value) if kind == "rating" else score.value}
+        if value is not None:
+            region = {
+                "from_name": name,
+                "to_name": control["to_name"][0],
+                "type": kind,
+                "value": value,
+            }
+            result.append(region | {"id": stable_id(item, name).hex[:10]})
+    return result
 
 
 LABEL_STUDIO = Target(

@@ -75,7 +75,8 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     results = [event.attributes for event in span.events if event.name in _RESULTS]
     if not results and not any(name.startswith(_PREFIXES) for name in attributes):
         return None
-    # The request, if it is for a vector store, or else the kind of the span, if known.
+    # A search of a vector store goes by its request, any other span by its kind; without a known
+    # kind, by the request again, or else by whether there are messages.
     request = attributes.get("llm.request.type") or attributes.get("gen_ai.operation.name")
     request_name, kind = str(request).lower(), str(attributes.get("traceloop.span.kind")).lower()
     if request_name != "vector_db_retrieve" and kind in _KINDS:

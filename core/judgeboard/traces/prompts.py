@@ -148,19 +148,25 @@ def passages_in_prompt(
         tagged_texts = [_tagged(prompt, key) for key in ids]
         if tagged_texts and all(tagged_texts):
             return [text for text in tagged_texts if text]
-        # The paragraph after a label such as "Context:", if no other passage can follow.
-        labelled = None if context else _LABELLED.search(prompt)
-        after = prompt[labelled.end() :].strip(" \t\n-=") if labelled else ""
-        ends_prompt = (
-            not after
-            or (after.endswith("?") and "\n" not in after)
-            or any(label.match(after) for label in (_QUESTION, _QUESTION_TAG, _ANSWER))
-        )
-        paragraph = labelled[1] if labelled and ends_prompt else ""
-        texts = _parts(context or paragraph, len(ids))
+        texts = _parts(context or _labelled_context(prompt) or "", len(ids))
         if texts:
             return texts
     return _parts(context or "", len(ids))
+
+
+def _labelled_context(prompt: str) -> str | None:
+    """Return the paragraph after a label such as "Context:", if no other passage can follow."""
+    match = _LABELLED.search(prompt)
+    if match is None:
+        return None
+    after = prompt[match.end() :].strip(" \t\n-=")
+    asks = after.endswith("?") and "\n" not in after
+    ends = (
+        not after
+        or asks
+        or any(label.match(after) for label in (_QUESTION, _QUESTION_TAG, _ANSWER))
+    )
+    return match[1] if ends else None
 
 
 def _parts(context: str, count: int) -> list[str] | None:

@@ -151,7 +151,8 @@ def marked(
             continue
         first = claim.name not in begun
         begun.add(claim.name)
-        # A marked sentence has no other text to link to.
+        # The number links to the other text: to the quote, otherwise to the passage. A marked
+        # sentence has no other text.
         if claim.sentence:
             goal = None
         elif there == "a":

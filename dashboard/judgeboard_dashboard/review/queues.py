@@ -547,44 +547,46 @@ def _options(values: dict[str, Any], *, are_numbers: bool, without: Sequence[str
     for name, about in sorted(options, key=lambda option: option[0] == "guidelines"):
         unused = QueueOptions.model_construct(**values).unused()
         is_shown = about.title is not None and name not in unused and name not in without
-        if not is_shown or (about.annotation in {int, float}) != are_numbers:
-            continue
-        title, tip, key = about.title or name, about.description, f"nq_{name}"
-        # The state of the session has the value of a preset.
-        st.session_state.setdefault(key, _shown(about, about.default))
-        if about.annotation in {int, float}:
-            factor, unit = unit_of(about)
-            low, high = bounds(about)
-            number = st.number_input(
-                f"{title} ({unit})" if unit else title,
-                float(low * factor),
-                float(high * factor),
-                step=1.0,
-                format="%.4g",
-                key=key,
-                help=tip,
-            )
-            is_whole = about.annotation is int
-            values[name] = round(number / factor) if is_whole else number / factor
-        elif about.annotation is bool:
-            values[name] = st.checkbox(title, key=key, help=tip)
-        elif isinstance(about.default, tuple):
-            grades = st.multiselect(
-                title,
-                ASKED,
-                format_func=lambda grade: GRADES.get(grade, grade),
-                key=key,
-                accept_new_options=True,
-                placeholder="None",
-                help=tip,
-            )
-            values[name] = tuple(grades)
-        elif about.annotation == bool | None:
-            choice = st.segmented_control(title, list(CHOICES), required=True, key=key, help=tip)
-            values[name] = CHOICES.get(choice or "")
-        else:
-            text = st.text_area(title, key=key, height=140, help=tip)
-            values[name] = text.strip() or None
+        if is_shown and (about.annotation in {int, float}) == are_numbers:
+            values[name] = _option(name, about)
+
+
+def _option(name: str, about: FieldInfo) -> object:
+    """Show the field of an option, and return the value."""
+    title, tip, key = about.title or name, about.description, f"nq_{name}"
+    # The state of the session has the value of a preset.
+    st.session_state.setdefault(key, _shown(about, about.default))
+    if about.annotation in {int, float}:
+        factor, unit = unit_of(about)
+        low, high = bounds(about)
+        number = st.number_input(
+            f"{title} ({unit})" if unit else title,
+            float(low * factor),
+            float(high * factor),
+            step=1.0,
+            format="%.4g",
+            key=key,
+            help=tip,
+        )
+        return round(number / factor) if about.annotation is int else number / factor
+    if about.annotation is bool:
+        return st.checkbox(title, key=key, help=tip)
+    if isinstance(about.default, tuple):
+        grades = st.multiselect(
+            title,
+            ASKED,
+            format_func=lambda name: GRADES.get(name, name),
+            key=key,
+            accept_new_options=True,
+            placeholder="None",
+            help=tip,
+        )
+        return tuple(grades)
+    if about.annotation == bool | None:
+        choice = st.segmented_control(title, list(CHOICES), required=True, key=key, help=tip)
+        return CHOICES.get(choice or "")
+    text = st.text_area(title, key=key, height=140, help=tip)
+    return text.strip() or None
 
 
 def _shown(about: FieldInfo, value: Any) -> object:

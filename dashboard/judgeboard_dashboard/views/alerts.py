@@ -134,12 +134,12 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     with left:
         name = st.text_input("Name", key="alert_name", max_chars=LONGEST_NAME)
         conditions = list(AlertCondition)
-        measured = {AlertCondition.LEVEL: " (mean score, or share of low groundedness)"}
+        suffixes = {AlertCondition.LEVEL: " (mean score, or share of low groundedness)"}
         when_ = (
             st.selectbox(
                 "Condition",
                 conditions,
-                format_func=lambda each: capital(rule_words(each)) + measured.get(each, ""),
+                format_func=lambda each: capital(rule_words(each)) + suffixes.get(each, ""),
                 key="alert_when",
             )
             or conditions[0]

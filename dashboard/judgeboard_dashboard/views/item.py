@@ -460,53 +460,17 @@ def review_queue(name: str) -> None:
     session.goal = None
     work.note_activity(utc_now())
     work.lease_items(1)
-    if work.current is not None:
-        again = session.again.get(work.current.subject)
-        if again is not None and again.unread:
-            work.current.reread(store(), reviewer)
-            again.unread = False
-        _draw_queue_item(work, work.current, session, reviewer)
-        # The screen is drawn, so the reviewer does not wait for these calls.
-        work.lease_items(READ_AHEAD)
-        keep_leases(work)
+    if work.current is None:
+        _queue_end(work, session)
         return
-    # The queue has no item for the reviewer: say why, and show where to go next.
-    st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
-    _show_message(session)
-    _show_feedback(work)
-    sentence, reason, skipped = f"Nothing is left for you in “{work.queue.name}”.", None, 0
-    if work.closed:
-        sentence = f"{capital(work.closed)}."
-    else:
-        nothing = read(nothing_left, work.queue, work.reviewer.id)
-        if nothing is not None:
-            reason, skipped = nothing.note.text, nothing.skipped
-    show_div("jb-empty", tag("div", sentence), tag("div", reason) if reason else None)
-    main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
-    planned = work.queue.of_rate
-    with in_row():
-        if planned and st.button(
-            "Share of bad answers", key="end_to_rate", icon=":material/percent:", **main
-        ):
-            open_rows("overview")
-        if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
-            session.say("")
-            open_rows("queues")
-        if skipped:
-            act = partial(review_skipped, store(), session, work)
-            label = f"Review {count(skipped, 'skipped item')}"
-            choice(
-                name="skipped",
-                label=label,
-                act=act,
-                key="K",
-                turn=Turn.MOVE,
-                icon=":material/undo:",
-            )()
-        if work.undoable and not work.closed:
-            undo_choice(work.undoable[-1], partial(undo_in_queue, store(), session, work))(
-                quiet=True
-            )
+    again = session.again.get(work.current.subject)
+    if again is not None and again.unread:
+        work.current.reread(store(), reviewer)
+        again.unread = False
+    _draw_queue_item(work, work.current, session, reviewer)
+    # The screen is drawn, so the reviewer does not wait for these calls.
+    work.lease_items(READ_AHEAD)
+    keep_leases(work)
 
 
 def _draw_queue_item(
@@ -692,6 +656,45 @@ def _show_feedback(work: QueueSession) -> None:
             or "Training. The gold label of each item is shown here after your review."
         )
         show_div("jb-note jb-training", words, role="status")
+
+
+def _queue_end(work: QueueSession, session: ReviewSession) -> None:
+    st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
+    _show_message(session)
+    _show_feedback(work)
+    sentence, reason, skipped = f"Nothing is left for you in “{work.queue.name}”.", None, 0
+    if work.closed:
+        sentence = f"{capital(work.closed)}."
+    else:
+        nothing = read(nothing_left, work.queue, work.reviewer.id)
+        if nothing is not None:
+            reason, skipped = nothing.note.text, nothing.skipped
+    show_div("jb-empty", tag("div", sentence), tag("div", reason) if reason else None)
+    main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
+    planned = work.queue.of_rate
+    with in_row():
+        if planned and st.button(
+            "Share of bad answers", key="end_to_rate", icon=":material/percent:", **main
+        ):
+            open_rows("overview")
+        if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
+            session.say("")
+            open_rows("queues")
+        if skipped:
+            act = partial(review_skipped, store(), session, work)
+            label = f"Review {count(skipped, 'skipped item')}"
+            choice(
+                name="skipped",
+                label=label,
+                act=act,
+                key="K",
+                turn=Turn.MOVE,
+                icon=":material/undo:",
+            )()
+        if work.undoable and not work.closed:
+            undo_choice(work.undoable[-1], partial(undo_in_queue, store(), session, work))(
+                quiet=True
+            )
 
 
 @st.fragment

@@ -164,32 +164,7 @@ def overview() -> None:
     with further:
         _worse(state, shares, nothing_failed=not failure_list)
     with fifth:
-        with reading() as connection:
-            counts = quadrant(count_logged(connection), signals())
-        heading("Two signals: judge and users")
-        from judgeboard_dashboard.widgets.charts import (
-            grid,
-        )  # slow to import: the figures above do not wait
-
-        sides = grid.quadrant_sides(counts)
-        figure(
-            lambda: grid.quadrant_chart(counts),
-            grid.QUADRANT_HEIGHT,
-            Table(
-                (Column("Judge"), Column("User"), Column("Answers", "count")),
-                tuple(
-                    (grid.JUDGE[side], grid.USER[user], counts.get((side, user), 0))
-                    for side, user in sides
-                ),
-            ),
-            [responses(RowFilter(judge_side=side, user=user)) for side, user in sides],
-            key="signals",
-            says="Answers by the signals of judge and user",
-            under=(
-                "A problem is corroborated if both judge and user report it. It is confirmed if a person confirms it.",
-            ),
-            chart_only=("Click a cell to open its answers.",),
-        )
+        _signals()
 
 
 def _news(shares: CorrectedTrend) -> None:
@@ -423,48 +398,7 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
     elif not has_queues:
         start_reviewing()
     if counts:
-        # One row per rule, and one column for each of the six most frequent query types.
-        rules, types, rows = _totals(counts, 0), types_of(counts), rows_of(counts)
-        names = {f"type_{place}": name for place, name in enumerate(types)}
-        targets: list[dict[str, Rows]] = [
-            {
-                "rule": queue(rule=rule),
-                "all": queue(rule=rule),
-                **{column: queue(rule=rule, query_type=name) for column, name in names.items()},
-            }
-            for rule, _ in rules
-        ]
-        data_frame(
-            rows,
-            key=OPEN_FLAGS,
-            modes=["single-cell"],
-            on_select=cell_clicked(OPEN_FLAGS, targets),
-            columns={
-                "rule": st.column_config.TextColumn("Rule", width=140),
-                # Query types come from the log. As column names, query types could collide with each
-                # other or with the names of this page.
-                **{
-                    column: st.column_config.NumberColumn(
-                        shortened(name, LONGEST_TYPE) or " ", format="localized"
-                    )
-                    for column, name in names.items()
-                },
-                "all": st.column_config.ProgressColumn(
-                    "All types", min_value=0, max_value=rules[0][1], format="%d", width=150
-                ),
-            },
-        )
-        more_types = len(_totals(counts, 1)) - len(types)
-        foot(
-            Table(
-                (Column("rule"), Column("query_type"), Column("answers", "integer")), tuple(counts)
-            ),
-            "open_flags",
-            "Answers with an open flag, by rule. Click a number to open them in the queue.",
-            f"The last column includes {count(more_types, 'more query type')}."
-            if more_types
-            else None,
-        )
+        _open_flags(counts)
 
 
 def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> None:
@@ -509,6 +443,47 @@ def _problem(lead: str, words: str, label: str, target: Rows | None, *, key: str
             open_button(label, target, key=f"{key}_open")
 
 
+def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
+    """Show ``counts`` (rule, query type, answers): one row per rule, one column for each of six query types."""
+    rules, types, rows = _totals(counts, 0), types_of(counts), rows_of(counts)
+    names = {f"type_{place}": name for place, name in enumerate(types)}
+    targets: list[dict[str, Rows]] = [
+        {
+            "rule": queue(rule=rule),
+            "all": queue(rule=rule),
+            **{column: queue(rule=rule, query_type=name) for column, name in names.items()},
+        }
+        for rule, _ in rules
+    ]
+    data_frame(
+        rows,
+        key=OPEN_FLAGS,
+        modes=["single-cell"],
+        on_select=cell_clicked(OPEN_FLAGS, targets),
+        columns={
+            "rule": st.column_config.TextColumn("Rule", width=140),
+            # Query types come from the log. As column names, query types could collide with each
+            # other or with the names of this page.
+            **{
+                column: st.column_config.NumberColumn(
+                    shortened(name, LONGEST_TYPE) or " ", format="localized"
+                )
+                for column, name in names.items()
+            },
+            "all": st.column_config.ProgressColumn(
+                "All types", min_value=0, max_value=rules[0][1], format="%d", width=150
+            ),
+        },
+    )
+    left_out = len(_totals(counts, 1)) - len(types)
+    foot(
+        Table((Column("rule"), Column("query_type"), Column("answers", "integer")), tuple(counts)),
+        "open_flags",
+        "Answers with an open flag, by rule. Click a number to open them in the queue.",
+        f"The last column includes {count(left_out, 'more query type')}." if left_out else None,
+    )
+
+
 def types_of(counts: Sequence[tuple[str, str, int]]) -> list[str]:
     """Return the six most frequent query types, the most frequent first."""
     return [name for name, _ in _totals(counts, 1)[:MOST_TYPES]]
@@ -534,6 +509,35 @@ def _totals(counts: Sequence[tuple[str, str, int]], place: Literal[0, 1]) -> lis
     for count_ in counts:
         totals[count_[place]] += count_[2]
     return sorted(totals.items(), key=lambda total: (-total[1], total[0]))
+
+
+def _signals() -> None:
+    with reading() as connection:
+        counts = quadrant(count_logged(connection), signals())
+    heading("Two signals: judge and users")
+    from judgeboard_dashboard.widgets.charts import (
+        grid,
+    )  # slow to import: the figures above do not wait
+
+    sides = grid.quadrant_sides(counts)
+    figure(
+        lambda: grid.quadrant_chart(counts),
+        grid.QUADRANT_HEIGHT,
+        Table(
+            (Column("Judge"), Column("User"), Column("Answers", "count")),
+            tuple(
+                (grid.JUDGE[judge], grid.USER[user], counts.get((judge, user), 0))
+                for judge, user in sides
+            ),
+        ),
+        [responses(RowFilter(judge_side=judge, user=user)) for judge, user in sides],
+        key="signals",
+        says="Answers by the signals of judge and user",
+        under=(
+            "A problem is corroborated if both judge and user report it. It is confirmed if a person confirms it.",
+        ),
+        chart_only=("Click a cell to open its answers.",),
+    )
 
 
 with page():

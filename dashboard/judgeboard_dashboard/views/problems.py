@@ -264,15 +264,13 @@ def _issue(issue: Issue) -> None:
     with left:
         sentence(paragraph(issue_notes(issue, figures)))
         if figures.weeks:
-            share_title = "Share with this problem"
+            title = "Share with this problem"
             fixes = [] if issue.fixed_day is None else [(issue.fixed_day, "Fix")]
             weeks_of_fixes = [start_of(day, "week") for day, _ in fixes]
             end = end_of_shares(week.estimate for week in figures.weeks)
-            axis = trend.TrendAxis(share_title, days=7, high=end).over(
-                figures.weeks, also=weeks_of_fixes
-            )
+            axis = trend.TrendAxis(title, days=7, high=end).over(figures.weeks, also=weeks_of_fixes)
             chart = trend.trend_chart(figures.weeks, fixes, axis)
-            says = f"{share_title} per week, {len(figures.weeks)} points with 95 % intervals"
+            says = f"{title} per week, {len(figures.weeks)} points with 95 % intervals"
             targets = [responses(week.where) for week in figures.weeks]
             clickable_chart(chart, trend.HEIGHT, targets, key="issue_weeks", says=says)
             untimed = f"{count(figures.without_time, 'answer')} without a time left out."
@@ -283,43 +281,45 @@ def _issue(issue: Issue) -> None:
                 "Click a point to open its answers with this problem.",
             )
     with right:
-        reviewer = ask_reviewer("Your name is stored with the issue.")
-        if reviewer is None or not may(reviewer, Action.KEEP_ISSUES):
-            caption(
-                f"{capital(issue.state)}. Owner: {issue.owner or 'nobody'}. {issue.description or ''}"
-            )
-            return
-        key = f"issue_{issue.number}_{issue.version}"  # fields with a new key have no edits
-        title = st.text_input("Title", issue.title, key=f"{key}_title", max_chars=LONGEST_TITLE)
-        description = st.text_area(
-            "Description", issue.description, key=f"{key}_description", height=120
+        _form(issue)
+
+
+def _form(issue: Issue) -> None:
+    reviewer = ask_reviewer("Your name is stored with the issue.")
+    if reviewer is None or not may(reviewer, Action.KEEP_ISSUES):
+        caption(
+            f"{capital(issue.state)}. Owner: {issue.owner or 'nobody'}. {issue.description or ''}"
         )
-        people = sorted({*known_people(), *([issue.owner] if issue.owner else [])})
-        place = people.index(issue.owner) if issue.owner else None
-        owner = st.selectbox("Owner", people, index=place, key=f"{key}_owner", placeholder="Nobody")
-        state = st.segmented_control(
-            "State",
-            list(IssueState),
-            format_func=capital,
-            default=issue.state,
-            required=True,
-            key=f"{key}_state",
+        return
+    key = f"issue_{issue.number}_{issue.version}"  # fields with a new key have no edits
+    title = st.text_input("Title", issue.title, key=f"{key}_title", max_chars=LONGEST_TITLE)
+    description = st.text_area(
+        "Description", issue.description, key=f"{key}_description", height=120
+    )
+    people = sorted({*known_people(), *([issue.owner] if issue.owner else [])})
+    place = people.index(issue.owner) if issue.owner else None
+    owner = st.selectbox("Owner", people, index=place, key=f"{key}_owner", placeholder="Nobody")
+    state = st.segmented_control(
+        "State",
+        list(IssueState),
+        format_func=capital,
+        default=issue.state,
+        required=True,
+        key=f"{key}_state",
+    )
+    new_issue = issue.changed(
+        title=title, description=description, owner=owner, state=state or issue.state
+    )
+    if new_issue.state is IssueState.FIXED:
+        fixed_on = as_date(issue.fixed_day) or "today"
+        day = st.date_input(
+            "First day with the fix (UTC)", fixed_on, key=f"{key}_day", format="YYYY-MM-DD"
         )
-        new_issue = issue.changed(
-            title=title, description=description, owner=owner, state=state or issue.state
-        )
-        if new_issue.state is IssueState.FIXED:
-            fixed_on = as_date(issue.fixed_day) or "today"
-            day = st.date_input(
-                "First day with the fix (UTC)", fixed_on, key=f"{key}_day", format="YYYY-MM-DD"
-            )
-            new_issue = new_issue.changed(fixed_day=as_day(day))
-        if button(
-            "Save changes" if issue.number else "Open issue", key="issue_save", type="primary"
-        ):
-            with saving():
-                stored_issue = save_issue(store(), new_issue, by=reviewer)
-                st.query_params.from_dict({"issue": str(stored_issue.number)})
+        new_issue = new_issue.changed(fixed_day=as_day(day))
+    if button("Save changes" if issue.number else "Open issue", key="issue_save", type="primary"):
+        with saving():
+            stored_issue = save_issue(store(), new_issue, by=reviewer)
+            st.query_params.from_dict({"issue": str(stored_issue.number)})
 
 
 with page():

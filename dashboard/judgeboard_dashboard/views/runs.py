@@ -193,9 +193,7 @@ def _problems(line: RunLine) -> None:
         targets = [
             item(each.response_id)
             if each.response_id is not None
-            else Rows("runs", {})
-            if each.pair_id is None
-            else Rows("pairs", {"pair": str(each.pair_id)})
+            else (Rows("pairs", {"pair": str(each.pair_id)}) if each.pair_id else Rows("runs", {}))
             for each in problems
         ]
         key, name = f"problems_{run.id}_{len(problems)}", f"run_{run.id}_problems"

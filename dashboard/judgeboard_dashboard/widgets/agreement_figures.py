@@ -183,17 +183,6 @@ class AgreementFigures:
             return
         slices = _largest_slices(self.result)
         more_slices = len(self.result.slices) - len(slices.slices)
-        # The reasons why points have no line. Without reasons, all points have one.
-        reasons = {
-            row.reason or ""
-            for row in shown_rows(slices)
-            if row.figure == lead and row.value is not None and row.low is None
-        }
-        no_line = (
-            "too few labels for an interval"  # labels of a part, of a class, or of a figure
-            if all("label" in reason for reason in reasons)
-            else " or ".join(sorted(reason.removeprefix("no interval: ") for reason in reasons))
-        )
         slices_figure(
             slices,
             lead,
@@ -209,7 +198,7 @@ class AgreementFigures:
                 "0 means no common order, 1 means the same order."
                 if lead == "spearman"
                 else CHANCE,
-                f"No line: {no_line}." if reasons else None,
+                _no_line(slices, lead),
                 next((each.text for each in self.result.caveats if each.code == "slices"), None),
                 f"The CSV file below has {more_slices} more slices with fewer answers."
                 if more_slices
@@ -284,6 +273,17 @@ def _largest_slices(result: AgreementResult) -> AgreementResult:
     largest = sorted(result.slices, key=lambda each: -result.figure("n", each).n)[:MOST_SLICES]
     rows = [row for name in (*largest, None) for row in result.rows if row.slice == name]
     return replace(result, rows=tuple(rows))
+
+
+def _no_line(result: AgreementResult, lead: str) -> str | None:
+    """Return why a point has no line; None if all points have one."""
+    without = [row for row in shown_rows(result) if row.figure == lead]
+    reasons = {row.reason or "" for row in without if row.value is not None and row.low is None}
+    if not reasons:
+        return None
+    if all("label" in reason for reason in reasons):  # labels of a part, of a class, or of a figure
+        return "No line: too few labels for an interval."
+    return f"No line: {' or '.join(sorted(reason.removeprefix('no interval: ') for reason in reasons))}."
 
 
 def slices_figure(

@@ -1,5 +1,7 @@
 """The section of audits on the page Judges: the marks of a supreme judge compared with people, and the answers."""
 
+from collections.abc import Mapping, Sequence
+
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.methods.audits.report import (
     AuditedAnswer,
@@ -9,7 +11,7 @@ from judgeboard.methods.audits.report import (
     rates_table,
 )
 from judgeboard.store.tables import StoredVersion
-from judgeboard.store.verdict_pairs import judged_texts
+from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import choose, switch
 from judgeboard_dashboard.widgets.navigation import item
@@ -61,15 +63,20 @@ def audits_section(version: StoredVersion) -> None:
         answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[
             list_name
         ]
-        first_answers = answers[:MOST]
         texts = judged_texts(
-            connection, version.id, [answer.response_id for answer in first_answers]
+            connection, version.id, [answer.response_id for answer in answers[:MOST]]
         )
+    _list(answers, texts, list_name)
+
+
+def _list(
+    answers: Sequence[AuditedAnswer], texts: Mapping[int, JudgedText], list_name: str
+) -> None:
+    """List the answers. An answer without texts has a newer judgment."""
     if not answers:
         caption(f"No answers in this list. {MEANINGS[list_name]}")
         return
 
-    # An answer without texts has a newer judgment.
     def _text(answer: AuditedAnswer, name: str) -> str | None:
         return one_line(getattr(texts.get(answer.response_id), name, None))
 
@@ -82,6 +89,7 @@ def audits_section(version: StoredVersion) -> None:
         Column("Question", width=330): lambda answer: _text(answer, "question"),
         Column("Answer", width=380): lambda answer: _text(answer, "answer"),
     }
+    first_answers = answers[:MOST]
     first = f"The first {len(first_answers):,} of " if len(first_answers) < len(answers) else ""
     table(
         Table.of(first_answers, columns),

@@ -318,23 +318,7 @@ def make_control_answers(
         raise BadInput(f"n must be 1 or more, not {n}")
     control_kinds = [CONTROL_KINDS[name] for name in _checked_kinds(kinds)]
     with store.reading() as connection:
-        ids, groups = answers_to_change(connection, where or RowFilter())
-    # Order the ids by the seed, with one pseudo-random number per id, by SplitMix64 (G. Steele,
-    # D. Lea, C. Flood, OOPSLA, 2014).
-    hashes = ids.astype(np.uint64) + np.uint64(
-        (seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64)
-    )
-    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    order = np.argsort((hashes ^ (hashes >> np.uint64(31))).view(np.int64), kind="stable")
-    ids, groups = ids[order], groups[order]
-    # First one id of each group, then a second one, and so on: by the rank of each id in its group.
-    by_group = np.argsort(groups, kind="stable")
-    starts = np.flatnonzero(np.append(True, groups[by_group][1:] != groups[by_group][:-1]))
-    lengths = np.diff(np.append(starts, len(ids)))
-    before = np.empty(len(ids), dtype=np.int64)
-    before[by_group] = np.arange(len(ids)) - np.repeat(starts, lengths)
-    ids = ids[np.argsort(before, kind="stable")]
+        ids = _in_seeded_order(*answers_to_change(connection, where or RowFilter()), seed)
     is_whole = where in {None, RowFilter()} and len(ids) <= _MOST_TRIED
     return [_make(store, kind, ids, n, seed, actor, is_whole=is_whole) for kind in control_kinds]
 
@@ -409,6 +393,27 @@ def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Origi
             of_source.setdefault(original[1].source, []).append(original)
         donors = {source: iter([*same[1:], same[0]]) for source, same in of_source.items()}
         yield from ((original, next(donors[original[1].source])) for original in part)
+
+
+def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:
+    """Order ids by the seed: first one id of each group, then a second one, and so on."""
+    if not len(ids):
+        return ids
+    # One pseudo-random number per id, by SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA, 2014).
+    hashes = ids.astype(np.uint64) + np.uint64(
+        (seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64)
+    )
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    order = np.argsort((hashes ^ (hashes >> np.uint64(31))).view(np.int64), kind="stable")
+    ids, groups = ids[order], groups[order]
+    # The rank of each id within the group.
+    by_group = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.append(True, groups[by_group][1:] != groups[by_group][:-1]))
+    lengths = np.diff(np.append(starts, len(ids)))
+    before = np.empty(len(ids), dtype=np.int64)
+    before[by_group] = np.arange(len(ids)) - np.repeat(starts, lengths)
+    return ids[np.argsort(before, kind="stable")]
 
 
 def controls_and_originals(connection: Connection, kinds: Collection[str] = ()) -> RowFilter:

@@ -137,7 +137,8 @@ def ssr_command(
         check_pairs(file, source)
     store = options.open_store(create=not recorded)
     if file is None:
-        seen, sampled_version = options.seen(store), None
+        seen = options.seen(store)
+        sampled_version = None
         if judge_version is not None:
             with store.reading() as connection:
                 versions = sampling_versions(connection)

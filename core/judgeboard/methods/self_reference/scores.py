@@ -384,7 +384,7 @@ def tuned_part(items: Items) -> Result:
         places = order[(has_scores & of_category)[order]]
         if not len(places):
             continue
-        # The scores: a row per threshold and a column per item.
+        # Scores with each threshold: a row per threshold and a column per item.
         at_each = np.stack(
             [items.selective(needed).score[places] for needed in range(1, items.k + 2)]
         )

@@ -121,7 +121,7 @@ def _of_function(function: Callable[..., Any], name: str) -> Candidate:
 
 def _name_of(function: Callable[..., Any]) -> str:
     owner = function if hasattr(function, "__qualname__") else type(function)
-    return f"{owner.__module__}:{owner.__qualname__}"
+    return f"{getattr(owner, '__module__', 'builtins')}:{owner.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)
