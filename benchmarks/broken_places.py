@@ -8,7 +8,7 @@ Thirty places are in hidden rows, permissions, triggers, limits, evidence and le
 fifty anywhere else. A place is a comparison, a condition, a number, a filter of a statement or a
 call; broken, it is turned round, negated, one higher, left out. `probe` writes a call into the
 copy at each place; a run of all tests then tells which tests reach which place (HITS, a folder
-named by the environment variable JUDGEBOARD_HITS) and, with `--junitxml`, how long each takes.
+named by the environment variable PLACE_HITS, with the test in PLACE_TEST) and, with `--junitxml`, how long each takes.
 `break` runs the tests that reach a place, shortest first, until one fails; with OUT of an earlier
 run it begins with the test that found the place then. A place is found again in changed code by
 its file, its function and its text.
