@@ -352,7 +352,15 @@ def test_the_containers_have_no_root_and_no_secrets() -> None:
     dockerfile = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     instructions = re.findall(r"^(\w+) (.*)$", dockerfile, re.MULTILINE)
     assert [value for name, value in instructions if name == "USER"] == ["10001"]
-    assert "/readyz" in dockerfile
+    # Workers serve no pages. A check that is switched off would end `up --wait` with an error.
+    checks = {
+        name: each["healthcheck"]
+        for name, each in compose["services"].items()
+        if "healthcheck" in each
+    }
+    assert checks.keys() == {"db", "server"}
+    assert "/readyz" in checks["server"]["test"][-1]
+    assert "HEALTHCHECK" not in dict(instructions)
     assert (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()[1] == "*"
     has_compose = (
         shutil.which("docker")
