@@ -135,6 +135,10 @@ def pairs(
         why = "--judge-version needs --recorded. To ask a judge, give --model"
         command = options.same_command("--recorded", without=["--model"])
         raise BadInput(f"{why}, for example: `{command}`")
+    if recorded and named is not None:
+        why = f"--recorded asks no judge, so {named!r} has no effect"
+        command = options.same_command("--judge-version", named, instead={named: ""})
+        raise BadInput(f"{why}, for example: `{command}`")
     use_named_judge(named, judge_fields, as_kind="pairwise")
     if recorded:
         nobody_asked(context, "domain", "source")

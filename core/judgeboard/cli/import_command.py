@@ -343,11 +343,11 @@ def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "Import
     _show_mapping(mapping)
     dates = [None] if mapping.asks_dates is None else [*DateOrder]
     if not sys.stdin.isatty() or file == "-":
-        if mapping.is_usable:
+        if mapping.reads_some:
             options.echo("To import it like this, run:", err=True)
         typed_names = {*(request.get("mapping") or ()), *(request.get("constants") or ())}
         words = mapping.words(typed_names, kind=request.get("kind") is None)
-        for order in dates if mapping.is_usable else ():
+        for order in dates if mapping.reads_some else ():
             options.echo(
                 _command(file, *words, *(() if order is None else ("--dates", order))),
                 err=True,

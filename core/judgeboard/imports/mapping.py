@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -79,6 +80,11 @@ class FileMapping:
         return not self.missing and self.fit >= LEAST_FIT
 
     @property
+    def reads_some(self) -> bool:
+        """Whether at least one of the tried rows can be stored: a person decides whether the others are rejected."""
+        return not self.missing and self.fit > 0
+
+    @property
     def asks_dates(self) -> DatesOfColumn | None:
         """The column whose dates may have the day or the month first."""
         return self.dates if self.dates is not None and self.dates.order is None else None
@@ -103,7 +109,7 @@ class FileMapping:
         if self.missing:
             return f"no column was recognised as {' or '.join(self.missing)}"
         if not self.is_usable:
-            return f"only {self.fit:.0%} of the first rows can be read"
+            return f"only {self.fit * 100:.0f} % of the first rows can be read"
         if self.asks_dates is not None:
             return f"the dates of {self.asks_dates.column!r} may have the day or the month first"
         return "look at the columns first"
@@ -542,7 +548,9 @@ def mapping_of(
         # Rows with the question or the answer in a column with a known name are answers.
         has_texts = not _TEXTS.isdisjoint({*column_of, *mapped.values()})
         for name in () if has_texts else (*kinds_of(first.rows[0]), "responses", "grades"):
-            mapping = first.mapping(name, mapped, constants)
-            if mapping.is_usable:
-                return mapping
+            # A field that a person named may be of another kind.
+            with suppress(BadInput):
+                mapping = first.mapping(name, mapped, constants)
+                if mapping.is_usable:
+                    return mapping
     return first.mapping(kind or "responses", mapped, constants)

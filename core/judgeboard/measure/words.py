@@ -192,7 +192,7 @@ WORDS: dict[str, str] = {
     "picked_labels": "{n:label} of chosen answers: not counted.",
     "picked_labels_bounds": "{n:label} of chosen answers: counted only for the two bounds.",
     "undecided": "People did not decide {n:,} of {answers:,} answers. These may be harder than the others.",
-    "undecided_bounds": "People did not decide {n:,} answers. If all are good: {low:%}. If all are bad: {high:%}.",
+    "undecided_bounds": "People did not decide {n:answer}. If all are good: {low:%}. If all are bad: {high:%}.",
     "people_differ": "People agree with each other by alpha {alpha:.2} only (n = {n:,}).",
     "waiting": "{waiting:,} of {drawn:,} answers of the random sample still wait for a review.",
     "few_labels_of": "Only {n:,} of {labels:label} are “{label}”, so the interval is rough.",

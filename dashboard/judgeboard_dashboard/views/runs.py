@@ -188,8 +188,8 @@ def _problems(line: RunLine) -> None:
         line.why
     ):  # the column Why has no room for a whole sentence, and none at all in a narrow window
         note(f"{line.why.rstrip('.')}.", lead=f"This run is {run.state.value}:")
-    if line.failed:
-        problems = read(run_problems, run.id)
+    problems = read(run_problems, run.id) if line.failed else []
+    if problems:
         targets = [
             item(each.response_id)
             if each.response_id is not None
@@ -204,7 +204,8 @@ def _problems(line: RunLine) -> None:
     version_id, selection = run.judge_version_id, selection_of(run)
     if run.kind == "rejudge" and line.counts.ok:
         open_button("Show changes", Rows("verdicts", {"run": str(run.id)}), key="run_changes")
-    if line.failed:
+    # Not for a run about sampled questions: these are no answers of the log.
+    if line.failed and any(each.response_id is not None for each in problems):
         failures = RowFilter(judge_version=version_id, statuses=NOT_OK)
         open_button("Open answers without a verdict", responses(failures), key="run_open")
     if selection is None or run.kind == "anchors" or not permitted(Action.REJUDGE_MANY):

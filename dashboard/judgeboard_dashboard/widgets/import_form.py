@@ -295,7 +295,7 @@ def _ask_file(choice: Choice, mapping: FileMapping) -> None:
         if order is not None:
             chosen_for("dates", choice.file_id)["order"] = order.value
 
-    is_open = not mapping.is_usable or (mapping.asks_dates is not None and order is None)
+    is_open = not mapping.reads_some or (mapping.asks_dates is not None and order is None)
     button("Use these columns", key="import_use", type="primary", disabled=is_open, on_click=take)
 
 

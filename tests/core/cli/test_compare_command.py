@@ -163,6 +163,7 @@ def test_a_recording_is_read_without_asking_and_said_in_words(
         ("--recorded", "judgeboard import --kind comparisons"),
         ("--a x --b y --judge-version j", "needs --recorded"),
         ("--recorded --judge-version j --model m", "remove --model"),
+        ("lexical --recorded", "--judge-version lexical"),
         ("--recorded --judge-version nobody", "no judge version 'nobody'"),
         (
             "--a x --b x --model m --base-url http://localhost:1/v1",

@@ -236,6 +236,20 @@ def test_a_file_of_unknown_columns_gives_one_table_with_the_command_to_run(
     assert run(the_command(printed)) == 0
 
 
+@pytest.mark.parametrize("typed", ["", "--map kanal=query_type"])
+def test_broken_rows_among_the_first_are_rejected_by_the_printed_command(
+    asked, database: Path, typed: str
+) -> None:
+    good = "".join(
+        f"T-{n},Wo ist Paket {n}?,Es kommt am Montag um {n} Uhr.,web\n" for n in range(24)
+    )
+    broken = "T-90,nur eine Frage,,web\nT-91,,Antwort ohne Frage,web\n"
+    code, printed = asked("log.csv", "ticket,kunde,bot,kanal\n" + good + broken, typed)
+    assert code == 2
+    assert run(the_command(printed)) == 1
+    assert len(stored(database)) == 24
+
+
 def test_a_mapping_is_remembered_for_its_source(asked) -> None:
     _, printed = asked("log.csv", OTHER_NAMES, "--source shop")
     assert run(the_command(printed)) == 0

@@ -161,6 +161,15 @@ def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(
     assert responses(sqlite_store) == 0
 
 
+def test_a_file_with_broken_rows_is_read_by_its_likely_columns(upload) -> None:
+    good = "".join(f"{n},Wo ist Paket {n}?,Es kommt am Montag um {n} Uhr.,web\n" for n in range(24))
+    content = "nr,Frage,Antwort,Kanal\n" + good + "90,nur eine Frage,,web\n91,,nur Antwort,web\n"
+    page = upload(content.encode(), name="log.csv")
+    assert not page.button(key="import_use").disabled
+    click(page, "import_use")
+    assert "24 of 26" in lead(page)
+
+
 def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
     page = upload(
         [{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)]
