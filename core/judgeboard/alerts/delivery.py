@@ -11,6 +11,7 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from datetime import datetime, timedelta
 from html import escape
 from types import MappingProxyType
@@ -121,10 +122,10 @@ def send(destination: str, message: Message) -> None:
     elif kind == "email":
         _send_mail(value, message)
     else:
-        # Give the message as JSON to the operator's own command, without a shell.
+        # The command gets the message as JSON.
         words, command = alert_command(), f"the command in {variable_of('alert_command')}"
         try:
-            subprocess.run(  # noqa: S603 - no shell
+            subprocess.run(  # noqa: S603 - the operator's own command, without a shell
                 words,
                 input=json.dumps(message).encode(),
                 capture_output=True,
@@ -245,16 +246,13 @@ def _send_mail(to: str, message: Message) -> None:
             )
         else:
             connection = smtplib.SMTP(host, address.port or 25, timeout=_TIMEOUT_S)
-        try:
+        with closing(connection):  # also if the server refuses the login
             if address.scheme == "smtp+starttls":
                 connection.starttls(context=context)
             if address.password is not None:
                 connection.login(unquote(address.username or ""), unquote(address.password))
-        except BaseException:
-            connection.close()
-            raise
-        with connection:
-            connection.send_message(mail)
+            with connection:  # ends with QUIT
+                connection.send_message(mail)
     except smtplib.SMTPRecipientsRefused as error:
         codes = ", ".join(str(code) for code, _ in error.recipients.values())
         raise NotSent(f"the mail server refused the address: {codes}") from None

@@ -250,15 +250,18 @@ def named_section(section: str, argument: str, *, metavar: str | None = None) ->
             table = getattr(load_settings(), section).get(name)
             # The arguments that the options named in the table have.
             context.default_map = {}
-            for key, value in () if table is None else values_of(table).items():
+            for key, setting in () if table is None else values_of(table).items():
                 typed = f"--{key.replace('_', '-')}"
                 option = next((each for each in context.command.params if typed in each.opts), None)
                 if option is None:
                     continue  # the file of a suite
-                if value is True and not option.secondary_opts:
-                    value = getattr(option, "flag_value", True) is not False  # noqa: PLW2901 - `--all-answers` stands for False
-                elif isinstance(value, tuple) and not getattr(option, "multiple", False):
-                    value = ",".join(value)  # noqa: PLW2901
+                value: Any = setting
+                if (
+                    setting is True and not option.secondary_opts
+                ):  # `--all-answers` stands for False
+                    value = getattr(option, "flag_value", True) is not False
+                elif isinstance(setting, tuple) and not getattr(option, "multiple", False):
+                    value = ",".join(setting)
                 context.default_map[str(option.name)] = value
         return name
 
