@@ -345,14 +345,14 @@ def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "Import
     if not sys.stdin.isatty() or file == "-":
         if mapping.reads_some:
             options.echo("To import it like this, run:", err=True)
-        typed_names = {*(request.get("mapping") or ()), *(request.get("constants") or ())}
-        words = mapping.words(typed_names, kind=request.get("kind") is None)
-        for order in dates if mapping.reads_some else ():
-            options.echo(
-                _command(file, *words, *(() if order is None else ("--dates", order))),
-                err=True,
-                verbatim=True,
-            )
+            typed_names = {*(request.get("mapping") or ()), *(request.get("constants") or ())}
+            words = mapping.words(typed_names, kind=request.get("kind") is None)
+            for order in dates:
+                options.echo(
+                    _command(file, *words, *(() if order is None else ("--dates", order))),
+                    err=True,
+                    verbatim=True,
+                )
         return None
     from judgeboard.imports.reading import read_records
 

@@ -255,7 +255,7 @@ def named_section(section: str, argument: str, *, metavar: str | None = None) ->
                 option = next((each for each in context.command.params if typed in each.opts), None)
                 if option is None:
                     continue  # the file of a suite
-                value: Any = setting
+                value = setting
                 if (
                     setting is True and not option.secondary_opts
                 ):  # `--all-answers` stands for False
