@@ -28,6 +28,7 @@ from types import FrameType
 from typing import Any
 from unittest import mock
 
+from passes import PACKAGES
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.cli.app import run
@@ -57,13 +58,9 @@ class Journey:
     def note(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Take note of a call; bodies of modules and classes are no functions."""
         code = frame.f_code
-        if (
-            event == "call"
-            and code.co_flags & inspect.CO_OPTIMIZED
-            and "/judgeboard" in code.co_filename
-        ):
+        if event == "call" and code.co_flags & inspect.CO_OPTIMIZED:
             path = Path(code.co_filename)
-            if path.is_relative_to(ROOT):
+            if any(map(path.is_relative_to, PACKAGES)):
                 self.functions.add(
                     (str(path.relative_to(ROOT)), code.co_firstlineno, code.co_qualname)
                 )

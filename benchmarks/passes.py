@@ -25,6 +25,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+import judgeboard
+import judgeboard_dashboard
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Label, QueueOrder
 from judgeboard.measure.agreement_page import agreement_page
@@ -42,7 +44,10 @@ from judgeboard_dashboard.review.leases import begin
 from judgeboard_dashboard.review.signals import primary_verdict
 
 ROWS = 40
-PACKAGES = ("/judgeboard/", "/judgeboard_dashboard/")
+# A folder above may be called like a package: so a clone is.
+PACKAGES = tuple(
+    Path(module.__file__ or "").parent for module in (judgeboard, judgeboard_dashboard)
+)
 
 
 @dataclass
@@ -100,11 +105,15 @@ def followed() -> Iterator[Way]:
 @cache
 def _file(code: CodeType) -> str | None:
     """Return a source file of Judgeboard as it is imported, such as "judgeboard/store/flags.py", else None."""
-    before, package, rest = next(
-        (code.co_filename.partition(each) for each in PACKAGES if each in code.co_filename),
-        ("", "", ""),
+    file = Path(code.co_filename)
+    return next(
+        (
+            file.relative_to(package.parent).as_posix()
+            for package in PACKAGES
+            if file.is_relative_to(package)
+        ),
+        None,
     )
-    return package[1:] + rest if package and "/site-packages/" not in before else None
 
 
 def _package(file: str) -> str:

@@ -49,7 +49,8 @@ from sent_traces import receiving
 from served import serving
 from two_sources import MARKED, MARKERS, MINE, TwoSources, two_sources
 
-SESSION = re.compile(r"data-session=\"\w+\"")
+# The name of a session, and the minutes of a history at which a row was stored.
+SESSION = re.compile(r"data-session=\"\w+\"|(?<=jb-past\"><span>)[^<]*")
 # Times at which a row was stored.
 TIME = re.compile(rb"\"\d{4}-\d\d-\d\dT[^\"]*\"")
 
