@@ -301,7 +301,7 @@ class RowFilter:
     def without(self, *names: str) -> "RowFilter":
         """Return the filter without these fields."""
         values = {name: value for name, value in self.as_dict().items() if name not in names}
-        return self if len(values) == len(self.as_dict()) else from_dict(values)
+        return from_dict(values)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields that are set as JSON values; equal filters give equal dicts."""
@@ -408,10 +408,10 @@ def _check_choices(name: str, values: Sequence[str | None], choices: Sequence[st
 
 
 def _check_range(name: str, low: float | None, high: float | None, least: int, most: int) -> None:
-    for value in (low, high):
+    for field, value in ((f"min_{name}", low), (f"max_{name}", high)):
         if value is not None and not least <= value <= most:
             raise BadInput(
-                f"{name} must be a number from {least} to {most}, not {number_words(value)}"
+                f"{field} must be a number from {least} to {most}, not {number_words(value)}"
             )
     if low is not None and high is not None and low > high:
         raise BadInput(f"no {name} is both at least {low:g} and at most {high:g}")

@@ -340,7 +340,7 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
         ),
         (
             "[queues.a]\nwhere = {min_score = 7}",
-            "line 2: queues.a.where score must be a number from 0",
+            "line 2: queues.a.where min_score must be a number from 0",
         ),
         (
             '[alerts.a]\nto = "command"\nwhen = "spent"',
