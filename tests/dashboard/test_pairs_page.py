@@ -71,7 +71,8 @@ def test_a_pair_is_shown_with_the_verdicts_of_judges_and_the_preferences_of_peop
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     prefer_outside(sqlite_store, pair_ids[3], mara, Preference.TIE, "one", seen=("judge", "people"))
     people_say(sqlite_store, pair_ids[3], "b")
-    words = " ".join(texts(open_page("pairs", pair=pair_ids[3])))
+    app = open_page("pairs", pair=pair_ids[3])
+    words = " ".join(texts(app))
     assert re.search(r"strict v1\.[^.]*A first[^.]*tie\.", words)
     assert re.search(r"strict v1\.[^.]*B first[^.]*answer B\.", words)
     for shown_part in (
@@ -85,6 +86,7 @@ def test_a_pair_is_shown_with_the_verdicts_of_judges_and_the_preferences_of_peop
         assert shown_part in words, shown_part
     assert "Mara, overall: tie" in words
     assert "0, overall: B" in words
+    assert len(lines_of(press(app, "pairs_back"))) == len(pair_ids)
 
 
 def test_a_pair_to_review_blind_is_shown_only_after_the_own_preference(

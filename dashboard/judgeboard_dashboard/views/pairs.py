@@ -87,6 +87,7 @@ def pairs() -> None:
             for comparison in latest_comparisons(connection, version.id, pair_id)
         ]
         preferences = load_preferences(connection, [pair_id])
+    open_button("Back to the pairs", Rows(PAGE, {}), key="pairs_back", type="tertiary")
     heading(f"Pair {pair.external_id}")
     gold = stored_words(pair.gold)
     caption(f"{pair.query_type} · {pair.source}", None if gold is None else f"Gold: {gold}.")
@@ -130,14 +131,11 @@ def _list() -> None:
     versions = read(versions_that_compared)
     with in_row("filters_pairs", align="bottom"):
         version = version_field(st.container(width=230), versions, empty="None compared yet")
-        version_id = None if version is None else version.id
-        compared = kept_until_new_rows(
-            last_rows, lambda connection: ComparedPairs(connection, version), ("pairs", version_id)
-        )
-        results = kept_until_new_rows(
+        # The pairs are loaded once for the lines and the figures.
+        compared, results = kept_until_new_rows(
             last_rows,
-            lambda connection: ComparedPairs(connection, version).figures(),
-            ("pair_figures", version_id),
+            lambda connection: (pairs := ComparedPairs(connection, version), pairs.figures()),
+            ("pairs", None if version is None else version.id),
         )
         aspect = next(iter(compared.aspects), OVERALL)
         if len(compared.aspects) > 1:
