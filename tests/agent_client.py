@@ -4,28 +4,23 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any
 
 import anyio
 import httpx2
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolResult, ElicitResult
+from mcp.types import ElicitResult
 
 from judgeboard.mcp.caller import CALLER, Caller
 from judgeboard.mcp.server import tool_server
-from judgeboard.receiving.keys import Sender
-from judgeboard.store.engine import Store
 
 FENCED = re.compile(r"\[BEGIN DATA (\w{16})\]\n(.*)\n\[END DATA \1\]", re.DOTALL)
 COMMAND = "import sys; from judgeboard.cli.app import run; sys.exit(run(sys.argv[1:]))"
 
 
-def data_of(result: CallToolResult) -> Any:
+def data_of(result):
     """Return the data in the fence of a result, and check that nothing else is in it but our sentence."""
     [content] = result.content
     assert not result.is_error, content.text
@@ -37,7 +32,7 @@ def data_of(result: CallToolResult) -> Any:
     return json.loads(match[2])
 
 
-def error_of(result: CallToolResult) -> str:
+def error_of(result):
     """Return the text of an error."""
     assert result.is_error, result.content
     return str(result.content[0].text)
@@ -48,24 +43,24 @@ class Agent:
 
     def __init__(
         self,
-        store: Store,
-        sender: Sender | None = None,
-        answer: str | None = None,
-        mode: str = "auto",
-    ) -> None:
+        store,
+        sender=None,
+        answer=None,
+        mode="auto",
+    ):
         self.caller, self.answer, self.mode = Caller(store, sender), answer, mode
-        self.asked: list[str] = []
+        self.asked = []
 
-    def call(self, tool: str, **arguments: Any) -> CallToolResult:
+    def call(self, tool, **arguments):
         """Call a tool; the person answers a question with ``answer``."""
 
-        async def elicit(_context: Any, parameters: Any) -> ElicitResult:
+        async def elicit(_context, parameters):
             self.asked.append(parameters.message)
             accepted = self.answer == "accept"
             content = {"start": True} if accepted else None
             return ElicitResult(action=self.answer or "cancel", content=content)
 
-        async def run() -> CallToolResult:
+        async def run():
             CALLER.set(self.caller)
             options = {} if self.answer is None else {"elicitation_callback": elicit}
             async with Client(tool_server(), mode=self.mode, **options) as client:
@@ -73,17 +68,17 @@ class Agent:
 
         return anyio.run(run)
 
-    def data(self, tool: str, **arguments: Any) -> Any:
+    def data(self, tool, **arguments):
         """Call a tool and return its data."""
         return data_of(self.call(tool, **arguments))
 
-    def error(self, tool: str, **arguments: Any) -> str:
+    def error(self, tool, **arguments):
         """Call a tool and return its error."""
         return error_of(self.call(tool, **arguments))
 
 
 @asynccontextmanager
-async def over_stdio(database: str, folder: Path) -> AsyncIterator[Client]:
+async def over_stdio(database, folder):
     """A client of `judgeboard mcp` in a process of its own."""
     path = os.pathsep.join(filter(None, sys.path))
     command = StdioServerParameters(
@@ -97,9 +92,7 @@ async def over_stdio(database: str, folder: Path) -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def over_http(
-    url: str, token: str | None = None, mode: str = "auto"
-) -> AsyncIterator[Client]:
+async def over_http(url, token=None, mode="auto"):
     """A client of the route of a server."""
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
     async with (
@@ -109,10 +102,10 @@ async def over_http(
         yield client
 
 
-def with_client(client: Any, use: Callable[[Client], Awaitable[Any]]) -> Any:
+def with_client(client, use):
     """Return what ``use`` does with a client."""
 
-    async def run() -> Any:
+    async def run():
         async with client as connected:
             return await use(connected)
 

@@ -1,15 +1,13 @@
 """One round of a worker's work on alert rules, at a time that a test chooses."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from judgeboard.alerts.delivery import deliver_due
 from judgeboard.alerts.events import evaluate
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
-from judgeboard.store.tables import AlertDelivery
 
 
-def check(store: Store, now: datetime | None = None) -> list[AlertDelivery]:
+def check(store, now=None):
     """Evaluate all active rules, send the messages that are due, and return those that were sent."""
     evaluate(store, now or utc_now(), every=timedelta(0))
     return [each for each in deliver_due(store, lambda: now or utc_now()) if each.state == "sent"]

@@ -2,16 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Response
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion, verdict
+from judgeboard.llm.recording_endpoint import completion, verdict
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.alignments import EvidenceRole, evidence_role
-from judgeboard.store.engine import Store
+from judgeboard.store.alignments import evidence_role
 from judgeboard.store.responses import evidence_group
 from judgeboard.store.storing import store_responses
 
@@ -24,7 +20,7 @@ PASSAGE = "Route number {} in the valley has a length of {} metres."
 STRONG = "strong"
 
 
-def is_good(text: str) -> bool:
+def is_good(text):
     """Whether the answer in a task has the length that its passage has."""
     length, answered = (
         re.search(r"has a length of (\d+)", text),
@@ -35,16 +31,16 @@ def is_good(text: str) -> bool:
     return length[1] == answered[1]
 
 
-def careful_judge(system: str, task: str) -> float:
+def careful_judge(system, task):
     """Return a groundedness: right if the prompt asks to compare numbers, otherwise always 1."""
     return float(is_good(task)) if "Compare every number" in system else 1.0
 
 
-def script(proposals: Sequence[str], judge: Callable[[str, str], float] = careful_judge) -> Script:
+def script(proposals, judge=careful_judge):
     """Answer the strong model's requests with these instructions in turn, and the judge's with its groundedness."""
     asked = iter(proposals)
 
-    def answer(request: dict[str, Any], _number: int) -> Any:
+    def answer(request, _number):
         system, task = (message["content"] for message in request["messages"][:2])
         if request["model"] == STRONG:
             return completion(
@@ -55,9 +51,7 @@ def script(proposals: Sequence[str], judge: Callable[[str, str], float] = carefu
     return answer
 
 
-def measured_routes(
-    store: Store, count: int, *, bad: Callable[[int], bool] = lambda number: number % 2 == 0
-) -> tuple[GradedLog, list[int]]:
+def measured_routes(store, count, *, bad=lambda number: number % 2 == 0):
     """Store answers with labels of a person, and return their ids; those with a ``bad`` number state a wrong length."""
     stored = [
         Response(
@@ -76,7 +70,7 @@ def measured_routes(
     return log, ids
 
 
-def kind_judge(store: Store, endpoint: RecordingEndpoint, folder: Path, prompt: str = KIND) -> None:
+def kind_judge(store, endpoint, folder, prompt=KIND):
     """Judge the log with a judge whose prompt was made worse."""
     file = folder / "kind.md"
     file.write_text(f"# Groundedness\n{prompt}")
@@ -85,7 +79,7 @@ def kind_judge(store: Store, endpoint: RecordingEndpoint, folder: Path, prompt: 
     )
 
 
-def numbers_of(role: EvidenceRole, count: int) -> list[int]:
+def numbers_of(role, count):
     """Return the numbers below ``count`` whose answers have this role."""
     groups = (
         evidence_group(QUESTION.format(n), (PASSAGE.format(n, n + 1000),)) for n in range(count)
@@ -93,12 +87,12 @@ def numbers_of(role: EvidenceRole, count: int) -> list[int]:
     return [number for number, group in enumerate(groups) if evidence_role(group) is role]
 
 
-def number_in(task: str) -> int:
+def number_in(task):
     """Return the number of the route in a task."""
     return int(task.partition("route number ")[2].partition(" ")[0])
 
 
-def asked_of(endpoint: RecordingEndpoint, model: str) -> list[str]:
+def asked_of(endpoint, model):
     """Return the messages of all requests to a model, each as one text."""
     bodies = [request.body for request in endpoint.requests if request.body["model"] == model]
     return ["\n".join(message["content"] for message in body["messages"]) for body in bodies]

@@ -4,9 +4,7 @@ import html
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
-from pandas import DataFrame
 from streamlit.testing.v1 import AppTest
 
 OpenPage = Callable[..., AppTest]
@@ -14,61 +12,60 @@ OpenPage = Callable[..., AppTest]
 TAGS = re.compile(r"<[^>]*>")
 
 
-def plain(markup: str) -> str:
+def plain(markup):
     """Return the text that a browser shows for some markup."""
     return html.unescape(TAGS.sub("", markup))
 
 
-def bodies(app: AppTest) -> list[str]:
+def bodies(app):
     """Return the markup of our own elements, without styles and scripts."""
     assert not app.exception, app.exception
     markups = [str(element.proto.body) for element in app.get("html")]
     return [body for body in markups if not body.startswith(("<style", "<script"))]
 
 
-def markup(app: AppTest) -> str:
+def markup(app):
     """Return the markup of our own elements as one text."""
     return " ".join(bodies(app))
 
 
-def texts(app: AppTest, cls: str = "") -> list[str]:
+def texts(app, cls=""):
     """Return the texts of our own elements of one class, without tags; without a class, those of all elements."""
     shown_texts = [plain(body) for body in bodies(app) if f'class="{cls}' in body or not cls]
     assert not any("Something went wrong" in text for text in shown_texts), shown_texts
     return shown_texts
 
 
-def text_with(app: AppTest, *parts: str, cls: str = "") -> str:
+def text_with(app, *parts, cls=""):
     """Return the one text of a class that has all these parts: names, numbers or values."""
     [text] = [each for each in texts(app, cls) if all(part in each for part in parts)]
     return text
 
 
-def shown(app: AppTest) -> str:
+def shown(app):
     """Return the texts of our own elements as one text, a line each."""
     return "\n".join(texts(app))
 
 
-def table(app: AppTest, column: str) -> DataFrame:
+def table(app, column):
     """Return the first table with this column."""
     return next(each.value for each in app.dataframe if column in each.value)
 
 
-def table_rows(app: AppTest, column: str) -> list[list[Any]]:
+def table_rows(app, column):
     """Return the rows of the first table with this column."""
-    rows: list[list[Any]] = table(app, column).to_numpy().tolist()
-    return rows
+    return table(app, column).to_numpy().tolist()
 
 
-def charts(app: AppTest) -> list[dict[str, Any]]:
+def charts(app):
     """The specifications of a page's charts, in order."""
     return [json.loads(element.proto.spec) for element in app.get("vega_lite_chart")]
 
 
-_CHECKED: set[str] = set()
+_CHECKED = set()
 
 
-def check_charts(app: AppTest) -> None:
+def check_charts(app):
     """Check the page's charts against the schema of Vega-Lite: each once, as pages differ in numbers alone."""
     for element in app.get("vega_lite_chart"):
         form = re.sub(r"[\d.]+", "0", element.proto.spec)
@@ -79,7 +76,7 @@ def check_charts(app: AppTest) -> None:
             _CHECKED.add(form)
 
 
-def labels(app: AppTest) -> list[str]:
+def labels(app):
     """What the buttons of the page say, without those that every page has."""
     everywhere = "notification", "new_alert_rule", "theme_changed", "person"
     return [each.label for each in app.button if not (each.key or "").startswith(everywhere)]
@@ -91,31 +88,31 @@ FIELDS = (
 )
 
 
-def click(app: AppTest, key: str) -> AppTest:
+def click(app, key):
     """Press the button with this key."""
     return app.button(key=key).click().run()
 
 
-def enter(app: AppTest, key: str, value: object) -> AppTest:
+def enter(app, key, value):
     """Enter a value into the field with this key."""
     [field] = [each for kind in FIELDS for each in app.get(kind) if each.key == key]
     field.set_value(value)
     return app.run()
 
 
-def keys(app: AppTest) -> list[str | None]:
+def keys(app):
     """Return the keys of the buttons of a page."""
     return [each.key for each in app.button]
 
 
-def field_of(app: AppTest, start: str) -> Any:
+def field_of(app, start):
     """Return the one field for texts whose key starts so."""
     fields = [*app.text_input, *app.text_area]
     [field] = [each for each in fields if (each.key or "").startswith(start)]
     return field
 
 
-def press(app: AppTest, start: str) -> AppTest:
+def press(app, start):
     """Press the one button whose key starts so, after the first moments of a row, in which presses are ignored."""
     if "keyboard" in app.session_state:  # a page where items are reviewed
         keyboard = app.session_state["keyboard"]

@@ -1,15 +1,11 @@
 """Windows of reviewers: one test after the other uses them, so that what every page needs is loaded once into each."""
 
-from pathlib import Path
-
-from playwright.sync_api import Browser, BrowserContext, Page
-
 from judgeboard_dashboard.sign_in import own_cookie
 
-_OPEN: list[BrowserContext] = []
+_OPEN = []
 
 
-def keep_pictures(folder: Path) -> None:
+def keep_pictures(folder):
     """Keep a picture of each page that is open in ``folder``."""
     for number, window in enumerate(_OPEN):
         for place, page in enumerate(window.pages[1:]):
@@ -23,12 +19,12 @@ class Windows:
     which has compiled their scripts. A process that begins takes a second for that.
     """
 
-    def __init__(self, browser: Browser, url: str) -> None:
+    def __init__(self, browser, url):
         self.browser, self.url = browser, url
-        self.kept: dict[BrowserContext, Page] = {}
-        self.free: list[BrowserContext] = []
+        self.kept = {}
+        self.free = []
 
-    def take(self) -> BrowserContext:
+    def take(self):
         """Return a window without a page and without cookies; what pages keep on the machine else stays."""
         if self.free:
             return self.free.pop()
@@ -38,7 +34,7 @@ class Windows:
         self.kept[window].goto("/healthz")
         return window
 
-    def give_back(self, window: BrowserContext) -> None:
+    def give_back(self, window):
         """Close its pages and forget who used it."""
         for page in window.pages:
             if page is not self.kept[window]:
@@ -46,12 +42,12 @@ class Windows:
         window.clear_cookies()
         self.free.append(window)
 
-    def forget(self) -> None:
+    def forget(self):
         """Forget what pages kept on the machine: the address has another database now."""
         for page in self.kept.values():
             page.evaluate("localStorage.clear()")
 
-    def close(self) -> None:
+    def close(self):
         """Close all windows."""
         for window in self.kept:
             _OPEN.remove(window)
@@ -61,13 +57,11 @@ class Windows:
 class Reviewers:
     """The browsers of one test, each with cookies of its own."""
 
-    def __init__(self, windows: Windows) -> None:
+    def __init__(self, windows):
         self.windows = windows
-        self.taken: list[BrowserContext] = []
+        self.taken = []
 
-    def __call__(
-        self, name: str = "", *, width: int = 1440, height: int = 900, scheme: str = "light"
-    ) -> Page:
+    def __call__(self, name="", *, width=1440, height=900, scheme="light"):
         """Open a browser window."""
         window = self.windows.take()
         self.taken.append(window)
@@ -87,7 +81,7 @@ class Reviewers:
         page.set_default_timeout(60_000)
         return page
 
-    def close(self) -> None:
+    def close(self):
         """Give all windows back."""
         for window in self.taken:
             self.windows.give_back(window)

@@ -1,13 +1,11 @@
 """Spans of the decoded captures: hex ids, attribute values in the JSON form of OTLP."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 from judgeboard.traces.spans import Span, SpanEvent
 
 
-def captured_spans(path: Path) -> list[Span]:
+def captured_spans(path):
     body = json.loads(path.read_text(encoding="utf-8"))
     return [
         _span(
@@ -21,7 +19,7 @@ def captured_spans(path: Path) -> list[Span]:
     ]
 
 
-def _span(span: dict[str, Any], scope: str, resource: dict[str, Any]) -> Span:
+def _span(span, scope, resource):
     failed = "ERROR" in str(span.get("status", {}).get("code"))
     return Span(
         span["traceId"],
@@ -41,11 +39,11 @@ def _span(span: dict[str, Any], scope: str, resource: dict[str, Any]) -> Span:
     )
 
 
-def _attributes(holder: dict[str, Any]) -> dict[str, Any]:
+def _attributes(holder):
     return {each["key"]: _value(each["value"]) for each in holder.get("attributes", ())}
 
 
-def _value(value: dict[str, Any]) -> Any:
+def _value(value):
     kind, content = next(iter(value.items()))
     if kind == "arrayValue":
         return [_value(each) for each in content.get("values", ())]

@@ -2,12 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Iterator
 
 import click
 
 
-def every_command(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def every_command(group, path=()):
     for name in group.list_commands(click.Context(group)):
         command = group.get_command(click.Context(group), name)
         yield (*path, name)
@@ -15,10 +14,10 @@ def every_command(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tu
             yield from every_command(command, (*path, name))
 
 
-def command_examples(root: click.Group) -> Iterator[list[str]]:
+def command_examples(root):
     """Yield the words of an example of each command that takes --db."""
     for path in every_command(root):
-        command: click.Command | None = root
+        command = root
         for word in path:
             assert isinstance(command, click.Group)
             command = command.get_command(click.Context(command), word)

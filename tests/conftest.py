@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import count
@@ -17,10 +16,10 @@ from typing import Any
 
 import hypothesis
 import pytest
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import Engine, create_engine, event, make_url, text
 from xdist.scheduler import LoadFileScheduling
 
-from held_endpoint import HeldEndpoint, held_endpoint
+from held_endpoint import held_endpoint
 from judgeboard.cli import begin_loading, end_loading
 from judgeboard.cli.demo import fill
 from judgeboard.store.engine import Store, connect, database_url
@@ -48,10 +47,10 @@ LONG = (
     BROWSER,
     "tests/test_docs.py",
 )  # begun last, they would keep one process busy when the others have ended
-_SKIPPED: list[str] = []
+_SKIPPED = []
 
 
-def _in_memory() -> str | None:
+def _in_memory():
     """A folder in memory with room for the databases of a run; on a disk, tests wait for it a third of their time."""
     folder = Path("/dev/shm")
     roomy = (
@@ -64,8 +63,6 @@ def _in_memory() -> str | None:
 
 IN_MEMORY = _in_memory()
 
-FillOnce = Callable[[str, Store, Callable[[Store], Any]], Any]
-
 
 class Scheduling(LoadFileScheduling):
     """Gives whole files to a process, whose fixtures are then made once.
@@ -75,7 +72,7 @@ class Scheduling(LoadFileScheduling):
     other.
     """
 
-    def schedule(self) -> None:
+    def schedule(self):
         """Give the browser to the first processes: those beyond the cores wait for the others, and so would it."""
         in_order = sorted(
             self.assigned_work.items(), key=lambda each: int(each[0].gateway.id.removeprefix("gw"))
@@ -83,7 +80,7 @@ class Scheduling(LoadFileScheduling):
         self.assigned_work = type(self.assigned_work)(in_order)
         super().schedule()
 
-    def _split_scope(self, nodeid: str) -> str:
+    def _split_scope(self, nodeid):
         file = nodeid.partition("::")[0]
         if file.endswith(SMALL_MODEL):
             return SMALL_MODEL
@@ -93,18 +90,18 @@ class Scheduling(LoadFileScheduling):
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+def pytest_xdist_make_scheduler(config, log):
     """Spread the tests over the processes."""
     return Scheduling(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers():
     """Use a process more than there are cores, for the time in which the tests of a browser wait for it."""
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Let a process beyond the cores take only the time that the others, which drive the browser, leave.
 
     Where it took more, all three needed a quarter more processor time: they took each other's
@@ -119,12 +116,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Begin with what takes long in one process."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+def pytest_collection_finish(session):
     """Let the garbage collector ignore all modules and tests, and look as rarely as in a command.
 
     Otherwise it looks through them after every run of a page, which takes a tenth of the processor
@@ -136,16 +133,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 class CompiledStatements(dict[Any, Any]):
     """Statements compiled once for all databases of a kind: a test has its own, and would compile them all again."""
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key, default=None):
         """Return a compiled statement; the key begins with the dialect, of which each engine has its own."""
         return super().get(self._shared(key), default)
 
-    def __setitem__(self, key: Any, compiled: Any) -> None:
+    def __setitem__(self, key, compiled):
         """Keep a compiled statement."""
         super().__setitem__(self._shared(key), compiled)
 
     @staticmethod
-    def _shared(key: Any) -> Any:
+    def _shared(key):
         dialect = key[0]
         return dialect.name, dialect.driver, dialect.statement_compiler.__bases__, *key[1:]
 
@@ -154,12 +151,12 @@ _COMPILED = CompiledStatements()
 
 
 @event.listens_for(Engine, "engine_connect")
-def share_compiled_statements(connection: Connection) -> None:
+def share_compiled_statements(connection):
     """Let every connection use them."""
     connection.execution_options(compiled_cache=_COMPILED)
 
 
-def _keep_bytecode(config: pytest.Config) -> None:
+def _keep_bytecode(config):
     """Let all processes of a run share compiled modules where the environment forbids to write them (as containers do).
 
     A server compiles for 5 s else, and every command of a test for a second or more. They are kept
@@ -174,7 +171,7 @@ def _keep_bytecode(config: pytest.Config) -> None:
         sys.dont_write_bytecode = False
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+def pytest_runtest_logreport(report):
     """Note every skip but those for real data that is not there."""
     if (
         report.skipped
@@ -184,7 +181,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _SKIPPED.append(report.nodeid)
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session):
     """Fail a run in which a part was missing, where that was asked for (in CI)."""
     if _SKIPPED and os.environ.get("JUDGEBOARD_NO_SKIPS"):
         sys.stderr.write(
@@ -194,7 +191,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
+def shared():
     """Return the folder of real labelled data beside the checkout; skip where it is absent."""
     folder = Path(os.environ.get("JUDGEBOARD_SHARED") or Path(__file__).parents[2] / "shared")
     if not (folder / "data").is_dir():
@@ -203,9 +200,7 @@ def shared() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def bare_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def bare_environment(monkeypatch, tmp_path_factory):
     """Keep the settings of whoever runs the tests, and the project files that they have confirmed, out of them.
 
     A handler of the log that a test adds is removed after the test, because its stream is closed.
@@ -221,25 +216,25 @@ def bare_environment(
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call() -> None:
+def pytest_pyfunc_call():
     """Leave no name of the test in the environment: settings are parsed again for each one that is new."""
     os.environ.pop(CURRENT_TEST, None)
 
 
 @pytest.fixture(scope="session")
-def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sqlite_template(tmp_path_factory):
     """A migrated SQLite file without a row: copying it is much faster than migrating."""
     path = tmp_path_factory.mktemp("template") / "template.db"
     open_store(path, create=True).close()
     return path
 
 
-def _opened(database: str | Path) -> Store:
+def _opened(database):
     """Open a copy, whose schema is known: `open_store` reads it, with several statements."""
     return Store(connect(database_url(database), create=False))
 
 
-def _copied(template: Path, path: Path) -> Store:
+def _copied(template, path):
     shutil.copyfile(template, path)
     store = _opened(path)
     # No test outlives its process: no commit waits for the disk.
@@ -252,7 +247,7 @@ def _copied(template: Path, path: Path) -> Store:
 
 
 @pytest.fixture
-def sqlite_store(sqlite_template: Path, tmp_path: Path) -> Iterator[Store]:
+def sqlite_store(sqlite_template, tmp_path):
     """A fresh SQLite database."""
     store = _copied(sqlite_template, tmp_path / "judgeboard.db")
     yield store
@@ -260,13 +255,11 @@ def sqlite_store(sqlite_template: Path, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session")
-def new_store(
-    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[], Store]]:
+def new_store(sqlite_template, tmp_path_factory):
     """Return ``new_store()``: one more fresh SQLite database, open until all tests have ended."""
     with ExitStack() as stores:
 
-        def opened() -> Store:
+        def opened():
             store = _copied(sqlite_template, tmp_path_factory.mktemp("store") / "judgeboard.db")
             stores.callback(store.close)
             return store
@@ -275,14 +268,14 @@ def new_store(
 
 
 @pytest.fixture(scope="session")
-def folder_of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder_of_run(tmp_path_factory):
     """A folder of all processes of a run."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(scope="session")
-def demo(folder_of_run: Path, new_store: Callable[[], Store]) -> Path:
+def demo(folder_of_run, new_store):
     """The database of `judgeboard quickstart`, filled once for all processes: tests read it, or copy it."""
     path = folder_of_run / "demo.db"
     with path.with_suffix(".lock").open("w") as lock:
@@ -299,7 +292,7 @@ def demo(folder_of_run: Path, new_store: Callable[[], Store]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_process() -> Iterator[Any]:
+def postgres_process():
     """A PostgreSQL of our own, started from a wheel, with ``stop`` and ``start``."""
     # Not pytest's own folder: PostgreSQL refuses to run as root and another user must reach it. In
     # memory, a new database takes 0.02 s; on a disk it takes up to 0.5 s.
@@ -319,7 +312,7 @@ def postgres_process() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(postgres_process: Any) -> Iterator[Engine]:
+def postgres_server(postgres_process):
     """The engine of the maintenance database."""
     address = make_url(postgres_process.get_uri()).set(drivername="postgresql+psycopg")
     engine = create_engine(address, isolation_level="AUTOCOMMIT", pool_pre_ping=True)
@@ -331,7 +324,7 @@ def postgres_server(postgres_process: Any) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres_server: Engine) -> str:
+def postgres_template(postgres_server):
     """The name of a migrated PostgreSQL database without a row."""
     name = "judgeboard_template"
     _execute(postgres_server, f"CREATE DATABASE {name}")
@@ -340,7 +333,7 @@ def postgres_template(postgres_server: Engine) -> str:
 
 
 @pytest.fixture
-def empty_postgres(postgres_server: Engine) -> Iterator[str]:
+def empty_postgres(postgres_server):
     """The address of a PostgreSQL database without any table."""
     name = f"judgeboard_{next(_DATABASES)}"
     _execute(postgres_server, f"CREATE DATABASE {name}")
@@ -349,7 +342,7 @@ def empty_postgres(postgres_server: Engine) -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_store(postgres_server: Engine, postgres_template: str) -> Iterator[Store]:
+def postgres_store(postgres_server, postgres_template):
     """A fresh PostgreSQL database."""
     name = f"judgeboard_{next(_DATABASES)}"
     _copy(postgres_server, postgres_template, name)
@@ -360,7 +353,7 @@ def postgres_store(postgres_server: Engine, postgres_template: str) -> Iterator[
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def store(request: pytest.FixtureRequest) -> Store:
+def store(request):
     """A fresh database, on each of the two engines."""
     opened = request.getfixturevalue(f"{request.param}_store")
     assert isinstance(opened, Store)
@@ -368,20 +361,20 @@ def store(request: pytest.FixtureRequest) -> Store:
 
 
 @pytest.fixture(scope="session")
-def kept_databases() -> dict[tuple[str, bool], tuple[Any, bytes | str]]:
+def kept_databases():
     """What `fill_once` filled: what the filling returned, and a copy of the database."""
     return {}
 
 
 @pytest.fixture
-def fill_once(request: pytest.FixtureRequest, kept_databases: dict[Any, Any]) -> FillOnce:
+def fill_once(request, kept_databases):
     """Fills a fresh database: ``fill_once("name", store, fill)``.
 
     What takes long to store is stored once per engine and process. Later databases get a copy of
     it, and what ``fill`` returned at that time, which must not refer to the store.
     """
 
-    def filled(name: str, store: Store, fill: Callable[[Store], Any]) -> Any:
+    def filled(name, store, fill):
         key = (name, fill.__module__, store.is_sqlite)
         if key not in kept_databases:
             returned = fill(store)
@@ -392,14 +385,14 @@ def fill_once(request: pytest.FixtureRequest, kept_databases: dict[Any, Any]) ->
             replace(store, kept_databases[key][1])
         return kept_databases[key][0]
 
-    def kept(store: Store) -> bytes | str:
+    def kept(store):
         if store.is_sqlite:
             return Path(str(store.engine.url.database)).read_bytes()
         name = f"judgeboard_{next(_DATABASES)}"
         _copy(request.getfixturevalue("postgres_server"), str(store.engine.url.database), name)
         return name
 
-    def replace(store: Store, copy: bytes | str) -> None:
+    def replace(store, copy):
         if isinstance(copy, bytes):
             Path(str(store.engine.url.database)).write_bytes(copy)
             return
@@ -411,14 +404,14 @@ def fill_once(request: pytest.FixtureRequest, kept_databases: dict[Any, Any]) ->
 
 
 @pytest.fixture
-def endpoint() -> Iterator[HeldEndpoint]:
+def endpoint():
     """The endpoint of a chat model whose answers a test can keep waiting."""
     with held_endpoint() as held:
         yield held
 
 
 @pytest.fixture
-def small_model(request: pytest.FixtureRequest, served_small_model: str) -> str:
+def small_model(request, served_small_model):
     """The base URL of a real small language model on this machine, one server for the whole suite."""
     assert request.path.name.endswith(SMALL_MODEL), (
         f"its tests stand in files named *{SMALL_MODEL}: see Scheduling"
@@ -427,7 +420,7 @@ def small_model(request: pytest.FixtureRequest, served_small_model: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def served_small_model() -> Iterator[str]:
+def served_small_model():
     """Serve it until the end."""
     script = Path(__file__).with_name("small_model.py")
     process = subprocess.Popen(
@@ -441,14 +434,14 @@ def served_small_model() -> Iterator[str]:
         yield ready.split()[1]
 
 
-def _execute(engine: Engine, statement: str) -> None:
+def _execute(engine, statement):
     with engine.connect() as connection:
         connection.execute(text(statement))
 
 
-def _copy(server: Engine, database: str, name: str) -> None:
+def _copy(server, database, name):
     _execute(server, f"CREATE DATABASE {name} TEMPLATE {database} STRATEGY FILE_COPY")
 
 
-def _address(server: URL, database: str) -> str:
+def _address(server, database):
     return server.set(database=database).render_as_string(hide_password=False)

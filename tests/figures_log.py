@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.domain import Feedback, FeedbackKind, Label, Response
-from judgeboard.store.engine import Store
+from judgeboard.domain import Feedback, FeedbackKind, Response
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import StoredVersion
 
@@ -28,7 +27,7 @@ class FiguresLog:
     without_time: list[int]
 
 
-def fill_figures(store: Store) -> FiguresLog:
+def fill_figures(store):
     """Store the log; every second answer is graded by Mara, every sixth by Jon too."""
     log = GradedLog(store)
     ids = {name: _add(store, name) for name in (FELL, STILL, HOSTILE)}
@@ -58,7 +57,7 @@ def fill_figures(store: Store) -> FiguresLog:
     return FiguresLog(log, ids, rag, second, without_time)
 
 
-def _add(store: Store, query_type: str, *, timed: bool = True) -> list[int]:
+def _add(store, query_type, *, timed=True):
     asked = [
         MONDAY + timedelta(weeks=week, days=place % 5)
         for week in range(WEEKS)
@@ -81,16 +80,16 @@ def _add(store: Store, query_type: str, *, timed: bool = True) -> list[int]:
         return store_responses(connection, rows).new
 
 
-def _score(query_type: str, place: int) -> float:
+def _score(query_type, place):
     spread = (place % A_WEEK) * 0.02
     return (0.2 if query_type == FELL and place >= DROP_FROM * A_WEEK else 0.8) + spread
 
 
-def _feedback(place: int) -> tuple[Feedback, ...]:
+def _feedback(place):
     return (Feedback(FeedbackKind.THUMBS, place % 2),) if place % 3 == 0 else ()
 
 
-def _grade(*, good: bool) -> dict[str, Label | float | int]:
+def _grade(*, good):
     return {
         "label": GOOD if good else BAD,
         "groundedness": 0.9 if good else 0.1,

@@ -5,34 +5,27 @@ import shlex
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from threading import Thread
-from typing import Protocol, Self, TextIO
 
 from served import fork_server
 
 CLIENT = Path(__file__).with_name("command_client.py")
 
 
-class _Duplicate(Protocol):
-    def detach(self) -> int:
-        """Return the number of the open file in this process."""
-
-
 class _OpenFile:
     """An open file that a forked process gets."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number):
         self.number = number
 
-    def __reduce__(self) -> tuple[object, tuple[object]]:
+    def __reduce__(self):
         return _number, (DupFd(self.number),)
 
 
-def _number(duplicate: _Duplicate) -> int:
+def _number(duplicate):
     return duplicate.detach()
 
 
@@ -41,40 +34,40 @@ class ForkedCommand:
 
     def __init__(
         self,
-        words: Sequence[str],
-        files: Sequence[int],
-        environment: Mapping[str, str],
-        folder: Path | str,
-    ) -> None:
+        words,
+        files,
+        environment,
+        folder,
+    ):
         """Start it; ``files`` become its standard input, output and error output."""
         task = list(words), [_OpenFile(number) for number in files], dict(environment), str(folder)
         self._process = fork_server().Process(target=_run, args=task, daemon=True)
         self._process.start()
 
     @property
-    def pid(self) -> int:
+    def pid(self):
         """The number of the process."""
         assert self._process.pid is not None
         return self._process.pid
 
     @property
-    def returncode(self) -> int | None:
+    def returncode(self):
         """The exit code, or None as long as it runs."""
         return self._process.exitcode
 
-    def send_signal(self, number: int) -> None:
+    def send_signal(self, number):
         """Send it a signal."""
         os.kill(self.pid, number)
 
-    def terminate(self) -> None:
+    def terminate(self):
         """Ask it to end."""
         self._process.terminate()
 
-    def kill(self) -> None:
+    def kill(self):
         """End it as a power cut would."""
         self._process.kill()
 
-    def wait(self, timeout: float | None = None) -> int:
+    def wait(self, timeout=None):
         """Wait for its end and return the exit code."""
         self._process.join(timeout)
         assert self._process.exitcode is not None, "it does not end"
@@ -84,7 +77,7 @@ class ForkedCommand:
 class ReadCommand(ForkedCommand):
     """A command whose output can be read; ``stderr``: where its error output goes instead."""
 
-    def __init__(self, *words: str, stderr: int | None = None, **environment: str) -> None:
+    def __init__(self, *words, stderr=None, **environment):
         """Start it."""
         output, to_output = os.pipe()
         errors, to_errors = os.pipe()
@@ -93,14 +86,14 @@ class ReadCommand(ForkedCommand):
         super().__init__(words, files, {**os.environ, **environment}, Path.cwd())
         for number in (nothing, to_output, to_errors):
             os.close(number)
-        self.stdout: TextIO = os.fdopen(output, encoding="utf-8")
-        self.stderr: TextIO = os.fdopen(errors, encoding="utf-8")
+        self.stdout = os.fdopen(output, encoding="utf-8")
+        self.stderr = os.fdopen(errors, encoding="utf-8")
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         """Return it."""
         return self
 
-    def __exit__(self, error: object, *_: object) -> None:
+    def __exit__(self, error, *_):
         """Wait for its end; after an error, end it."""
         if error is not None:
             self.kill()
@@ -109,7 +102,7 @@ class ReadCommand(ForkedCommand):
         self.wait()
 
 
-def _run(words: list[str], files: list[int], environment: dict[str, str], folder: str) -> None:
+def _run(words, files, environment, folder):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
@@ -125,7 +118,7 @@ def _run(words: list[str], files: list[int], environment: dict[str, str], folder
 
 
 @contextmanager
-def shell_function() -> Iterator[str]:
+def shell_function():
     """Yield a function for a script of a shell: with it, the script's `judgeboard` is forked."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -142,7 +135,7 @@ def shell_function() -> Iterator[str]:
             listener.shutdown(socket.SHUT_RDWR)
 
 
-def _accept(listener: socket.socket) -> None:
+def _accept(listener):
     while True:
         try:
             connection, _ = listener.accept()
@@ -151,7 +144,7 @@ def _accept(listener: socket.socket) -> None:
         Thread(target=_answer, args=[connection], daemon=True).start()
 
 
-def _answer(connection: socket.socket) -> None:
+def _answer(connection):
     with connection:
         _, files, _, _ = socket.recv_fds(connection, 1, 3)
         with connection.makefile("rb") as received:

@@ -1,10 +1,10 @@
 """A small log with judges and people, built one line at a time."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count, groupby
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import func, insert, select, update
 
@@ -18,7 +18,7 @@ from judgeboard.domain import (
     Status,
     Verdict,
 )
-from judgeboard.store.engine import Readable, Store
+from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -33,7 +33,6 @@ from judgeboard.store.tables import (
     REVIEW,
     REVIEW_FLAG,
     REVIEWER,
-    StoredVersion,
 )
 
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
@@ -42,25 +41,21 @@ ITEM = QUEUE_ITEM
 T = TypeVar("T")
 
 
-def read(store: Readable, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+def read(store, function, *args, **kwargs):
     """Call a function with a connection that reads a store; what an iterator yields is read before that is closed."""
     with store.reading() as connection:
-        result: Any = function(connection, *args, **kwargs)
+        result = function(connection, *args, **kwargs)
         return [*result] if isinstance(result, Iterator) else result
 
 
-def labels_where(
-    response_ids: Iterable[int], is_bad: Callable[[int], bool]
-) -> dict[int, Mapping[str, Any]]:
+def labels_where(response_ids, is_bad):
     """Verdicts or grades by response: bad where ``is_bad`` holds for the place of a response, else good."""
     return {
         each: {"label": BAD if is_bad(place) else GOOD} for place, each in enumerate(response_ids)
     }
 
 
-def labels_in(
-    response_ids: Iterable[int], bad: Collection[int], **more: Any
-) -> dict[int, dict[str, Any]]:
+def labels_in(response_ids, bad, **more):
     """Verdicts or grades by response: bad for those in ``bad``, else good, with ``more`` fields."""
     return {each: {"label": BAD if each in bad else GOOD} | more for each in response_ids}
 
@@ -74,19 +69,19 @@ class GradedLog:
     asks: dict[tuple[int, int], int] = field(default_factory=dict)
     numbers: Iterable[int] = field(default_factory=lambda: count(1))
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.set("random_share", 0)
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name, value):
         """Change a setting."""
         with self.store.writing() as connection:
             set_setting(connection, name, value, "test")
 
-    def answers(self, n: int = 1, **fields: Any) -> list[int]:
+    def answers(self, n=1, **fields):
         """Store ``n`` answers asked on a UTC day, each on evidence of its own unless ``group`` names a common one."""
         return self.answers_of([fields] * n)
 
-    def answers_of(self, answers: Iterable[Mapping[str, Any]]) -> list[int]:
+    def answers_of(self, answers):
         """Store answers that differ, each as `answers` does, in one transaction."""
         stored = [self._answer(**each) for each in answers]
         with self.store.writing() as connection:
@@ -95,11 +90,11 @@ class GradedLog:
     def _answer(
         self,
         *,
-        day: int | None = None,
-        kind: ResponseKind = ResponseKind.LOG,
-        group: int | None = None,
-        **fields: Any,
-    ) -> Response:
+        day=None,
+        kind=ResponseKind.LOG,
+        group=None,
+        **fields,
+    ):
         number = next(iter(self.numbers))
         on = f"evidence {number if group is None else f'of group {group}'}"
         asked = None if day is None else NOON + timedelta(days=day)
@@ -112,16 +107,16 @@ class GradedLog:
         named = {"source": "log", "external_id": f"a{number}", "query": f"query on {on}"}
         return Response(**(named | columns))
 
-    def version(self, name: str = "rag", **params: Any) -> StoredVersion:
+    def version(self, name="rag", **params):
         with self.store.writing() as connection:
             return ensure_version(connection, JudgeVersion(name, name, params=params))
 
     def say(
         self,
-        version: StoredVersion,
-        verdicts: Mapping[int, Mapping[str, Any]],
-        run_id: int | None = None,
-    ) -> None:
+        version,
+        verdicts,
+        run_id=None,
+    ):
         """One more verdict of a judge version on each response; a ``status`` in it makes it an unusable one."""
         items = []
         for response_id, scores in verdicts.items():
@@ -133,11 +128,11 @@ class GradedLog:
         with self.store.writing() as connection:
             assert store_judgments(connection, version, run_id, items) == len(items)
 
-    def say_all(self, version: StoredVersion, response_ids: Iterable[int], **verdict: Any) -> None:
+    def say_all(self, version, response_ids, **verdict):
         """The same verdict on each response."""
         self.say(version, dict.fromkeys(response_ids, verdict))
 
-    def run(self, version: StoredVersion, verdicts: Mapping[int, Mapping[str, Any]]) -> int:
+    def run(self, version, verdicts):
         """A finished run that gives these verdicts."""
         with self.store.writing() as connection:
             run = start_or_continue_run(connection, version, mode="all", actor="test")
@@ -146,11 +141,11 @@ class GradedLog:
             finish_run(connection, run.id, RunState.DONE)
         return run.id
 
-    def review(self, response_id: int, reviewer: str = "mara", **columns: Any) -> int:
+    def review(self, response_id, reviewer="mara", **columns):
         """What a person says of a response; ``columns`` are those of a review."""
         return self.reviews({response_id: columns}, reviewer)[0]
 
-    def reviews(self, grades: Mapping[int, Mapping[str, Any]], reviewer: str = "mara") -> list[int]:
+    def reviews(self, grades, reviewer="mara"):
         """One review of a person on each response."""
         with self.store.writing() as connection:
             common = {"reviewer_id": self._reviewer(connection, reviewer), "at": datetime.now(UTC)}
@@ -161,15 +156,13 @@ class GradedLog:
                 for each, columns in grades.items()
             ]
             # Rows of one statement have the same columns.
-            ids: list[int] = []
+            ids = []
             for _, alike in groupby(rows, key=dict.keys):
                 add = insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True)
                 ids += connection.execute(add, list(alike)).scalars()
             return ids
 
-    def review_again(
-        self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any
-    ) -> None:
+    def review_again(self, response_ids, reviewer="mara", **columns):
         """Reviews of repeated queue items: answers that the person has reviewed before."""
         with self.store.writing() as connection:
             queue = {
@@ -191,16 +184,14 @@ class GradedLog:
             reviewer,
         )
 
-    def review_all(
-        self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any
-    ) -> None:
+    def review_all(self, response_ids, reviewer="mara", **columns):
         """The same review of a person on each response."""
         self.reviews(dict.fromkeys(response_ids, columns), reviewer)
 
-    def withdraw(self, review_id: int, response_id: int, reviewer: str = "mara") -> None:
+    def withdraw(self, review_id, response_id, reviewer="mara"):
         self.review(response_id, reviewer, decision=Decision.WITHDRAWN.value, replaces=review_id)
 
-    def flag(self, response_ids: Iterable[int], rule: str, severity: float = 0.5) -> None:
+    def flag(self, response_ids, rule, severity=0.5):
         """A rule flags each response; the flags are open."""
         row = {
             "query_type": "",
@@ -216,12 +207,12 @@ class GradedLog:
 
     def decide(
         self,
-        response_id: int,
-        rule: str,
-        decision: Decision,
-        reviewer: str = "mara",
-        **columns: Any,
-    ) -> None:
+        response_id,
+        rule,
+        decision,
+        reviewer="mara",
+        **columns,
+    ):
         """A person decides the open flag of a rule."""
         mine = (FLAG.c.response_id == response_id) & (FLAG.c.rule == rule)
         with self.store.writing() as connection:
@@ -232,7 +223,7 @@ class GradedLog:
         with self.store.writing() as connection:
             connection.execute(insert(REVIEW_FLAG), {"review_id": review_id, "flag_id": flag_id})
 
-    def opened_by(self, where: Any) -> int:
+    def opened_by(self, where):
         """How many answers a filter opens."""
         with self.store.reading() as connection:
             conditions = response_conditions(connection, where)
@@ -240,7 +231,7 @@ class GradedLog:
                 select(func.count()).select_from(RESPONSE).where(*conditions)
             ).scalar_one()
 
-    def _reviewer(self, connection: Any, name: str) -> int:
+    def _reviewer(self, connection, name):
         if name not in self.reviewers:
             row = {"origin": "page", "name": name, "role": "reviewer", "created_at": NOON}
             self.reviewers[name] = connection.execute(

@@ -1,11 +1,8 @@
 """An endpoint of a chat model whose answers a test can keep waiting."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
 from judging_log import asked
@@ -24,24 +21,24 @@ class HeldEndpoint:
     reply: ScriptedReply = field(default_factory=verdict)
 
     @property
-    def url(self) -> str:
+    def url(self):
         return self.server.base_url
 
     @property
-    def asked(self) -> Counter[int]:
+    def asked(self):
         """How often each answer was asked about, by its number."""
         return asked(self.server)
 
-    def hold_after(self, free: int) -> None:
+    def hold_after(self, free):
         self.free = free
 
-    def release(self, *, slowly: bool = False) -> None:
+    def release(self, *, slowly=False):
         """Let everything go; slowly is with a latency, so that what is asked of the client meanwhile reaches it."""
         if slowly:
             self.reply = replace(self.reply, delay_s=0.3)
         self.free = 10**9
 
-    async def answer(self, request: dict[str, Any], number: int) -> ScriptedReply:
+    async def answer(self, request, number):
         while number >= self.free:  # noqa: ASYNC110 - another thread sets it
             await asyncio.sleep(0.01)
         answer = self.script(request, number) if self.script else self.reply
@@ -49,7 +46,7 @@ class HeldEndpoint:
 
 
 @contextmanager
-def held_endpoint(script: Script | None = None) -> Iterator[HeldEndpoint]:
+def held_endpoint(script=None):
     """Serve it."""
     with RecordingEndpoint() as server:
         held = HeldEndpoint(server, script)

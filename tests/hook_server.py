@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,17 +19,17 @@ class Hook:
     requests: list[dict[str, str]] = field(default_factory=list)
 
     @property
-    def kinds(self) -> list[str]:
+    def kinds(self):
         return [body["kind"] for body in self.bodies]
 
 
 @contextmanager
-def hook_server() -> Iterator[Hook]:
+def hook_server():
     """Serve it on a free port."""
     hook = Hook()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+        def do_POST(self):
             hook.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
             hook.requests.append(
                 {name.lower(): value for name, value in self.headers.items()} | {"path": self.path}
@@ -40,7 +39,7 @@ def hook_server() -> Iterator[Hook]:
                 self.send_header(name, value)
             self.end_headers()
 
-        def log_message(self, *_words: object) -> None: ...
+        def log_message(self, *_words): ...
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         hook.url = f"http://127.0.0.1:{server.server_address[1]}/services/T0/S3CRET"

@@ -2,17 +2,13 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from forked_commands import ForkedCommand
-from held_endpoint import HeldEndpoint
 from judgeboard.domain import Response
-from judgeboard.runs.jobs import JobProgress, job_progress, request_rejudge
+from judgeboard.runs.jobs import job_progress, request_rejudge
 from judgeboard.runs.worker import Worker
-from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judging_log import address, until
 
@@ -20,7 +16,7 @@ ANSWERS = 24
 PATIENCE = 120
 
 
-def fill(store: Store, answers: int = ANSWERS) -> None:
+def fill(store, answers=ANSWERS):
     with store.writing() as connection:
         store_responses(
             connection,
@@ -38,30 +34,30 @@ def fill(store: Store, answers: int = ANSWERS) -> None:
         )
 
 
-def rag(endpoint: HeldEndpoint, **options: Any) -> dict[str, Any]:
+def rag(endpoint, **options):
     """What a job asks for: a judge at the held endpoint."""
     return {"kind": "rag", "model": "gpt-4o-mini", "base_url": endpoint.url, **options}
 
 
-def ask(store: Store, judge: dict[str, Any], **options: Any) -> str:
+def ask(store, judge, **options):
     return request_rejudge(store, judge=judge, **{"actor": "Mara", "concurrency": 4, **options})
 
 
-def ended(store: Store, job_id: str) -> JobProgress:
+def ended(store, job_id):
     """Wait until nothing further happens to a job."""
     return until(
         lambda: (job := job_progress(store, job_id)).finished and job, "the end of the job"
     )
 
 
-def asked(store: Store, job_id: str, least: int) -> JobProgress:
+def asked(store, job_id, least):
     return until(
         lambda: (job := job_progress(store, job_id)).asked >= least and job, f"{least} verdicts"
     )
 
 
 @contextmanager
-def working(store: Store) -> Iterator[Worker]:
+def working(store):
     """Take jobs in this process."""
     worker = Worker(store)
     worker.start()
@@ -74,23 +70,23 @@ def working(store: Store) -> Iterator[Worker]:
 class WorkerProcess:
     """`judgeboard worker` in a process of its own; what it says goes to a file."""
 
-    def __init__(self, store: Store, said: Path) -> None:
+    def __init__(self, store, said):
         self.said = said
         with said.open("w") as errors:
             self.process = ForkedCommand(
                 ["worker", "--db", address(store)], (0, 1, errors.fileno()), os.environ, Path.cwd()
             )
 
-    def kill(self) -> None:
+    def kill(self):
         """End it as a power cut would."""
         self.process.kill()
         self.process.wait()
 
-    def interrupt(self) -> None:
+    def interrupt(self):
         """Press Ctrl-C; it still finishes what it has begun."""
         self.process.send_signal(signal.SIGINT)
 
-    def wait(self) -> str:
+    def wait(self):
         """Wait for its end and return what it said."""
         self.process.wait(timeout=PATIENCE)
         return self.said.read_text()

@@ -4,17 +4,13 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from sqlalchemy import select, update
 
-from judgeboard.domain import JudgeInput, Response, Verdict
-from judgeboard.judges.judge import Judge
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
+from judgeboard.domain import Response
+from judgeboard.llm.recording_endpoint import verdict
 from judgeboard.runs.judging import make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, WORKER
 from stored_rows import rows_of
@@ -22,7 +18,7 @@ from stored_rows import rows_of
 PATIENCE = 120
 
 
-def store_answers(store: Store, count: int, *, first: int = 0, **fields: Any) -> None:
+def store_answers(store, count, *, first=0, **fields):
     """Store answers with the ids 0, 1, 2, …; each names its number, so that an endpoint can tell them apart."""
     with store.writing() as connection:
         store_responses(
@@ -41,7 +37,7 @@ def store_answers(store: Store, count: int, *, first: int = 0, **fields: Any) ->
         )
 
 
-def number_in(request: Mapping[str, Any], after: str = "number-") -> int:
+def number_in(request, after="number-"):
     """Return the number of the answer or case that a request is about: what stands after ``after``."""
     words = " ".join(
         message["content"] for message in request["messages"] if message["role"] == "user"
@@ -51,29 +47,27 @@ def number_in(request: Mapping[str, Any], after: str = "number-") -> int:
     return int(match[1])
 
 
-def by_number(
-    replies: Mapping[int, ScriptedReply], other: ScriptedReply | None = None, after: str = "number-"
-) -> Script:
+def by_number(replies, other=None, after="number-"):
     """Answer by which answer is asked about; ``other`` (a good verdict) for those not named."""
     return lambda request, _number: replies.get(number_in(request, after), other or verdict())
 
 
-def asked(endpoint: RecordingEndpoint, after: str = "number-") -> Counter[int]:
+def asked(endpoint, after="number-"):
     """Count the requests by which answer they are about."""
     return Counter(number_in(request.body, after) for request in endpoint.requests)
 
 
-def rag(endpoint: RecordingEndpoint, **options: Any) -> Judge:
+def rag(endpoint, **options):
     """Return the chat judge over a fake endpoint."""
     return make_judge(
         "rag", **{"model": "scripted", "base_url": endpoint.base_url, "tries": 1} | options
     )
 
 
-def judge_once(judge: Judge, item: JudgeInput) -> Verdict:
+def judge_once(judge, item):
     """Let a judge judge one answer and close its connections."""
 
-    async def ask() -> Verdict:
+    async def ask():
         try:
             return await judge.judge(item)
         finally:
@@ -82,7 +76,7 @@ def judge_once(judge: Judge, item: JudgeInput) -> Verdict:
     return asyncio.run(ask())
 
 
-def judgments(store: Store) -> list[dict[str, Any]]:
+def judgments(store):
     """Return every judgment, in the order of storing, with the outside id of its response as ``id``."""
     query = select(JUDGMENT, RESPONSE.c.external_id).join(
         RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id
@@ -92,18 +86,18 @@ def judgments(store: Store) -> list[dict[str, Any]]:
         return [{**row._mapping, "id": row.external_id} for row in rows]
 
 
-def runs(store: Store) -> list[dict[str, Any]]:
+def runs(store):
     """Return every run, oldest first."""
     return rows_of(store, RUN)
 
 
-def address(store: Store) -> str:
+def address(store):
     """Return what ``--db`` must be for another process."""
     url = store.engine.url
     return str(url.database) if store.is_sqlite else url.render_as_string(hide_password=False)
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
+def until(condition, what):
     """Wait for a condition and return its value."""
     deadline = time.monotonic() + PATIENCE
     while not (value := condition()):
@@ -112,7 +106,7 @@ def until(condition: Callable[[], Any], what: str) -> Any:
     return value
 
 
-def time_passes(store: Store) -> None:
+def time_passes(store):
     """Nothing was heard of any process for an hour."""
     with store.writing() as connection:
         connection.execute(

@@ -3,11 +3,8 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from itertools import count
-from multiprocessing.connection import Connection as Pipe
-from typing import Any
 
 from sqlalchemy import Engine, event
 
@@ -21,14 +18,14 @@ from served import fork_server
 _OF_FILES = {"os.rename", "os.remove", "os.link", "os.truncate", "sqlite3.connect"}
 
 
-def count_moments(function: Callable[..., object], *arguments: Any) -> int:
+def count_moments(function, *arguments):
     """Call a function in a process that ends normally, and return at how many moments it can be killed."""
     receiving, sending = fork_server().Pipe(duplex=False)
     assert _ended(None, sending, function, arguments) == 0
     return int(receiving.recv())
 
 
-def kill_at(moment: int, function: Callable[..., object], *arguments: Any) -> bool:
+def kill_at(moment, function, *arguments):
     """Call a function in a process that is killed at this moment (from 1 on); False if it ends before."""
     _receiving, sending = fork_server().Pipe(duplex=False)
     exit_code = _ended(moment, sending, function, arguments)
@@ -36,21 +33,17 @@ def kill_at(moment: int, function: Callable[..., object], *arguments: Any) -> bo
     return exit_code != 0
 
 
-def _ended(
-    moment: int | None, pipe: Pipe, function: Callable[..., object], arguments: tuple[Any, ...]
-) -> int | None:
+def _ended(moment, pipe, function, arguments):
     process = fork_server().Process(target=_run, args=(moment, pipe, function, arguments))
     process.start()
     process.join()
     return process.exitcode
 
 
-def _run(
-    moment: int | None, pipe: Pipe, function: Callable[..., object], arguments: tuple[Any, ...]
-) -> None:
+def _run(moment, pipe, function, arguments):
     numbers, last = count(1), 0
 
-    def pass_moment(*_: object, **_options: object) -> None:
+    def pass_moment(*_, **_options):
         nonlocal last
         last = next(numbers)
         if last == moment:
@@ -66,7 +59,7 @@ def _run(
 # What is killed. A process imports these functions, so this file has them, and not the tests.
 
 
-def copy(source: str, target: str) -> dict[str, int]:
+def copy(source, target):
     """Copy as the command does."""
     with (
         closing(open_store(source)) as original,
@@ -75,16 +68,16 @@ def copy(source: str, target: str) -> dict[str, int]:
         return copy_database(original, copied)
 
 
-def copy_in_small_batches(source: str, target: str) -> None:
+def copy_in_small_batches(source, target):
     copying.AT_ONCE = 100
     copy(source, target)
 
 
-def open_and_close(path: str) -> None:
+def open_and_close(path):
     open_store(path).close()
 
 
-def expire_in_small_batches(database: str) -> None:
+def expire_in_small_batches(database):
     retention.AT_ONCE = traces.AT_ONCE = 2
     os.environ["JUDGEBOARD_KEEP_TEXTS"] = "90 days"
     with closing(open_store(database)) as store:

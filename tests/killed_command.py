@@ -1,19 +1,15 @@
 """A command that is killed while it asks, and given again."""
 
-from typing import Any
-
 from sqlalchemy import func, select
 
 from forked_commands import ReadCommand
-from held_endpoint import HeldEndpoint
 from judgeboard.cli.app import run
-from judgeboard.store.engine import Store
 from judging_log import address, time_passes, until
 
 FREE, AT_ONCE = 9, 3  # asks that come back before the kill, and that are in flight then
 
 
-def stored(store: Store, table: Any) -> int:
+def stored(store, table):
     """How many rows of a table came of a run."""
     with store.reading() as connection:
         return int(
@@ -21,7 +17,7 @@ def stored(store: Store, table: Any) -> int:
         )
 
 
-def killed_then_repeated(store: Store, endpoint: HeldEndpoint, table: Any, *words: str) -> None:
+def killed_then_repeated(store, endpoint, table, *words):
     """Kill a command when `FREE` rows of a table are stored and `AT_ONCE` calls in flight; then give it again."""
     options = ["--base-url", endpoint.url, "--concurrency", str(AT_ONCE), "--db", address(store)]
     endpoint.hold_after(FREE)

@@ -1,12 +1,10 @@
 """An answer with a marker of its own in everything that anybody said of it, in every table that says something."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
-from typing import Any
 
-from sqlalchemy import Connection, Integer, String, insert, select
+from sqlalchemy import Integer, String, insert, select
 
 from judgeboard.domain import (
     Claim,
@@ -19,11 +17,10 @@ from judgeboard.domain import (
     Status,
     Verdict,
 )
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import METADATA, Reviewer
+from judgeboard.store.tables import METADATA
 
 SCORE, SEVERITY, SECOND = 0.4319, 0.8713, 0.6127
 MARKER = re.compile(rf"mark-[\w-]+|{SCORE}|{SEVERITY}|{SECOND}")
@@ -46,7 +43,7 @@ class MarkedAnswer:
     plain_id: int
 
 
-def mark_answer(store: Store, by: Reviewer, marked_source: str = "log") -> MarkedAnswer:
+def mark_answer(store, by, marked_source="log"):
     """Store two answers, one of them with markers (``mark-...``); ``by`` is the person who spoke of them.
 
     The source of the plain one is ``log``.
@@ -103,7 +100,7 @@ def mark_answer(store: Store, by: Reviewer, marked_source: str = "log") -> Marke
     return MarkedAnswer(marked, **rows, versions=versions, plain_id=plain)
 
 
-def _verdicts(connection: Connection, response_id: int, prefix: str, run: int) -> None:
+def _verdicts(connection, response_id, prefix, run):
     claim = Claim(
         f"{prefix}-claim", ClaimStatus.CONTRADICTED, f"{prefix}-quote", 1, f"{prefix}-passage-quote"
     )
@@ -136,14 +133,14 @@ def _verdicts(connection: Connection, response_id: int, prefix: str, run: int) -
 
 
 def _said(
-    connection: Connection,
-    response_id: int,
-    versions: dict[str, int],
-    by: Reviewer,
-    run: int,
-    prefix: str,
-    source: str,
-) -> dict[str, int]:
+    connection,
+    response_id,
+    versions,
+    by,
+    run,
+    prefix,
+    source,
+):
     judgment = _one(
         connection, "judgment", response_id=response_id, judge_version_id=versions["rag"]
     )
@@ -222,14 +219,14 @@ def _said(
 
 
 def _attempt(
-    connection: Connection,
-    response_id: int,
-    version_id: int,
-    run_id: int,
-    judgment: int,
-    prefix: str,
-    source: str,
-) -> int:
+    connection,
+    response_id,
+    version_id,
+    run_id,
+    judgment,
+    prefix,
+    source,
+):
     """An answer made from it, judged too."""
     made = Response(
         source,
@@ -269,9 +266,7 @@ def _attempt(
     return attempt
 
 
-def _pair(
-    connection: Connection, response_id: int, version_id: int, by: Reviewer, prefix: str
-) -> int:
+def _pair(connection, response_id, version_id, by, prefix):
     """A pair of which it is a side, compared by a judge and by a person."""
     other = Response(
         "other",
@@ -335,10 +330,10 @@ def _pair(
     return pair
 
 
-def insert_row(connection: Connection, table_name: str, prefix: str, **columns: Any) -> Any:
+def insert_row(connection, table_name, prefix, **columns):
     """Insert a row: other texts get a marker, other columns a value where they need one."""
     table = METADATA.tables[table_name]
-    row: dict[str, Any] = dict(columns)
+    row = dict(columns)
     for column in table.c:
         if (
             column.name in row
@@ -360,17 +355,17 @@ def insert_row(connection: Connection, table_name: str, prefix: str, **columns: 
     return connection.execute(insert(table).returning(key), row).scalar_one()
 
 
-def _one(connection: Connection, name: str, **by: Any) -> int:
+def _one(connection, name, **by):
     table = METADATA.tables[name]
     query = select(table.c.id).where(*(table.c[key] == value for key, value in by.items())).limit(1)
     return int(connection.execute(query.order_by(table.c.id)).scalar_one())
 
 
-def found_in(content: Any) -> set[str]:
+def found_in(content):
     return set(MARKER.findall("\n".join(words(content))))
 
 
-def words(content: Any) -> Iterator[str]:
+def words(content):
     """All that stands in a result: fields of its own classes too, whether or not they are in its repr."""
     if isinstance(content, dict):
         for name, value in content.items():

@@ -12,7 +12,6 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Collection, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -61,12 +60,12 @@ for view in [view for tabs in PAGES.values() for view in tabs]:
     assert "Something went wrong" not in text, view
 print(sum(map(len, PAGES.values())), "pages")
 """
-CHEAP: Mapping[str, str] = {
+CHEAP = {
     "--help": START.format(words=["--help"]),
     "imports": IMPORTS,
     "new database": CREATED,
 }
-WHOLE: Mapping[str, str] = {
+WHOLE = {
     **CHEAP,
     "old database": START.format(words=["db", "migrate", "--db", "old.db"]),
     "quickstart": START.format(words=["quickstart", "--no-serve", "--db", "demo.db"]),
@@ -75,7 +74,7 @@ WHOLE: Mapping[str, str] = {
 """What is tried without a method, as code."""
 
 
-def copy_without(folder: Path, methods: Collection[str]) -> None:
+def copy_without(folder, methods):
     """Copy the packages and the sample log to a folder, and remove these methods from the copy."""
     package = folder / "core" / "judgeboard"
     copy_package(PACKAGE, package)
@@ -110,13 +109,13 @@ def copy_without(folder: Path, methods: Collection[str]) -> None:
         (folder / "old.db").write_bytes(old.read())
 
 
-def _remove(file: Path, lines: str, *, at_least: int = 1) -> None:
+def _remove(file, lines, *, at_least=1):
     text, removed = re.subn(lines, "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert removed >= at_least, (file, lines)
     file.write_text(text, encoding="utf-8")
 
 
-def attempt(folder: Path, code: str) -> str | None:
+def attempt(folder, code):
     """Run code in a copy; return None if it works, otherwise the last line of its error."""
     path = f"{folder / 'core'}:{folder / 'dashboard'}"
     environment = {"PYTHONPATH": path, "PATH": "", **SHARED}
@@ -129,7 +128,7 @@ def attempt(folder: Path, code: str) -> str | None:
     )
 
 
-def main() -> int:
+def main():
     """Print a line for each method; return 1 if the rest does not work without one of them."""
     methods = sys.argv[1:] or (*KNOWN_METHODS, *KNOWN_ROOMS)
     print(f"| without | {' | '.join(WHOLE)} |\n|{'---|' * (len(WHOLE) + 1)}")

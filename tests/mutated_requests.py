@@ -3,12 +3,9 @@
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from pathlib import Path
 from random import Random
-from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
@@ -27,7 +24,7 @@ TYPES = (
     "application/x-protobuf;;",
 )
 ENCODINGS = ("gzip", "deflate", "identity", "br", "GZIP", "gzip, gzip", "")
-WRONG: tuple[Any, ...] = (
+WRONG = (
     None,
     5,
     -1,
@@ -53,7 +50,7 @@ class Request:
     content: bytes
 
 
-def good_requests(captures: Path) -> list[Request]:
+def good_requests(captures):
     """Every captured request to a path of the receiver, and one of each other kind."""
     requests = [
         Request(
@@ -82,7 +79,7 @@ def good_requests(captures: Path) -> list[Request]:
     return requests
 
 
-def mutations(captures: Path, count: int, seed: int = 1) -> Iterator[Request]:
+def mutations(captures, count, seed=1):
     """Yield requests of which most are broken; the same seed yields the same."""
     chance, requests = Random(seed), good_requests(captures)
     for _ in range(count):
@@ -92,7 +89,7 @@ def mutations(captures: Path, count: int, seed: int = 1) -> Iterator[Request]:
         yield request
 
 
-def _opened(request: Request) -> Request:
+def _opened(request):
     if request.headers.get("content-encoding") != "gzip":
         return request
     try:
@@ -102,11 +99,11 @@ def _opened(request: Request) -> Request:
     return Request(request.path, {"content-type": request.headers.get("content-type", "")}, content)
 
 
-def same(request: Request, chance: Random) -> Request:
+def same(request, chance):
     return request
 
 
-def flipped(request: Request, chance: Random) -> Request:
+def flipped(request, chance):
     request = _opened(request)
     content = bytearray(request.content)
     for _ in range(chance.randint(1, 8) if content else 0):
@@ -114,7 +111,7 @@ def flipped(request: Request, chance: Random) -> Request:
     return replace(request, content=bytes(content))
 
 
-def overwritten(request: Request, chance: Random) -> Request:
+def overwritten(request, chance):
     """Put bytes in: a length of four gigabytes or more, zeros, a start of a group, noise."""
     request = _opened(request)
     place = chance.randint(0, len(request.content))
@@ -125,7 +122,7 @@ def overwritten(request: Request, chance: Random) -> Request:
     return replace(request, content=request.content[:place] + put + after)
 
 
-def wrong_wire_type(request: Request, chance: Random) -> Request:
+def wrong_wire_type(request, chance):
     """Change the type of a field but not its number: the lowest three bits of a byte."""
     request = _opened(request)
     content = bytearray(request.content)
@@ -135,12 +132,12 @@ def wrong_wire_type(request: Request, chance: Random) -> Request:
     return replace(request, content=bytes(content))
 
 
-def cut(request: Request, chance: Random) -> Request:
+def cut(request, chance):
     request = _opened(request) if chance.random() < 0.7 else request
     return replace(request, content=request.content[: chance.randint(0, len(request.content))])
 
 
-def without_a_part(request: Request, chance: Random) -> Request:
+def without_a_part(request, chance):
     request = _opened(request)
     start = chance.randint(0, len(request.content))
     return replace(
@@ -148,29 +145,29 @@ def without_a_part(request: Request, chance: Random) -> Request:
     )
 
 
-def doubled(request: Request, chance: Random) -> Request:
+def doubled(request, chance):
     request = _opened(request)
     return replace(request, content=request.content * 2)
 
 
-def other_type(request: Request, chance: Random) -> Request:
+def other_type(request, chance):
     return replace(request, headers=request.headers | {"content-type": chance.choice(TYPES)})
 
 
-def other_encoding(request: Request, chance: Random) -> Request:
+def other_encoding(request, chance):
     return replace(
         request, headers=request.headers | {"content-encoding": chance.choice(ENCODINGS)}
     )
 
 
-def compressed(request: Request, chance: Random) -> Request:
+def compressed(request, chance):
     content = bytearray(gzip.compress(_opened(request).content, 1))
     if chance.random() < 0.5:
         content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
     return Request(request.path, request.headers | {"content-encoding": "gzip"}, bytes(content))
 
 
-def bomb(request: Request, chance: Random) -> Request:
+def bomb(request, chance):
     size = chance.choice((1, 5, 65)) * 2**20
     fill = chance.choice((b"\x00", b" ", b"[", b"\n\x00"))
     return Request(
@@ -178,7 +175,7 @@ def bomb(request: Request, chance: Random) -> Request:
     )
 
 
-def deep(request: Request, chance: Random) -> Request:
+def deep(request, chance):
     """A span with an attribute that is nested 10 to 20,000 levels deep, or JSON that is."""
     depth = int(10 ** chance.uniform(1, 4.3))
     if chance.random() < 0.5:
@@ -189,7 +186,7 @@ def deep(request: Request, chance: Random) -> Request:
     if (
         chance.random() < 0.5
     ):  # a text with JSON, which is only read when the trace becomes an answer
-        text: Any = '{"question":' * depth + '"Hi?"' + "}" * depth
+        text = '{"question":' * depth + '"Hi?"' + "}" * depth
         value = AnyValue(string_value=text)
     else:
         value = AnyValue(string_value="x")
@@ -215,7 +212,7 @@ def deep(request: Request, chance: Random) -> Request:
     return Request("/v1/traces", PROTOBUF, body.SerializeToString())
 
 
-def other_values(request: Request, chance: Random) -> Request:
+def other_values(request, chance):
     """Put a value of a wrong type somewhere into JSON."""
     request = _opened(request)
     try:

@@ -5,10 +5,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 from served import START_SECONDS, free_port
 
@@ -24,7 +21,7 @@ CLIENT_SECRET = "this-secret-never-leaves-the-server"
 
 
 @contextmanager
-def identity_provider(people: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def identity_provider(people):
     """Serve people with their claims, by the name that they type; gives the provider's address."""
     url = f"http://localhost:{free_port()}"
     process = subprocess.Popen(
@@ -41,7 +38,7 @@ def identity_provider(people: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         yield url
 
 
-def write_secrets(folder: Path, provider: str, address: str) -> None:
+def write_secrets(folder, provider, address):
     """Write what a server at this address asks the provider with, where it looks for it in its home folder."""
     secrets = folder / ".streamlit" / "secrets.toml"
     secrets.parent.mkdir(parents=True)
@@ -55,7 +52,7 @@ def write_secrets(folder: Path, provider: str, address: str) -> None:
     )
 
 
-def _answers(url: str) -> bool:
+def _answers(url):
     try:
         with urllib.request.urlopen(f"{url}/.well-known/openid-configuration", timeout=1) as answer:
             return bool(answer.status == 200)

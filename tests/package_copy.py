@@ -50,7 +50,7 @@ for line in sys.stdin:
 """
 
 
-def copy_package(package: Path, copy: Path) -> None:
+def copy_package(package, copy):
     """Copy a package with what is compiled of it: a process that imports the copy compiles only what is changed."""
     compileall.compile_dir(package, quiet=1)
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -67,14 +67,14 @@ class Copy:
     ``log.db``.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
         self.package = folder / "judgeboard"
         self.errors = folder / "errors.txt"
-        self.interpreter: subprocess.Popen[str] | None = None
+        self.interpreter = None
         copy_package(PACKAGE, self.package)
 
-    def move(self, folder: Path) -> None:
+    def move(self, folder):
         """Go on in another folder, with another database."""
         self.folder = folder
         if self.interpreter is not None:
@@ -83,12 +83,12 @@ class Copy:
                 f"import os; os.chdir({str(folder)!r}); os.environ['JUDGEBOARD_DB'] = {database!r}"
             )
 
-    def add(self, file: str, text: str, table: str, *changes: tuple[str, str]) -> None:
+    def add(self, file, text, table, *changes):
         (self.package / file).write_text(text, encoding="utf-8")
         for old, new in changes:
             self.line(table, old, new)
 
-    def run(self, code: str, **environment: str) -> str:
+    def run(self, code, **environment):
         """Run code, and return what it prints. The first code also sets the environment of the later ones."""
         if self.interpreter is None:
             database = str(self.folder / "log.db")
@@ -113,20 +113,19 @@ class Copy:
         print(json.dumps(code), file=self.interpreter.stdin, flush=True)
         answer = self.interpreter.stdout.readline()
         assert answer, self.errors.read_text(encoding="utf-8")
-        printed: str = json.loads(answer)
-        return printed
+        return json.loads(answer)
 
-    def commands(self, *lines: str) -> list[str]:
+    def commands(self, *lines):
         """Run commands, and return what each prints."""
         return [self.run(COMMAND.format(words=shlex.split(line))) for line in lines]
 
-    def close(self) -> None:
+    def close(self):
         """End the process: the next one reads the copy as it is then."""
         if self.interpreter is not None:
             self.interpreter.communicate()
             self.interpreter = None
 
-    def line(self, file: str, old: str, new: str) -> None:
+    def line(self, file, old, new):
         """Change one line of a file of the package."""
         self.close()
         path = self.package / file
@@ -134,7 +133,7 @@ class Copy:
         assert text.count(old) == 1, old
         path.write_text(text.replace(old, new), encoding="utf-8")
 
-    def revise(self, name: str, *operations: str) -> None:
+    def revise(self, name, *operations):
         """Add a revision of the database that does this, and raise the head to it."""
         text = REVISION.format(name=name, head=HEAD, operations="\n    ".join(operations))
         (self.package / "store" / "migrations" / "versions" / f"9999_{name}.py").write_text(
@@ -142,13 +141,13 @@ class Copy:
         )
         self.line("store/migrations/__init__.py", f'"{HEAD}"', '"9999"')
 
-    def documented(self, table: str) -> str:
+    def documented(self, table):
         """Return a table of the documentation, generated from the copy."""
         return self.run(
             f"import runpy; print(runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES'][{table!r}]())"
         )
 
-    def with_dashboard(self) -> Path:
+    def with_dashboard(self):
         """Add a copy of the app's package, and return its folder."""
         dashboard = self.package.parent / DASHBOARD.name
         copy_package(DASHBOARD, dashboard)

@@ -1,15 +1,12 @@
 """Whether a page fits its window, in the looks that pages are checked in: both widths, and both schemes once each."""
 
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import Literal
 
-from playwright.sync_api import Page, TimeoutError, expect  # noqa: A004 - Playwright's own
+from playwright.sync_api import TimeoutError, expect  # noqa: A004 - Playwright's own
 
 from page_state import at_rest, idle
 
-Scheme = Literal["light", "dark"]
-LOOKS: list[tuple[int, Scheme]] = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
+LOOKS = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
 STYLED = (
     "() => getComputedStyle(document.querySelector('.stApp')).getPropertyValue('--jb-ink') !== ''"
 )
@@ -45,7 +42,7 @@ OVERFLOWING = """() => {
 }"""
 
 
-def looks(page: Page) -> Iterator[str]:
+def looks(page):
     """Give a page that is open one look after the other: a window is made narrower or wider, its colours turn.
 
     It is not loaded again, which takes a second each time. The first look is that of the window, if
@@ -65,7 +62,7 @@ def looks(page: Page) -> Iterator[str]:
         yield f"{width} {scheme}"
 
 
-def reaches_bar(page: Page, pane: str) -> bool:
+def reaches_bar(page, pane):
     """Whether the bar of an item is within the window, and this pane reaches down to it."""
     bar, box = page.locator(".st-key-bar").bounding_box(), page.locator(pane).bounding_box()
     height = (page.viewport_size or {"height": 0})["height"]
@@ -74,7 +71,7 @@ def reaches_bar(page: Page, pane: str) -> bool:
     return bar["y"] + bar["height"] <= height and 0 < bar["y"] - (box["y"] + box["height"]) < 70
 
 
-def misfits(page: Page) -> dict[str, list[str]]:
+def misfits(page):
     """By look: buttons, labels and messages whose text is cut or wraps; chart texts out of their chart.
 
     The page itself if it scrolls sideways. Nothing where all fits.
@@ -83,7 +80,7 @@ def misfits(page: Page) -> dict[str, list[str]]:
     return {look: names for look, names in found.items() if names}
 
 
-def overflowing(page: Page) -> list[str]:
+def overflowing(page):
     """What `misfits` finds in the look that the page has, and still finds when a busy machine had time to redraw it."""
     with suppress(TimeoutError):
         page.wait_for_function(f"() => !({OVERFLOWING})().length", timeout=PATIENCE)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from judgeboard.domain import (
     Claim,
@@ -15,7 +15,6 @@ from judgeboard.domain import (
     Status,
     Verdict,
 )
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.settings import set_setting
@@ -33,7 +32,7 @@ ANSWER = (
 
 # Texts that a page must show exactly and never act on; each is one answer, its question and its
 # passage.
-HOSTILE: dict[str, str] = {
+HOSTILE = {
     "script": "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>",
     "markdown": "# head\n* a\n> b\n| c | d |\n[link](http://evil.example/) ![image](http://evil.example/i.png)",
     "streamlit": ":red[red] :material/home: :blue-background[x] $x^2$ $$\\int$$ `code`",
@@ -55,12 +54,12 @@ class PageRows:
     flags: dict[str, int]
 
 
-def as_read(text: str) -> str:
+def as_read(text):
     """Return a text as it is read from a page: a browser has no carriage returns."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def fill_pages(store: Store) -> PageRows:
+def fill_pages(store):
     """Store the answers and what judges and users said of them; return their ids."""
     responses = [*_plain(), *_states(), *_hostile()]
     with store.writing() as connection:
@@ -81,7 +80,7 @@ def fill_pages(store: Store) -> PageRows:
         return PageRows(ids, _worst_flags(connection))
 
 
-def _plain() -> list[Response]:
+def _plain():
     """Twelve answers that one rule flags, worse and worse."""
     return [
         Response(
@@ -98,7 +97,7 @@ def _plain() -> list[Response]:
     ]
 
 
-def _states() -> list[Response]:
+def _states():
     down = (Feedback(FeedbackKind.THUMBS, 0, at=START + timedelta(days=3)),)
     many = tuple(f"Passage {number}: {PASSAGES[0]}" for number in range(1, 31))
     return [
@@ -131,15 +130,15 @@ def _states() -> list[Response]:
     ]
 
 
-def _hostile() -> list[Response]:
+def _hostile():
     return [
         Response("log", f"hostile-{name}", text[:900], text, (text[:4000],), "odd")
         for name, text in HOSTILE.items()
     ]
 
 
-def _verdicts(ids: dict[str, int]) -> list[NewJudgment]:
-    said: dict[str, Verdict] = {
+def _verdicts(ids):
+    said = {
         name: Verdict(
             Status.OK,
             groundedness=int(name[-2:]) * 0.03,
@@ -173,7 +172,7 @@ def _verdicts(ids: dict[str, int]) -> list[NewJudgment]:
     return [NewJudgment(ids[name], 0, 0, verdict) for name, verdict in said.items()]
 
 
-def _claims() -> tuple[Claim, ...]:
+def _claims():
     return (
         _claim(
             "Granite cools slowly below the surface.",
@@ -192,9 +191,7 @@ def _claims() -> tuple[Claim, ...]:
     )
 
 
-def _claim(
-    text: str, status: ClaimStatus, passage: int | None = None, quote: str | None = None
-) -> Claim:
+def _claim(text, status, passage=None, quote=None):
     start = ANSWER.find(text)
     inside = PASSAGES[passage - 1].find(quote) if passage and quote else -1
     return Claim(
@@ -210,7 +207,7 @@ def _claim(
     )
 
 
-def _in_the_middle(text: str) -> tuple[Claim, ...]:
+def _in_the_middle(text):
     """One claim over the middle of a text, in the answer and in the passage."""
     start, end = len(text) // 4, max(len(text) // 4 + 1, len(text) // 2)
     if end > 4000:
@@ -219,7 +216,7 @@ def _in_the_middle(text: str) -> tuple[Claim, ...]:
     return (Claim(quote, ClaimStatus.CONTRADICTED, quote, 1, quote, start, end, start, end),)
 
 
-def _ids(connection: Connection) -> dict[str, int]:
+def _ids(connection):
     response = RESPONSE
     return {
         row.external_id: row.id
@@ -227,7 +224,7 @@ def _ids(connection: Connection) -> dict[str, int]:
     }
 
 
-def _worst_flags(connection: Connection) -> dict[str, int]:
+def _worst_flags(connection):
     flag, response = FLAG, RESPONSE
     rows = connection.execute(
         select(response.c.external_id, flag.c.id)

@@ -4,7 +4,6 @@ A browser is sent the same, and takes ten times as long to draw it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -29,7 +28,7 @@ class PageSession:
     session_id: str = ""
     at: str = ""
 
-    def open(self, address: str) -> None:
+    def open(self, address):
         """Run a page, and read all the files that it names or offers."""
         self.at, target, run = address, urlsplit(address), BackMsg()
         run.rerun_script.page_name, run.rerun_script.query_string = (
@@ -37,7 +36,7 @@ class PageSession:
             target.query,
         )
         self.socket.send(run.SerializeToString())
-        offered: list[str] = []
+        offered = []
         while (message := self._receive()).script_finished or not message.HasField(
             "script_finished"
         ):
@@ -52,7 +51,7 @@ class PageSession:
             self._keep(httpx.get(self.url + file).raise_for_status().content)
         self.files.clear()
 
-    def _have_made(self, file: str) -> None:
+    def _have_made(self, file):
         """Ask for a file that is made when its button is pressed."""
         asked = BackMsg()
         request = asked.backend_operation_request
@@ -63,7 +62,7 @@ class PageSession:
             pass
         assert not answer.backend_operation_response.error_msg, answer
 
-    def _receive(self) -> ForwardMsg:
+    def _receive(self):
         frame = self.socket.recv(timeout=60, decode=False)
         self._keep(frame)
         message = ForwardMsg.FromString(frame)
@@ -71,14 +70,12 @@ class PageSession:
             self.files |= set(FILE.findall(str(message)))
         return message
 
-    def _keep(self, came: bytes) -> None:
+    def _keep(self, came):
         self.sent.setdefault(self.at, []).append(came)
 
 
 @contextmanager
-def page_session(
-    url: str, cookies: Mapping[str, str], headers: Sequence[tuple[str, str]] = ()
-) -> Iterator[PageSession]:
+def page_session(url, cookies, headers=()):
     """Begin a session of a browser with these cookies and further headers."""
     with connect(
         f"{url.replace('http', 'ws')}/_stcore/stream",

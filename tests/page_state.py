@@ -1,15 +1,12 @@
 """Waits until a page in a browser is drawn and takes decisions, and holds its keys down."""
 
 import time
-from collections.abc import Callable
-from typing import TypeVar
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgeboard_dashboard.app import HEAD_LINE, PAGES, page_of
 from judgeboard_dashboard.widgets.keys import FRESH_ROW, SAME_KEY
 
-Value = TypeVar("Value")
 GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just appeared are taken
 PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
 VIEWS = [view for tabs in PAGES.values() for view in tabs]
@@ -51,7 +48,7 @@ DECIDE = ".st-key-decide button:enabled:visible"
 DRAWN = 20  # seconds in which a slow browser moves what it draws to its place
 
 
-def idle(page: Page) -> None:
+def idle(page):
     """Wait until the server draws nothing more, and no part of the page waits for its code or its font.
 
     The page looks itself: each time that Playwright's ``expect`` looks in vain, it describes the
@@ -61,7 +58,7 @@ def idle(page: Page) -> None:
     page.wait_for_function(IDLE, polling=LOOK)
 
 
-def visit(page: Page, address: str) -> None:
+def visit(page, address):
     """Open an address; a window that shows a page already need not load what every page needs, which takes longest."""
     if page.url == "about:blank":
         page.goto(address)
@@ -70,7 +67,7 @@ def visit(page: Page, address: str) -> None:
     idle(page)
 
 
-def turn_to(page: Page, address: str) -> None:
+def turn_to(page, address):
     """Open a view, maybe with parameters, in a window that shows one already."""
     visit(page, f"/{address}")
     view = address.partition("?")[0]
@@ -81,14 +78,14 @@ def turn_to(page: Page, address: str) -> None:
     idle(page)
 
 
-def settled(page: Page, part: str = ".jb-head") -> None:
+def settled(page, part=".jb-head"):
     """Wait until this part of a row is drawn, all else too, and decisions about the row are taken."""
     expect(page.locator(part).first).to_be_visible()
     idle(page)
     page.wait_for_timeout(GUARD)
 
 
-def in_the_end(read: Callable[[], Value], expected: Value) -> Value:
+def in_the_end(read, expected):
     """Read from a page until it is as expected; return what was read last, also if it never is."""
     end = time.monotonic() + DRAWN
     while (value := read()) != expected and time.monotonic() < end:
@@ -96,7 +93,7 @@ def in_the_end(read: Callable[[], Value], expected: Value) -> Value:
     return value
 
 
-def at_rest(read: Callable[[], Value]) -> Value:
+def at_rest(read):
     """Read from a page until two reads, a tenth of a second apart, are the same; return what was read last."""
     end, value = time.monotonic() + DRAWN, read()
     while time.monotonic() < end:
@@ -107,7 +104,7 @@ def at_rest(read: Callable[[], Value]) -> Value:
     return value
 
 
-def hold(page: Page, key: str, repeats: int = 60) -> None:
+def hold(page, key, repeats=60):
     """Hold a key down for some seconds."""
     for _ in range(repeats):
         page.keyboard.down(key)  # without a release in between these are the repeats of a held key
@@ -115,7 +112,7 @@ def hold(page: Page, key: str, repeats: int = 60) -> None:
     page.keyboard.up(key)
 
 
-def press_at_times(page: Page, letters: str, apart: float) -> None:
+def press_at_times(page, letters, apart):
     """Press the keys of letters and spaces, so many seconds apart, also if a busy browser takes them later."""
     devtools, begun = page.context.new_cdp_session(page), time.time()
     for number, letter in enumerate(letters):
@@ -126,6 +123,6 @@ def press_at_times(page: Page, letters: str, apart: float) -> None:
     devtools.detach()
 
 
-def mash(page: Page, key: str) -> None:
+def mash(page, key):
     """Press the key of a letter three times in 0.6 s, before anybody could have read the next row."""
     press_at_times(page, key * 3, 0.3)

@@ -3,8 +3,6 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from judgeboard.domain import (
     AspectPreference,
@@ -18,22 +16,18 @@ from judgeboard.domain import (
 )
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.pairwise import OVERALL, PairwiseJudge
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import NewComparison, store_comparisons
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.store.reviews import Review, insert_review
-from judgeboard.store.tables import Reviewer, StoredVersion
 
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
 
 
-def add_pairs(
-    store: Store, count: int, *, source: str = "bench", first: int = 0, **fields: Any
-) -> list[int]:
+def add_pairs(store, count, *, source="bench", first=0, **fields):
     """Store pairs with the ids p0, p1, …; each answer names its pair and its side."""
     pairs = [
         Pair(
@@ -45,38 +39,36 @@ def add_pairs(
         return store_pairs(connection, pairs).new
 
 
-def said(verdict: str, *aspects: str) -> ScriptedReply:
+def said(verdict, *aspects):
     """Return a good reply: first, second or tie on each aspect."""
     entry = {"reasoning": f"The {verdict} of the two.", "verdict": verdict}
     return completion(json.dumps(dict.fromkeys(aspects or ("overall",), entry)))
 
 
-def asked_of(request: dict[str, Any]) -> tuple[int, str]:
+def asked_of(request):
     """Return which pair a request is about, and in which order it shows the answers."""
     match = re.search(r"(left|right)-(\d+)", request["messages"][1]["content"])
     assert match is not None
     return int(match[2]), "ab" if match[1] == "left" else "ba"
 
 
-def asked(endpoint: RecordingEndpoint) -> Counter[tuple[int, str]]:
+def asked(endpoint):
     """Count the requests by pair and order."""
     return Counter(asked_of(request.body) for request in endpoint.requests)
 
 
-def by_pair(
-    replies: Mapping[tuple[int, str], ScriptedReply], other: ScriptedReply | None = None
-) -> Script:
+def by_pair(replies, other=None):
     """Answer by pair and order; ``other`` (a tie) for those not named."""
     return lambda request, _number: replies.get(asked_of(request), other or said("tie"))
 
 
 def pairwise(
-    endpoint: RecordingEndpoint,
+    endpoint,
     *,
-    priced: bool = False,
-    aspects: Sequence[str] = (OVERALL,),
-    **options: Any,
-) -> PairwiseJudge:
+    priced=False,
+    aspects=(OVERALL,),
+    **options,
+):
     """Return the pairwise judge over a fake endpoint."""
     return PairwiseJudge(
         JudgeOptions(model="scripted", base_url=endpoint.base_url, tries=1).endpoint("the test"),
@@ -86,14 +78,14 @@ def pairwise(
 
 
 def record(
-    store: Store,
-    pair_ids: Sequence[int],
-    said: Mapping[str, str],
+    store,
+    pair_ids,
+    said,
     *,
-    name: str = "recorded",
-    kind: str = "replay",
-    aspect: str = "overall",
-) -> StoredVersion:
+    name="recorded",
+    kind="replay",
+    aspect="overall",
+):
     """Store what a judge said by hand: ``{"ab": "aat-", "ba": "ab. "}``, a letter a pair.
 
     a, b and t are verdicts, - an unusable one, and a blank was not asked.
@@ -116,16 +108,16 @@ def record(
 
 
 def prefer_outside(
-    store: Store,
-    pair_id: int,
-    by: Reviewer,
-    preference: Preference,
-    key: str,
+    store,
+    pair_id,
+    by,
+    preference,
+    key,
     *,
-    seen: tuple[str, ...] = (),
-    shown: Shown = Shown.AB,
-    aspect: str = "overall",
-) -> int:
+    seen=(),
+    shown=Shown.AB,
+    aspect="overall",
+):
     """Store a preference outside queues, as releases did that asked for it on the page of pairs; return its id."""
     preferences = {aspect: AspectPreference(preference)}
     with store.writing() as connection:
@@ -143,7 +135,7 @@ def prefer_outside(
         )
 
 
-def people_say(store: Store, pair_id: int, *letters: str, aspect: str = "overall") -> None:
+def people_say(store, pair_id, *letters, aspect="overall"):
     """Let imported people say which answer they prefer, each a letter."""
     given = [
         GivenPreference(f"person {place}", {aspect: _said(letter)})
@@ -155,7 +147,7 @@ def people_say(store: Store, pair_id: int, *letters: str, aspect: str = "overall
         )
 
 
-def _said(letter: str) -> AspectPreference:
+def _said(letter):
     if letter in SIDES:
         return AspectPreference(SIDES[letter])
     return AspectPreference(None, float(letter), "-2..2")

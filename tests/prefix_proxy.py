@@ -4,18 +4,17 @@ import shutil
 import socket
 import socketserver
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from served import free_port
 
 
 @contextmanager
-def prefix_proxy(prefix: str, upstream_port: int, port: int | None = None) -> Iterator[str]:
+def prefix_proxy(prefix, upstream_port, port=None):
     """Serve a port of this machine below ``prefix``; gives the address. All other paths are not found."""
 
     class Passing(socketserver.StreamRequestHandler):
-        def handle(self) -> None:
+        def handle(self):
             head = _head(self.rfile)
             method, _, rest = head.partition(" ")
             if not rest.startswith(f"{prefix}/"):
@@ -34,9 +33,9 @@ def prefix_proxy(prefix: str, upstream_port: int, port: int | None = None) -> It
                     self.connection.shutdown(socket.SHUT_RDWR)
                 sending.join(10)
 
-        def _send(self, upstream: socket.socket) -> None:
+        def _send(self, upstream):
             with suppress(OSError):
-                while more := self.rfile.read1(65536):  # type: ignore[attr-defined]
+                while more := self.rfile.read1(65536):
                     upstream.sendall(more)
                 upstream.shutdown(socket.SHUT_WR)
 
@@ -51,10 +50,10 @@ def prefix_proxy(prefix: str, upstream_port: int, port: int | None = None) -> It
         server.shutdown()
 
 
-def _head(request: object) -> str:
+def _head(request):
     """Return the head of a request; a request without an upgrade is the last one on its connection."""
     lines = list[str]()
-    while (line := request.readline().decode("latin-1")) not in {"\r\n", ""}:  # type: ignore[attr-defined]
+    while (line := request.readline().decode("latin-1")) not in {"\r\n", ""}:
         lines.append(line)
     if not any(line.lower().startswith("upgrade:") for line in lines):
         lines = [line for line in lines if not line.lower().startswith("connection:")] + [

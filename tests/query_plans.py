@@ -1,25 +1,20 @@
 """The statements that are sent to a database, and the steps of their plans."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
+from contextlib import contextmanager
+from typing import TypeVar
 
 from sqlalchemy import event
-
-from judgeboard.store.engine import Store
 
 T = TypeVar("T")
 QUERIES = ("SELECT", "WITH")
 
 
 @contextmanager
-def each_statement(store: Store, look: Callable[[Any, str, Any], Iterable[T]]) -> Iterator[list[T]]:
+def each_statement(store, look):
     """All that ``look(cursor, statement, parameters)`` returns for the statements that are sent in the block."""
-    values: list[T] = []
+    values = []
 
-    def note(
-        _connection: Any, cursor: Any, statement: str, parameters: Any, _context: Any, _many: bool
-    ) -> None:
+    def note(_connection, cursor, statement, parameters, _context, _many):
         values.extend(
             look(cursor, statement, parameters[0] if isinstance(parameters, list) else parameters)
         )
@@ -31,15 +26,15 @@ def each_statement(store: Store, look: Callable[[Any, str, Any], Iterable[T]]) -
         event.remove(store.engine, "before_cursor_execute", note)
 
 
-def statements_of(store: Store) -> AbstractContextManager[list[str]]:
+def statements_of(store):
     """Every statement that is sent while the block runs."""
     return each_statement(store, lambda _cursor, statement, _parameters: [statement])
 
 
-def plans_of(store: Store) -> AbstractContextManager[list[str]]:
+def plans_of(store):
     """The steps of every query while the block runs, one text a statement; on either engine."""
 
-    def plan(cursor: Any, statement: str, parameters: Any) -> list[str]:
+    def plan(cursor, statement, parameters):
         return (
             ["\n".join(_steps(store, cursor, statement, parameters))]
             if statement.startswith(QUERIES)
@@ -49,22 +44,22 @@ def plans_of(store: Store) -> AbstractContextManager[list[str]]:
     return each_statement(store, plan)
 
 
-def steps_of(store: Store, *starts: str) -> AbstractContextManager[list[tuple[str, str]]]:
+def steps_of(store, *starts):
     """Every statement with such a start while the block runs, with each step of its plan."""
 
-    def steps(cursor: Any, statement: str, parameters: Any) -> Iterator[tuple[str, str]]:
+    def steps(cursor, statement, parameters):
         if statement.startswith(starts):
             yield from ((statement, step) for step in _steps(store, cursor, statement, parameters))
 
     return each_statement(store, steps)
 
 
-def _steps(store: Store, cursor: Any, statement: str, parameters: Any) -> list[str]:
+def _steps(store, cursor, statement, parameters):
     explain = "EXPLAIN QUERY PLAN" if store.is_sqlite else "EXPLAIN"
     return [str(row[-1]) for row in cursor.execute(f"{explain} {statement}", parameters).fetchall()]
 
 
-def whole_tables(plans: list[str]) -> list[str]:
+def whole_tables(plans):
     """Steps that read a table of pairs from end to end, or all that one judge version said."""
     steps = [step for plan in plans for step in plan.splitlines()]
     tables = ("pair", "comparison", "preference_score", "review", "sample", "event", "response")

@@ -1,23 +1,19 @@
 """Queues with flagged answers, three reviewers and a lead, and what they do, one line each."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from sqlalchemy import Table
-
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.leases import LeasedItem, next_item, release, skip, take_item
-from judgeboard.reviews.queues import QueueProgress, close_queue, create_queue, queue_progress
-from judgeboard.reviews.submissions import Submission, Submitted, reveal, submit
+from judgeboard.reviews.leases import next_item, release, skip, take_item
+from judgeboard.reviews.queues import close_queue, create_queue, queue_progress
+from judgeboard.reviews.submissions import Submission, reveal, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.queue_filling import CreatedQueue
 from judgeboard.store.queues import assignees, new_queue, queue_named, unassign
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
@@ -42,10 +38,10 @@ class QueueCase:
     keys: Any = field(default_factory=count)
 
     @property
-    def people(self) -> tuple[Reviewer, ...]:
+    def people(self):
         return self.mara, self.jon, self.ada, self.lead
 
-    def add(self, *names: str, query_type: str = "QA", **fields: Any) -> list[int]:
+    def add(self, *names, query_type="QA", **fields):
         with self.store.writing() as connection:
             result = store_responses(
                 connection,
@@ -56,15 +52,11 @@ class QueueCase:
             )
         return result.new
 
-    def judge(
-        self, response_id: int, groundedness: float | None, *, judge: str = "rag", version: int = 1
-    ) -> None:
+    def judge(self, response_id, groundedness, *, judge="rag", version=1):
         """One more verdict of a judge; raises a flag where it is low."""
         self.judge_all({response_id: groundedness}, judge=judge, version=version)
 
-    def judge_all(
-        self, scores: Mapping[int, float | None], *, judge: str = "rag", version: int = 1
-    ) -> None:
+    def judge_all(self, scores, *, judge="rag", version=1):
         """One more verdict of a judge on each of these answers, in one transaction."""
         new = [
             NewJudgment(response_id, next(self.keys), 0, Verdict(Status.OK, groundedness=score))
@@ -74,16 +66,14 @@ class QueueCase:
             stored = ensure_version(connection, JudgeVersion(judge, "rag", params={"n": version}))
             store_judgments(connection, stored, None, new, self.now)
 
-    def flagged(self, *scores: float, query_type: str = "QA") -> list[int]:
+    def flagged(self, *scores, query_type="QA"):
         """Store one answer per score and have it judged; below 0.5 it is flagged."""
         names = [f"a{next(self.keys)}" for _ in scores]
         ids = self.add(*names, query_type=query_type)
         self.judge_all(dict(zip(ids, scores, strict=True)))
         return ids
 
-    def queue(
-        self, name: str = "q", *, assigned: tuple[Reviewer, ...] = (), **rules: Any
-    ) -> CreatedQueue:
+    def queue(self, name="q", *, assigned=(), **rules):
         """Create a queue; unless the test asks for some, it requires no grade."""
         optional = () if "grades" in rules else ("groundedness", "quality")
         rules = {"grades": (), "optional_grades": optional} | rules
@@ -92,12 +82,12 @@ class QueueCase:
             assigned = self.people
         return create_queue(self.store, queue_rules, by=self.lead, assigned=assigned, now=self.now)
 
-    def queue_of(self, *scores: float, **rules: Any) -> CreatedQueue:
+    def queue_of(self, *scores, **rules):
         """Store an answer per score, as `flagged`, and create a queue of the flagged ones."""
         self.flagged(*scores)
         return self.queue(**rules)
 
-    def unassign(self, name: str = "q") -> None:
+    def unassign(self, name="q"):
         """Leave a queue to everybody, as earlier releases did with a blind queue too."""
         with self.store.writing() as connection:
             queue = queue_named(connection, name)
@@ -105,118 +95,101 @@ class QueueCase:
                 connection, queue.id, [person.id for person in assignees(connection, queue.id)]
             )
 
-    def take(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem | None:
+    def take(self, who, name="q", *holding):
         return next_item(self.store, name, who, holding=holding, now=self.now)
 
-    def lease(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem:
+    def lease(self, who, name="q", *holding):
         leased = self.take(who, name, *holding)
         assert leased is not None
         return leased
 
-    def take_item(self, item_id: int, who: Reviewer) -> LeasedItem | None:
+    def take_item(self, item_id, who):
         return take_item(self.store, item_id, who, now=self.now)
 
-    def skip(self, leased: LeasedItem, who: Reviewer, reason: str | None = None) -> bool:
+    def skip(self, leased, who, reason=None):
         return skip(self.store, leased.token, who, reason=reason, now=self.now)
 
-    def release(self, leased: LeasedItem, who: Reviewer) -> bool:
+    def release(self, leased, who):
         return release(self.store, leased.token, who, now=self.now)
 
-    def close(self, name: str = "q") -> None:
+    def close(self, name="q"):
         close_queue(self.store, name, by=self.lead, now=self.now)
 
-    def say(
-        self, leased: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **fields: Any
-    ) -> Submitted:
+    def say(self, leased, who, decision=CONFIRM, **fields):
         return self._submit(who, decision, fields, token=leased.token)
 
-    def review(
-        self, who: Reviewer, decision: Decision | None = CONFIRM, name: str = "q", **fields: Any
-    ) -> Submitted:
+    def review(self, who, decision=CONFIRM, name="q", **fields):
         """Take the next item and decide it."""
         return self.say(self.lease(who, name), who, decision, **fields)
 
-    def reveal(
-        self, decided: Submitted, who: Reviewer, decision: Decision | None = None, **fields: Any
-    ) -> int:
+    def reveal(self, decided, who, decision=None, **fields):
         """Look at the judge after a blind review, and say what one thinks now."""
         reveal(self.store, decided.review_id, reviewer=who, now=self.now)
         return self.after_reveal(decided, who, decision, **fields)
 
-    def after_reveal(
-        self, decided: Submitted, who: Reviewer, decision: Decision | None = None, **fields: Any
-    ) -> int:
+    def after_reveal(self, decided, who, decision=None, **fields):
         """Say what one thinks now, as if the judge had been shown."""
         return self._submit(who, decision, fields, blind_review_id=decided.review_id).review_id
 
-    def adjudicate(
-        self, item_id: int, decision: Decision = CONFIRM, note: str | None = "why", **fields: Any
-    ) -> int:
+    def adjudicate(self, item_id, decision=CONFIRM, note="why", **fields):
         by = fields.pop("by", self.lead)
         return self._submit(by, decision, {"note": note, **fields}, item_id=item_id).review_id
 
-    def change(
-        self, review_id: int, who: Reviewer, decision: Decision | None = None, **fields: Any
-    ) -> int:
+    def change(self, review_id, who, decision=None, **fields):
         """Replace a review by another one, or a grade by another one."""
         return self._submit(who, decision, fields, changes=review_id).review_id
 
-    def grade(self, response_id: int, who: Reviewer, **fields: Any) -> int:
+    def grade(self, response_id, who, **fields):
         """Grade an answer outside any queue, without a decision."""
         return self._submit(who, None, fields, response_id=response_id).review_id
 
-    def _submit(
-        self, who: Reviewer, decision: Any, fields: dict[str, Any], **subject: Any
-    ) -> Submitted:
+    def _submit(self, who, decision, fields, **subject):
         key = fields.pop("request_key", f"key {next(self.keys)}")
         about = {"decision": decision, "grade": Grade(**fields), "request_key": key, "at": self.now}
         return submit(self.store, Submission(reviewer=who, **about, **subject))
 
-    def undo(self, review_id: int, who: Reviewer, request_key: str | None = None) -> None:
+    def undo(self, review_id, who, request_key=None):
         key = request_key or f"key {next(self.keys)}"
         undo(self.store, review_id=review_id, reviewer=who, request_key=key, now=self.now)
 
-    def decide(
-        self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM, **fields: Any
-    ) -> Submitted:
+    def decide(self, flag_id, who, decision=CONFIRM, **fields):
         """Decide a flag outside any queue."""
         return self._submit(who, decision, fields, flag_id=flag_id)
 
-    def later(self, **by: float) -> None:
+    def later(self, **by):
         """Let time pass."""
         self.now += timedelta(**by)
 
-    def progress(self, name: str = "q") -> QueueProgress:
-        progress: QueueProgress = self.read(queue_progress, name, now=self.now)
-        return progress
+    def progress(self, name="q"):
+        return self.read(queue_progress, name, now=self.now)
 
-    def read(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    def read(self, function, *args, **options):
         """Return what a function reads from the database."""
         return read(self.store, function, *args, **options)
 
-    def rows(self, table: Table) -> list[dict[str, Any]]:
+    def rows(self, table):
         return rows_of(self.store, table)
 
-    def flags(self) -> list[dict[str, Any]]:
+    def flags(self):
         return self.rows(FLAG)
 
-    def flag_states(self) -> list[str]:
+    def flag_states(self):
         return [flag["state"] for flag in self.flags()]
 
-    def items(self) -> list[dict[str, Any]]:
+    def items(self):
         return self.rows(QUEUE_ITEM)
 
-    def item_states(self) -> list[str]:
+    def item_states(self):
         return [item["state"] for item in self.items()]
 
-    def leases(self) -> list[dict[str, Any]]:
+    def leases(self):
         return self.rows(LEASE)
 
-    def reviews(self) -> list[dict[str, Any]]:
+    def reviews(self):
         return self.rows(REVIEW)
 
 
-def queue_case(store: Store) -> QueueCase:
+def queue_case(store):
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
         people = [
@@ -225,7 +198,7 @@ def queue_case(store: Store) -> QueueCase:
     return QueueCase(store, *people)
 
 
-def race_case(store: Store, items: int) -> None:
+def race_case(store, items):
     """A queue of so many flagged answers."""
     case = queue_case(store)
     with store.writing() as connection:

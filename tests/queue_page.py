@@ -1,25 +1,25 @@
 """Walks through a queue in a browser as a person does: waits for the item, reads, presses keys."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from page_state import settled, visit
 
 
-def in_queue(name: str) -> str:
+def in_queue(name):
     """The address of a queue's next item."""
     return f"/item?queue={name.replace(' ', '+')}"
 
 
-def opened(page: Page, name: str) -> None:
+def opened(page, name):
     visit(page, in_queue(name))
     settled(page)
 
 
-def row(page: Page) -> str:
+def row(page):
     return str(page.locator(".jb-head").get_attribute("data-row"))
 
 
-def press(page: Page, key: str) -> None:
+def press(page, key):
     """Press a key that brings another row to the screen."""
     before = row(page)
     page.keyboard.press(key)

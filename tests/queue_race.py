@@ -9,18 +9,15 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from threading import Barrier, Lock
 
 from judgeboard.domain import Decision, Grade
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 
 GRADE = Grade(groundedness=0.5)
@@ -36,9 +33,7 @@ class Worked:
     empty_in_share: int = 0
 
 
-def work(
-    store: Store, queue: str, name: str, share: int, meet: Callable[[], bool] = lambda: True
-) -> Worked:
+def work(store, queue, name, share, meet=lambda: True):
     """Decide ``share`` items, ``meet`` the other workers, then go on, if that says so, until nothing is left."""
     reviewer = ensure_reviewer(store, "page", name)
     done = Worked()
@@ -69,11 +64,11 @@ def work(
             return done
 
 
-def acknowledge(database: str, queue: str, workers: int, acknowledged: Connection) -> None:
+def acknowledge(database, queue, workers, acknowledged):
     """Let threads work, sending what they were told is stored, as soon as they were told: the review, its item."""
     store, sending = open_store(database), Lock()
 
-    def one(number: int) -> None:
+    def one(number):
         reviewer = ensure_reviewer(store, "page", f"worker {number}")
         while (leased := next_item(store, queue, reviewer)) is not None:
             key = f"{number} {leased.token}"
@@ -94,11 +89,11 @@ def acknowledge(database: str, queue: str, workers: int, acknowledged: Connectio
         list(pool.map(one, range(workers)))
 
 
-def race_threads(store: Store, queue: str, workers: int, share: int) -> list[Worked]:
+def race_threads(store, queue, workers, share):
     """Let threads of this process work."""
     start = Barrier(workers)
 
-    def one(number: int) -> Worked:
+    def one(number):
         start.wait()
         return work(store, queue, f"worker {number}", share)
 
@@ -106,7 +101,7 @@ def race_threads(store: Store, queue: str, workers: int, share: int) -> list[Wor
         return list(pool.map(one, range(workers)))
 
 
-def race_processes(database: str, queue: str, workers: int, share: int) -> None:
+def race_processes(database, queue, workers, share):
     """Let processes of their own work, each with its own connection, and print what each did.
 
     Nobody goes beyond their share before all have theirs: how many items a process gets in a free

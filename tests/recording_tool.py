@@ -5,7 +5,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 
 class Reply(NamedTuple):
@@ -36,11 +36,11 @@ class RecordingTool:
     environment: ClassVar[Mapping[str, str]] = {}
     """The keys that it accepts, as environment variables."""
 
-    def __init__(self, *known: str) -> None:
+    def __init__(self, *known):
         self.known = set(known)
-        self.requests: list[ToolRequest] = []
-        self.scores: dict[Any, dict[str, Any]] = {}
-        self.failing: list[int] = []
+        self.requests = []
+        self.scores = {}
+        self.failing = []
         self.retry_after = 0
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -49,20 +49,20 @@ class RecordingTool:
         )
 
     @property
-    def address(self) -> str:
+    def address(self):
         """The address for clients."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         self._thread.start()
         return self
 
-    def __exit__(self, *_error: object) -> None:
+    def __exit__(self, *_error):
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
-    def take(self, request: ToolRequest) -> Reply:
+    def take(self, request):
         """Record a request and return the reply to it."""
         with self._lock:
             self.requests.append(request)
@@ -70,19 +70,19 @@ class RecordingTool:
                 return Reply(self.failing.pop(0), {"message": "later"})
             return self.answer(request)
 
-    def answer(self, request: ToolRequest) -> Reply:
+    def answer(self, request):
         """Return the reply of this tool."""
         raise NotImplementedError
 
 
-def _handler(tool: RecordingTool) -> type[BaseHTTPRequestHandler]:
+def _handler(tool):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, *_values: object) -> None:
+        def log_message(self, *_values):
             """Print nothing."""
 
-        def _answer(self) -> None:
+        def _answer(self):
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
             reply = tool.take(
@@ -109,7 +109,7 @@ class FakePhoenix(RecordingTool):
 
     environment: ClassVar = {"PHOENIX_API_KEY": "key"}
 
-    def answer(self, request: ToolRequest) -> Reply:
+    def answer(self, request):
         """Return the ids of the annotations."""
         if request.headers.get("authorization") != "Bearer key":
             return Reply(401, {"detail": "Invalid token"})
@@ -133,7 +133,7 @@ class FakePhoenix(RecordingTool):
 class FakeMlflow(RecordingTool):
     """MLflow: it answers a known assessment_id with 500, and takes any source_type."""
 
-    def answer(self, request: ToolRequest) -> Reply:
+    def answer(self, request):
         """Return the assessment."""
         parts = request.path.split("/")
         if parts[:5] != ["", "api", "3.0", "mlflow", "traces"] or parts[6] != "assessments":
@@ -161,7 +161,7 @@ class FakeLangfuse(RecordingTool):
 
     environment: ClassVar = {"LANGFUSE_PUBLIC_KEY": "public", "LANGFUSE_SECRET_KEY": "secret"}
 
-    def answer(self, request: ToolRequest) -> Reply:
+    def answer(self, request):
         """Return the id of the score."""
         if request.headers.get("authorization") != "Basic cHVibGljOnNlY3JldA==":
             return Reply(401, {"message": "Invalid credentials"})
@@ -181,7 +181,7 @@ class FakeLangsmith(RecordingTool):
 
     environment: ClassVar = {"LANGSMITH_API_KEY": "key"}
 
-    def answer(self, request: ToolRequest) -> Reply:
+    def answer(self, request):
         """Return the feedback."""
         if request.headers.get("x-api-key") != "key":
             return Reply(403, {"detail": "Forbidden"})
@@ -209,7 +209,7 @@ class FakeLabelStudio(RecordingTool):
         "corrected_answer": {"type": "TextArea", "to_name": ["answer"]},
     }
 
-    def answer(self, request: ToolRequest) -> Reply:  # noqa: PLR0911 - one line for each path
+    def answer(self, request):  # noqa: PLR0911 - one line for each path
         """Return tasks, projects, annotations and predictions."""
         path, _, query = request.path.partition("?")
         parts = path.strip("/").split("/")
@@ -251,7 +251,7 @@ class FakeCollector(RecordingTool):
 
     environment: ClassVar = {"OTEL_EXPORTER_OTLP_HEADERS": "x-team=rag%20team"}
 
-    def answer(self, request: ToolRequest) -> Reply:
+    def answer(self, request):
         """Return an empty response, or how many records were rejected."""
         if request.path != "/v1/logs" or request.headers.get("x-team") != "rag team":
             return Reply(404, {"message": "Not Found"})

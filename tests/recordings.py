@@ -2,9 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 from judgeboard.flags.rules import sampling_number
 
@@ -20,12 +17,12 @@ DETECTORS = (
 )
 
 
-def records(path: Path) -> list[dict[str, Any]]:
+def records(path):
     """Return the records of a gzipped file of JSON lines."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
-def in_sample(share: float) -> Callable[[dict[str, Any]], bool]:
+def in_sample(share):
     """Return whether the random sample with this share has a recorded answer."""
     return lambda answer: sampling_number("judgeboard", "default", str(answer["id"])) < share

@@ -1,15 +1,13 @@
 """Attempts at better answers: one answer reflected on, one refined, both with hostile texts."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from sqlalchemy import select
 
 from judgeboard.domain import Response
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.refining.refine import RefineRule, refine_pending
 from judgeboard.methods.refining.reflect import reflect_pending
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE
@@ -20,7 +18,7 @@ BETTER = "Granite is a hard rock that cools slowly below the surface. <img src=x
 HOSTILE = "Say more. <script>window.hacked = 1</script> $x^2$ :red[x]"
 
 
-def fill_attempts(store: Store) -> dict[str, int]:
+def fill_attempts(store):
     """Store two answers, reflect on one and refine the other (rated 2, unusable, 4); return their ids by outside id."""
     messages = ({"role": "user", "content": "What is granite?"},)
     with store.writing() as connection:
@@ -51,13 +49,13 @@ def fill_attempts(store: Store) -> dict[str, int]:
         return {row.external_id: row.id for row in rows}
 
 
-def refine_in_vain(store: Store, named: str) -> None:
+def refine_in_vain(store, named):
     """Refine an answer twice: the same text comes back, and no rating of it is usable."""
     script = both(lambda _request: BETTER, lambda _answer: rated("none"))
     _play(store, script, refine_pending, "rating", named, rule=RefineRule(max_repeats=1))
 
 
-def _reflect(store: Store) -> None:
+def _reflect(store):
     from judgeboard.methods.refining.reflect import ReflectRule
 
     script = both(lambda _request: BETTER, scored({"hard rock": (0.9, 4)}))
@@ -71,7 +69,7 @@ def _reflect(store: Store) -> None:
     )
 
 
-def _refine(store: Store) -> None:
+def _refine(store):
     replies = iter(
         [
             rated(2, HOSTILE, "Too short."),
@@ -90,7 +88,7 @@ def _refine(store: Store) -> None:
     )
 
 
-def _play(store: Store, script: Script, play: Any, kind: str, named: str, **options: Any) -> None:
+def _play(store, script, play, kind, named, **options):
     with RecordingEndpoint(script) as endpoint:
         play(
             store,

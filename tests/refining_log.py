@@ -6,11 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from judgeboard.domain import Response
-from judgeboard.llm.asking import Generator
 from judgeboard.llm.recording_endpoint import (
-    Answering,
-    RecordingEndpoint,
-    Script,
     ScriptedReply,
     completion,
     verdict,
@@ -18,7 +14,6 @@ from judgeboard.llm.recording_endpoint import (
 from judgeboard.methods.refining.tables import REFINEMENT, SELECTED_ATTEMPT
 from judgeboard.runs.generation import make_generator
 from judgeboard.runs.judging import make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import GENERATION, RESPONSE
 from stored_rows import rows_of
@@ -27,12 +22,11 @@ LONG = "This answer is long enough to be worth a second try, and it rests on not
 ANSWER = re.compile(r"\[BEGIN ANSWER \w+\]\n(.*?)\n\[END ANSWER", re.DOTALL)
 
 Writer = Callable[[dict[str, Any]], ScriptedReply | str]
-Reader = Callable[[str], ScriptedReply]
 
 
-def store_bad(store: Store, count: int = 1, **fields: Any) -> None:
+def store_bad(store, count=1, **fields):
     """Store long complex answers with the ids 0, 1, 2, … and the messages that were sent."""
-    kept: dict[str, Any] = {"query_type": "complex", "passages": ("It is a rock.",)} | fields
+    kept = {"query_type": "complex", "passages": ("It is a rock.",)} | fields
     with store.writing() as connection:
         store_responses(
             connection,
@@ -48,7 +42,7 @@ def store_bad(store: Store, count: int = 1, **fields: Any) -> None:
         )
 
 
-def asked(number: int) -> tuple[dict[str, Any], ...]:
+def asked(number):
     """The messages that the log kept."""
     return (
         {"role": "system", "content": "Be brief."},
@@ -56,7 +50,7 @@ def asked(number: int) -> tuple[dict[str, Any], ...]:
     )
 
 
-def is_judging(request: dict[str, Any]) -> bool:
+def is_judging(request):
     """Whether a request asks for a verdict or a rating."""
     return (
         ANSWER.search(request["messages"][-1]["content"]) is not None
@@ -64,17 +58,17 @@ def is_judging(request: dict[str, Any]) -> bool:
     )
 
 
-def judged(request: dict[str, Any]) -> str:
+def judged(request):
     """The answer that a request asks to judge."""
     match = ANSWER.search(request["messages"][1]["content"])
     assert match is not None
     return match[1]
 
 
-def both(write: Writer, read: Reader) -> Script:
+def both(write, read):
     """Answer as the generator by ``write`` and as the judge by ``read``, which is told the answer."""
 
-    def script(request: dict[str, Any], _number: int) -> Answering:
+    def script(request, _number):
         if is_judging(request):
             return read(judged(request))
         written = write(request)
@@ -83,10 +77,10 @@ def both(write: Writer, read: Reader) -> Script:
     return script
 
 
-def scored(scores: dict[str, tuple[float, int]], other: tuple[float, int] = (0.2, 2)) -> Reader:
+def scored(scores, other=(0.2, 2)):
     """Judge by what stands in the answer: the first text of ``scores`` that does gives (groundedness, quality)."""
 
-    def read(answer: str) -> ScriptedReply:
+    def read(answer):
         groundedness, quality = next(
             (said for text, said in scores.items() if text in answer), other
         )
@@ -95,59 +89,57 @@ def scored(scores: dict[str, tuple[float, int]], other: tuple[float, int] = (0.2
     return read
 
 
-def rated(
-    rating: Any, feedback: str = "Be clearer.", evaluation: str = "So it is."
-) -> ScriptedReply:
+def rated(rating, feedback="Be clearer.", evaluation="So it is."):
     """A rating as a model sends it."""
     return completion(
         json.dumps({"evaluation": evaluation, "rating": rating, "feedback": feedback})
     )
 
 
-def ratings(*given: Any) -> Script:
+def ratings(*given):
     """Write "try 1", "try 2", …, and rate them in turn; a text instead of a rating is sent as it is."""
     tries = iter(range(1, 100))
 
-    def read(answer: str) -> ScriptedReply:
+    def read(answer):
         said = given[int(answer.rsplit(maxsplit=1)[-1]) - 1]
         return completion(said) if isinstance(said, str) else rated(said, f"feedback on {answer}")
 
     return both(lambda _request: f"try {next(tries)}", read)
 
 
-def generator(endpoint: RecordingEndpoint, **chosen: Any) -> Generator:
+def generator(endpoint, **chosen):
     """A generator over a fake endpoint."""
-    options: dict[str, Any] = {"base_url": endpoint.base_url, "tries": 1}
+    options = {"base_url": endpoint.base_url, "tries": 1}
     return make_generator("writer", **options | chosen)
 
 
-def judge(kind: str, endpoint: RecordingEndpoint, **chosen: Any) -> Any:
+def judge(kind, endpoint, **chosen):
     """A judge over a fake endpoint."""
     return make_judge(
         kind, **{"model": "reader", "base_url": endpoint.base_url, "tries": 1} | chosen
     )
 
 
-def written(endpoint: RecordingEndpoint) -> list[dict[str, Any]]:
+def written(endpoint):
     """The requests that asked for an answer."""
     return [request.body for request in endpoint.requests if not is_judging(request.body)]
 
 
-def made(store: Store) -> list[dict[str, Any]]:
+def made(store):
     """The answers that were made."""
     return [row for row in rows_of(store, RESPONSE) if row["kind"] == "regenerated"]
 
 
-def refinements(store: Store) -> list[dict[str, Any]]:
+def refinements(store):
     """Every refinement."""
     return rows_of(store, REFINEMENT)
 
 
-def generations(store: Store) -> list[dict[str, Any]]:
+def generations(store):
     """Every call to a generator."""
     return rows_of(store, GENERATION)
 
 
-def standing(store: Store) -> list[dict[str, Any]]:
+def standing(store):
     """Every row about which attempt should stand."""
     return rows_of(store, SELECTED_ATTEMPT)

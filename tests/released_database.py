@@ -11,19 +11,16 @@ import math
 import sys
 import tarfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
 from getpass import getuser
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO
 
 from sqlalchemy import inspect, text
 
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import Store
 
 if find_spec("judgeboard.store.opening"):
     from judgeboard.store.opening import open_store
@@ -66,7 +63,7 @@ LOG_FIGURES = {
 }
 
 
-def command(*words: str, database: str) -> str:
+def command(*words, database):
     """Run a command and return what it prints; with alarms or open problems it ends with 1."""
     printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     messages = io.StringIO()
@@ -76,7 +73,7 @@ def command(*words: str, database: str) -> str:
     return printed.buffer.getvalue().decode()
 
 
-def exports(database: str, folder: Path) -> dict[str, list[Any]]:
+def exports(database, folder):
     """Return the rows of every exported table."""
     command("export", "all", "--format", "jsonl", "-o", str(folder), database=database)
     return {
@@ -85,7 +82,7 @@ def exports(database: str, folder: Path) -> dict[str, list[Any]]:
     }
 
 
-def figures(database: str, commands: Mapping[str, list[str]] = FIGURES) -> dict[str, Any]:
+def figures(database, commands=FIGURES):
     """Return what the commands print as JSON."""
     return {
         name: json.loads(command(*words, "--json", database=database))
@@ -93,7 +90,7 @@ def figures(database: str, commands: Mapping[str, list[str]] = FIGURES) -> dict[
     }
 
 
-def differences(before: Any, now: Any, place: str = "") -> Iterator[str]:
+def differences(before, now, place=""):
     """Yield each place where a recorded value is missing or another one; new keys are no difference.
 
     Numbers may differ in their last digits: PostgreSQL adds rows in any order.
@@ -113,7 +110,7 @@ def differences(before: Any, now: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: was {str(before)[:200]}, is {str(now)[:200]}"
 
 
-def columns_of_tables(store: Store) -> dict[str, list[str]]:
+def columns_of_tables(store):
     """Return the names of the columns of each table, without the tables of the text search."""
     with store.reading() as connection:
         inspector = inspect(connection)
@@ -124,9 +121,7 @@ def columns_of_tables(store: Store) -> dict[str, list[str]]:
         }
 
 
-def rows_of_tables(
-    store: Store, columns: Mapping[str, Sequence[str]]
-) -> dict[str, Counter[tuple[str, ...]]]:
+def rows_of_tables(store, columns):
     """Return the rows of each table, in these columns and as texts, with how often each is there."""
     with store.reading() as connection:
         rows = {}
@@ -137,7 +132,7 @@ def rows_of_tables(
         return rows
 
 
-def fill(database: str, folder: Path) -> None:
+def fill(database, folder):
     """Store the demo, and what it does not have: reviews by commands, traces, settings of the service, open work."""
     command("quickstart", "--no-serve", database=database)
     _review(database, folder)
@@ -149,7 +144,7 @@ def fill(database: str, folder: Path) -> None:
         _leave_work(store)
 
 
-def _review(database: str, folder: Path) -> None:
+def _review(database, folder):
     schema = folder / "support.yaml"
     schema.write_text(SCHEMA, encoding="utf-8")
     command("queue", "schema", "add", str(schema), database=database)
@@ -183,7 +178,7 @@ def _review(database: str, folder: Path) -> None:
     command("test", "anchors", "judge", "--judge", LEXICAL, database=database)
 
 
-def _decide(store: Store) -> None:
+def _decide(store):
     from judgeboard.domain import Decision, Grade, IssueState
     from judgeboard.people.roster import ensure_reviewer
     from judgeboard.reviews.bulk import decide_many
@@ -226,7 +221,7 @@ def _decide(store: Store) -> None:
     save_issue(store, issue.changed(state=IssueState.FIXED, fixed_day=20_524), by="cli:recorder")
 
 
-def _set_up_service(database: str) -> None:
+def _set_up_service(database):
     command("sources", "keys", "create", "shop", "--source", "shop", database=database)
     command(
         "rule", "add", "judge", "live", "--judge", LEXICAL, "--max-calls", "1000", database=database
@@ -249,7 +244,7 @@ def _set_up_service(database: str) -> None:
     command("db", "index", "metadata.tenant", database=database)
 
 
-def _judge_by_model(store: Store, database: str) -> None:
+def _judge_by_model(store, database):
     from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.filters import RowFilter
@@ -262,7 +257,7 @@ def _judge_by_model(store: Store, database: str) -> None:
     command("versions", "retire", "rag v1", database=database)
 
 
-def _receive(store: Store) -> None:
+def _receive(store):
     from sent_traces import PROTOBUF, gathered, receiving, request, trace
 
     with receiving(store) as client:
@@ -275,7 +270,7 @@ def _receive(store: Store) -> None:
         client.post("/api/feedback", json=feedback).raise_for_status()
 
 
-def _comment(store: Store) -> None:
+def _comment(store):
     from judgeboard.people.roster import ensure_reviewer
     from judgeboard.reviews.changes import comment
     from judgeboard.store.forgetting import forget_response
@@ -293,7 +288,7 @@ def _comment(store: Store) -> None:
         forget_response(connection, external_id, source="sample", actor="cli:recorder")
 
 
-def _leave_work(store: Store) -> None:
+def _leave_work(store):
     """Leave a job in the middle, a job that nobody has begun, and the run of a killed command."""
     from judgeboard.runs.jobs import request_rejudge
     from judgeboard.runs.judging import Judging, make_judge
@@ -339,7 +334,7 @@ fields:
 """
 
 
-def record(database: str, folder: Path, files: Sequence[str] = ()) -> None:
+def record(database, folder, files=()):
     """Fill a database and write what it shows to ``shown.json``; ``files`` alternate with their kinds."""
     folder.mkdir(parents=True, exist_ok=True)
     if files:
@@ -348,14 +343,14 @@ def record(database: str, folder: Path, files: Sequence[str] = ()) -> None:
                 import_file(store, Path(file), kind=kind, rejected=folder / "rejected.jsonl")
     else:
         fill(database, folder)
-    shown: dict[str, dict[str, Any]] = {
+    shown = {
         "exports": exports(database, folder / "exports"),
         "figures": figures(database, LOG_FIGURES if files else FIGURES),
     }
     (folder / "shown.json").write_text(json.dumps(shown, ensure_ascii=False), encoding="utf-8")
 
 
-def unpack(archive: BinaryIO, folder: Path) -> None:
+def unpack(archive, folder):
     """Write the files of an archive of ours into a folder."""
     with tarfile.open(fileobj=archive) as tar:
         tar.extraction_filter = getattr(
@@ -364,7 +359,7 @@ def unpack(archive: BinaryIO, folder: Path) -> None:
         tar.extractall(folder)
 
 
-def load(store: Store, revision: str, folder: Path) -> dict[str, Any]:
+def load(store, revision, folder):
     """Fill an empty database with the database of a released revision; return its recorded exports and figures."""
     archive = Path(__file__).parent / "data" / f"demo_{revision}_{store.engine.dialect.name}.tar.xz"
     with archive.open("rb") as file:
@@ -379,8 +374,7 @@ def load(store: Store, revision: str, folder: Path) -> dict[str, Any]:
             )  # pg_dump --inserts
             connection.commit()
             connection.detach()  # the dump changes settings of the session
-    shown: dict[str, Any] = json.loads((folder / "shown.json").read_text(encoding="utf-8"))
-    return shown
+    return json.loads((folder / "shown.json").read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 """A flagged answer, and what two reviewers do to it, one line each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import select
 
-from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
+from judgeboard.domain import Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.submissions import Submission, Submitted, submit
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -35,7 +34,7 @@ class ReviewCase:
     response_id: int
     keys: Iterator[int] = field(default_factory=count)
 
-    def judge(self, groundedness: float, version: int = 1) -> int:
+    def judge(self, groundedness, version=1):
         """One more verdict; raises a flag where it is low."""
         with self.store.writing() as connection:
             stored = ensure_version(connection, JudgeVersion("rag", "rag", params={"n": version}))
@@ -48,16 +47,16 @@ class ReviewCase:
             )
         return self.flags()[-1]["id"]
 
-    def decide(self, flag_id: int, by: Reviewer, decision: Decision, **given: Any) -> Submitted:
+    def decide(self, flag_id, by, decision, **given):
         given = {"request_key": f"key {next(self.keys)}", "at": NOW} | given
         return submit(
             self.store, Submission(flag_id=flag_id, reviewer=by, decision=decision, **given)
         )
 
-    def grade(self, by: Reviewer, **given: Any) -> int:
+    def grade(self, by, **given):
         return self._review(by, given, response_id=self.response_id)
 
-    def _review(self, by: Reviewer, given: dict[str, Any], **subject: Any) -> int:
+    def _review(self, by, given, **subject):
         options = {
             name: given.pop(name)
             for name in ("request_key", "judgment_seen_id", "seconds")
@@ -68,30 +67,28 @@ class ReviewCase:
             self.store, Submission(reviewer=by, grade=Grade(**given), **subject, **options)
         ).review_id
 
-    def change(
-        self, review_id: int, by: Reviewer, decision: Decision | None = None, **given: Any
-    ) -> int:
+    def change(self, review_id, by, decision=None, **given):
         """Replace a review by another one, or a grade by another one."""
         return self._review(by, given, changes=review_id, decision=decision)
 
-    def undo(self, review_id: int, by: Reviewer, **given: Any) -> str:
+    def undo(self, review_id, by, **given):
         given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given
         return undo(self.store, review_id=review_id, reviewer=by, **given)
 
-    def read(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    def read(self, function, *args, **options):
         """Return what a function reads from the database."""
         return read(self.store, function, *args, **options)
 
-    def rows(self, table: Table) -> list[dict[str, Any]]:
+    def rows(self, table):
         return rows_of(self.store, table)
 
-    def flags(self) -> list[dict[str, Any]]:
+    def flags(self):
         return self.rows(FLAG)
 
-    def state(self, flag_id: int) -> str:
+    def state(self, flag_id):
         return next(flag["state"] for flag in self.flags() if flag["id"] == flag_id)
 
-    def reviews(self) -> list[dict[str, Any]]:
+    def reviews(self):
         """Every review with the flags that it decides."""
         with self.store.reading() as connection:
             links = connection.execute(select(REVIEW_FLAG).order_by(REVIEW_FLAG.c.flag_id)).all()
@@ -100,19 +97,19 @@ class ReviewCase:
             for row in self.rows(REVIEW)
         ]
 
-    def standing(self) -> list[dict[str, Any]]:
+    def standing(self):
         rows = self.reviews()
         replaced = {row["replaces"] for row in rows}
         return [row for row in rows if row["id"] not in replaced and row["decision"] != "withdrawn"]
 
-    def events(self) -> list[tuple[str, str]]:
+    def events(self):
         """What was done, without what made it."""
         return [
             (row["kind"], row["actor"]) for row in self.rows(EVENT) if row["kind"] not in MAKING
         ]
 
 
-def flagged_case(store: Store) -> ReviewCase:
+def flagged_case(store):
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
         response = Response(

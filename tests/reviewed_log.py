@@ -1,12 +1,10 @@
 """A database with everything in it, made through the public functions from one seed, and its rows."""
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import select
 
 from judgeboard.domain import (
     Decision,
@@ -42,30 +40,30 @@ class ReviewedLog:
     store: Store
     reviewers: tuple[Reviewer, ...]
 
-    def all(self, table: type[Table]) -> list[dict[str, Any]]:
+    def all(self, table):
         with self.store.reading() as connection:
             rows = connection.execute(select(table).order_by(table.c.id)).mappings()
             return [dict(row) for row in rows]
 
-    def responses(self) -> list[dict[str, Any]]:
+    def responses(self):
         return [row for row in self.all(RESPONSE) if row["kind"] == "log"]
 
-    def open_flags(self) -> list[dict[str, Any]]:
+    def open_flags(self):
         return [row for row in self.all(FLAG) if row["state"] == "open"]
 
-    def standing(self) -> list[dict[str, Any]]:
+    def standing(self):
         rows = self.all(REVIEW)
         replaced = {row["replaces"] for row in rows}
         return [row for row in rows if row["id"] not in replaced and row["decision"] != "withdrawn"]
 
-    def latest_feedback(self) -> dict[int, float]:
+    def latest_feedback(self):
         """The user's latest word on the 1-4 scale."""
         return {
             row["response_id"]: Feedback(FeedbackKind(row["kind"]), row["value"]).quality
             for row in self.all(FEEDBACK)
         }
 
-    def current(self, judge: str) -> dict[int, dict[str, Any]]:
+    def current(self, judge):
         """The latest usable judgment of a judge on each logged response."""
         logged = {row["id"] for row in self.responses()}
         versions = {row["id"] for row in self.all(VERSION) if row["name"] == judge}
@@ -79,7 +77,7 @@ class ReviewedLog:
         }
 
 
-def made_log(store: Store, *, answers: int = 40, seed: int = 1) -> ReviewedLog:
+def made_log(store, *, answers=40, seed=1):
     """Fill a fresh database: answers with and without times, feedback, two judges with failures, reviews."""
     draw = random.Random(seed)
     with store.writing() as connection:
@@ -103,7 +101,7 @@ def made_log(store: Store, *, answers: int = 40, seed: int = 1) -> ReviewedLog:
     return case
 
 
-def _response(number: int, draw: random.Random) -> Response:
+def _response(number, draw):
     feedback = [
         Feedback(FeedbackKind.THUMBS, draw.choice((0, 1)))
         if draw.random() < 0.6
@@ -126,7 +124,7 @@ def _response(number: int, draw: random.Random) -> Response:
     )
 
 
-def _verdict(draw: random.Random) -> Verdict:
+def _verdict(draw):
     if draw.random() < 0.25:
         return Verdict(draw.choice((Status.UNPARSABLE, Status.ERROR, Status.REFUSED)))
     return Verdict(
@@ -137,15 +135,13 @@ def _verdict(draw: random.Random) -> Verdict:
     )
 
 
-def _presses(case: ReviewedLog, draw: random.Random) -> Iterator[tuple[dict[str, Any], Reviewer]]:
+def _presses(case, draw):
     flags = case.open_flags()
     for _ in range(len(flags) // 2):
         yield draw.choice(flags), draw.choice(case.reviewers)
 
 
-def _review(
-    store: Store, press: int, flag: dict[str, Any], reviewer: Reviewer, draw: random.Random
-) -> None:
+def _review(store, press, flag, reviewer, draw):
     given_grade = Grade(
         groundedness=draw.choice((None, 0.2, 1.0)), note=draw.choice((None, "a note"))
     )

@@ -2,14 +2,11 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import grpc
 
 from judgeboard.receiving.grpc import listen
-from judgeboard.store.engine import Store
 from sent_traces import request, trace, writing
 from served import free_port
 
@@ -18,14 +15,14 @@ BODY = request(trace(1))
 
 
 @contextmanager
-def listening(store: Store, **options: Any) -> Iterator[str]:
+def listening(store, **options):
     """A receiver over gRPC whose traces wait until `gathered`."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     address = f"localhost:{free_port()}"
 
-    async def start() -> Any:
+    async def start():
         return listen(taking, address)
 
     with writing(store, **options) as taking:
@@ -40,13 +37,13 @@ def listening(store: Store, **options: Any) -> Iterator[str]:
 
 
 def export(
-    address: str,
-    body: bytes = BODY,
-    headers: Sequence[tuple[str, str]] = (),
+    address,
+    body=BODY,
+    headers=(),
     *,
-    service: str = SERVICE,
-    compressed: bool = False,
-) -> tuple[grpc.StatusCode, str, dict[str, Any]]:
+    service=SERVICE,
+    compressed=False,
+):
     """Send a message; return the code, the text and the trailing metadata of the reply."""
     compression = grpc.Compression.Gzip if compressed else grpc.Compression.NoCompression
     with grpc.insecure_channel(address) as channel:

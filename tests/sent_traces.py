@@ -1,11 +1,9 @@
 """Requests as an assistant sends them, and a receiver that takes them."""
 
 import gzip
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -15,7 +13,6 @@ from starlette.testclient import TestClient
 from judgeboard.receiving.gathering import attach_feedback, gather
 from judgeboard.receiving.http import HttpTransport
 from judgeboard.receiving.receiver import Receiver
-from judgeboard.store.engine import Store
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 JSON = {"content-type": "application/json"}
@@ -31,15 +28,15 @@ class Sent:
     service: str | None = "shop"
 
     @property
-    def trace_id(self) -> str:
+    def trace_id(self):
         return f"{self.trace:032x}"
 
     @property
-    def span_id(self) -> str:
+    def span_id(self):
         return f"{self.trace:08x}{self.number + 1:08x}"
 
     @property
-    def attributes(self) -> dict[str, str]:
+    def attributes(self):
         if self.number:
             kind = {"openinference.span.kind": "RETRIEVER", "input.value": f"question {self.trace}"}
             document = "retrieval.documents.0.document"
@@ -54,7 +51,7 @@ class Sent:
         }
 
 
-def request(spans: Sequence[Sent]) -> bytes:
+def request(spans):
     """The body of an export, with one resource per span."""
     body = ExportTraceServiceRequest()
     for sent in spans:
@@ -76,12 +73,12 @@ def request(spans: Sequence[Sent]) -> bytes:
     return body.SerializeToString()
 
 
-def trace(number: int, passages: int = 1, **options: Any) -> list[Sent]:
+def trace(number, passages=1, **options):
     """The spans of a trace as they come: the root last."""
     return [Sent(number, each, **options) for each in (*range(1, passages + 1), 0)]
 
 
-def log_request(sent: Sent, text: str) -> bytes:
+def log_request(sent, text):
     """The body of an export of one log record."""
     body = ExportLogsServiceRequest()
     record = (
@@ -97,21 +94,19 @@ def log_request(sent: Sent, text: str) -> bytes:
     return body.SerializeToString()
 
 
-def gzipped(body: bytes) -> dict[str, Any]:
+def gzipped(body):
     """The arguments of a compressed request."""
     return {"content": gzip.compress(body), "headers": PROTOBUF | {"content-encoding": "gzip"}}
 
 
-def send_spans(http: TestClient, sent: Sequence[Sent] | bytes, headers: Any = PROTOBUF) -> Any:
+def send_spans(http, sent, headers=PROTOBUF):
     """Send spans, or the body of an export, as an exporter does; return the reply."""
     body = sent if isinstance(sent, bytes) else request(sent)
     return http.post("/v1/traces", content=body, headers=headers)
 
 
 @contextmanager
-def receiving(
-    store: Store, client: str = "127.0.0.1", host: str = "localhost", **options: Any
-) -> Iterator[TestClient]:
+def receiving(store, client="127.0.0.1", host="localhost", **options):
     """A receiver over HTTP whose traces wait until `gathered`."""
     with writing(store, **options) as receiver:
         app = Starlette(routes=HttpTransport(receiver).routes())
@@ -122,7 +117,7 @@ def receiving(
 
 
 @contextmanager
-def writing(store: Store, **options: Any) -> Iterator[Receiver]:
+def writing(store, **options):
     """A receiver that stores, but does not gather."""
     receiver = Receiver(lambda: store, **options)
     receiver._writer.start()
@@ -132,7 +127,7 @@ def writing(store: Store, **options: Any) -> Iterator[Receiver]:
         receiver._writer.stop()
 
 
-def gathered(store: Store, after: float = 3.0) -> int:
+def gathered(store, after=3.0):
     """Gather as if some seconds had passed; return how many traces were gathered."""
     now = datetime.now(UTC) + timedelta(seconds=after)
     count = gather(store, now)

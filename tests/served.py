@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 START_SECONDS = 60
-_HOLDERS: list[socket.socket] = []
+_HOLDERS = []
 MIGRATION = "judgeboard.store.migrations.run"
 # What every server imports with its first pages, beside the modules of the pages.
 FIRST_PAGES = (
@@ -33,7 +33,7 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
     the environment variables of a server are those that no module reads when it is imported.
     """
 
-    def __init__(self, database: Path | str, port: int | None = None, **environment: str) -> None:
+    def __init__(self, database, port=None, **environment):
         self.database = database
         self.port = port or free_port()
         self.process = fork_server().Process(
@@ -42,7 +42,7 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
             daemon=True,
         )
 
-    def __enter__(self) -> str:
+    def __enter__(self):
         """Start, wait until it answers, return its address."""
         self.process.start()
         url = f"http://localhost:{self.port}"
@@ -53,13 +53,13 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
             time.sleep(0.05)
         return url
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         """Stop it."""
         self.process.terminate()
         self.process.join(timeout=30)
         assert not self.process.is_alive(), "the server does not end"
 
-    def kill(self) -> None:
+    def kill(self):
         """End it as a power cut would."""
         self.process.kill()
         self.process.join()
@@ -68,7 +68,7 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
 class ForkedProcess(ForkServerProcess):
     """A process without the main module of this one: after a test of a page, it is that page, and would be drawn."""
 
-    def start(self) -> None:
+    def start(self):
         """Start it."""
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:
@@ -84,7 +84,7 @@ class ForkServer(ForkServerContext):
 
 
 @cache
-def fork_server() -> ForkServer:
+def fork_server():
     """Return what forks from a process that has imported everything, and that ends with this one."""
     import judgeboard
     import judgeboard_dashboard
@@ -109,7 +109,7 @@ def fork_server() -> ForkServer:
     return context
 
 
-def _serve(database: str, port: int, environment: dict[str, str], folder: Path) -> None:
+def _serve(database, port, environment, folder):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
@@ -118,7 +118,7 @@ def _serve(database: str, port: int, environment: dict[str, str], folder: Path) 
     serve(database, port=port)
 
 
-def free_port() -> int:
+def free_port():
     """Return a free port, which nobody gets who asks for any port as long as this process runs.
 
     It is bound until then. Servers may bind it too, because they set one of these options.
@@ -131,7 +131,7 @@ def free_port() -> int:
     return int(holder.getsockname()[1])
 
 
-def answers(url: str) -> bool:
+def answers(url):
     """Whether a server answers at this address."""
     try:
         with urllib.request.urlopen(url, timeout=1) as answer:

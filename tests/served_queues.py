@@ -1,9 +1,7 @@
 """A served database with queues of answers of which a judge said things that nobody may see who grades blind."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import text
 
@@ -26,7 +24,7 @@ from judging_log import address
 from queue_case import QueueCase, queue_case
 from served import serving
 
-BLIND: dict[str, Any] = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
+BLIND = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
 # What nobody who is to grade blind may be sent: what a judge said, who wrote the answer, what
 # others said.
 HIDDEN = (
@@ -49,7 +47,7 @@ class ServedQueues:
     case: QueueCase
     names: int = field(default=0)
 
-    def queue(self, answers: int, **rules: Any) -> str:
+    def queue(self, answers, **rules):
         """Make a queue with answers of its own, named after it; return its name."""
         self.names += 1
         name = f"queue {self.names}"
@@ -81,7 +79,7 @@ class ServedQueues:
         self.case.queue(name, where=RowFilter(query_types=(kind,)), **rules)
         return name
 
-    def reviews(self) -> list[tuple[Any, ...]]:
+    def reviews(self):
         """(reviewer, decision, stage, groundedness, note) of every review, in order."""
         query = (
             "SELECT w.name, r.decision, r.stage, r.groundedness, r.note FROM review r "
@@ -91,7 +89,7 @@ class ServedQueues:
             return [tuple(row) for row in connection.execute(text(query))]
 
 
-def queues_in(store: Store, url: str = "") -> ServedQueues:
+def queues_in(store, url=""):
     with store.writing() as connection:
         set_setting(
             connection, "implied_labels", ("low_groundedness",), "test"
@@ -100,6 +98,6 @@ def queues_in(store: Store, url: str = "") -> ServedQueues:
 
 
 @contextmanager
-def served_queues(store: Store, port: int | None = None) -> Iterator[ServedQueues]:
+def served_queues(store, port=None):
     with serving(address(store), port) as url:
         yield queues_in(store, url)

@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,32 +25,32 @@ class SharedAnswers:
     judged_bad: Mapping[str, BoolArray]
     badness: Mapping[str, FloatArray]
 
-    def drawn(self, name: str) -> FloatArray:
+    def drawn(self, name):
         """The number of each answer's source in a draw."""
         return np.array([sampling_number(name, "ragtruth", each) for each in self.source_ids])
 
     @property
-    def choosing(self) -> BoolArray:
+    def choosing(self):
         """The half that chooses thresholds."""
         return self.drawn("cal") < 0.5
 
-    def of_model(self, model: str) -> dict[str, int]:
+    def of_model(self, model):
         """The row of a generator's answer to each source."""
         return {self.source_ids[row]: row for row, each in enumerate(self.models) if each == model}
 
-    def of_type(self, query_type: str | None) -> BoolArray:
+    def of_type(self, query_type):
         every = np.ones(len(self.bad), dtype=np.bool_)
         return every if query_type is None else self.query_types == query_type
 
 
 @cache
-def shared_answers(folder: Path) -> SharedAnswers:
+def shared_answers(folder):
     """Read the recorded answers, labels and verdicts."""
     answers = {row["id"]: row for row in records(folder / "ragtruth.responses.jsonl.gz")}
     people = {
         row["response_id"]: row["label"] for row in records(folder / "ragtruth.human.jsonl.gz")
     }
-    verdicts: dict[str, dict[str, Any]] = {}
+    verdicts = {}
     for row in records(folder / "ragtruth.judgements.jsonl.gz"):
         verdicts.setdefault(row["judge"], {})[row["response_id"]] = row
     ids = sorted(verdicts["track_b_modernbert"], key=str)
@@ -60,7 +58,7 @@ def shared_answers(folder: Path) -> SharedAnswers:
         [json.dumps([answers[each]["query"], answers[each]["context"]]) for each in ids]
     )
 
-    def column(detector: str, name: str) -> list[Any]:
+    def column(detector, name):
         return [verdicts[detector][each].get(name) for each in ids]
 
     return SharedAnswers(
@@ -80,9 +78,7 @@ def shared_answers(folder: Path) -> SharedAnswers:
 
 
 @cache
-def published(folder: Path, part: str) -> dict[str, Any]:
+def published(folder, part):
     """The figures of one part of `validity-expected.json`."""
-    figures: dict[str, Any] = json.loads(
-        (folder.parent / "reading" / "validity-expected.json").read_text()
-    )
+    figures = json.loads((folder.parent / "reading" / "validity-expected.json").read_text())
     return figures[part]

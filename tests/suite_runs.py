@@ -1,15 +1,9 @@
 """Suites to run in tests, and an endpoint that plays candidate and judge."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from judgeboard.judges.rubric_file import Dimension, Rubric
 from judgeboard.llm.recording_endpoint import (
-    Answering,
-    RecordingEndpoint,
-    Script,
-    ScriptedReply,
     completion,
 )
 from judgeboard.methods.suites.file import Case, Suite
@@ -19,13 +13,13 @@ WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS), Dimension("tone", WORDS)))
 
 
-def suite(count: int, **fields: Any) -> Suite:
+def suite(count, **fields):
     """Return a suite of cases that are told apart by their numbers."""
     cases = tuple(Case(f"What is number-{number}?", str(number)) for number in range(count))
     return Suite(**{"name": "house", "cases": cases, "rubric": RUBRIC, **fields})
 
 
-def scored(accuracy: Any = 4, tone: Any = 4, **more: Any) -> ScriptedReply:
+def scored(accuracy=4, tone=4, **more):
     """Return a judge's reply; a dimension of None is left out."""
     given = {"accuracy": accuracy, "tone": tone, **more}
     said = {
@@ -36,18 +30,18 @@ def scored(accuracy: Any = 4, tone: Any = 4, **more: Any) -> ScriptedReply:
     return completion(json.dumps(said))
 
 
-def is_judging(request: Mapping[str, Any]) -> bool:
+def is_judging(request):
     """Whether a request asks the judge; the rest asks the candidate."""
     return bool(request["model"] == "judge")
 
 
 def playing(
-    answers: Mapping[int, ScriptedReply] | None = None,
-    scores: Mapping[int, ScriptedReply] | None = None,
-) -> Script:
+    answers=None,
+    scores=None,
+):
     """Answer as candidate and judge, by case; what is not named is answered and scored 4."""
 
-    def script(request: dict[str, Any], _number: int) -> Answering:
+    def script(request, _number):
         case = number_in(request)
         if is_judging(request):
             return (scores or {}).get(case, scored())
@@ -56,7 +50,7 @@ def playing(
     return script
 
 
-def asked(endpoint: RecordingEndpoint) -> tuple[list[int], list[int]]:
+def asked(endpoint):
     """Return which cases the candidate was asked about, and which the judge, each in order of the cases."""
     bodies = [request.body for request in endpoint.requests]
     return (

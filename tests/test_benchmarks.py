@@ -27,7 +27,7 @@ output.write_text(said)
 """
 
 
-def test_every_benchmark_imports_what_is_there(tmp_path: Path) -> None:
+def test_every_benchmark_imports_what_is_there(tmp_path):
     """In a process that has imported judgeboard, and finds nothing of the tests."""
     names = sorted(path.stem for path in FOLDER.glob("*.py"))
     output = tmp_path / "said.txt"
@@ -41,7 +41,7 @@ def test_every_benchmark_imports_what_is_there(tmp_path: Path) -> None:
     assert output.read_text() == "all imported"
 
 
-def test_a_made_log_is_a_sample_from_which_a_plan_is_made() -> None:
+def test_a_made_log_is_a_sample_from_which_a_plan_is_made():
     rng = np.random.default_rng(0)
     bad, judged_bad, groups = plan_widths.log(rng, 400)
     sample = plan_widths.sample_of(bad, judged_bad, groups, rng.random(400) < 0.5)
@@ -50,7 +50,7 @@ def test_a_made_log_is_a_sample_from_which_a_plan_is_made() -> None:
     )
 
 
-def test_every_statistic_is_simulated_or_named_as_one_that_is_not() -> None:
+def test_every_statistic_is_simulated_or_named_as_one_that_is_not():
     rng = np.random.default_rng(0)
     simulated = {
         key.rsplit(" ", 1)[-1]
@@ -61,7 +61,7 @@ def test_every_statistic_is_simulated_or_named_as_one_that_is_not() -> None:
     assert STATISTICS.keys() <= simulated | NOT_SIMULATED
 
 
-def test_rows_of_results_are_compared_by_what_they_are_about_whatever_their_order() -> None:
+def test_rows_of_results_are_compared_by_what_they_are_about_whatever_their_order():
     older = {
         "slices": [{"name": "web", "n": 3}, {"name": "app", "n": 4}],
         "sentence": "About 3 answers.",
@@ -76,7 +76,7 @@ def test_rows_of_results_are_compared_by_what_they_are_about_whatever_their_orde
     assert (comparison.equal, comparison.gone) == (3, {})
 
 
-def test_a_value_that_is_gone_or_appears_where_none_was_is_a_difference() -> None:
+def test_a_value_that_is_gone_or_appears_where_none_was_is_a_difference():
     comparison = equal_figures.Comparison()
     comparison.add("stats", {"low": None, "high": 1.0}, {"low": 0.5})
     assert comparison.moved == {("stats", "low"): (None, 0.5)}
@@ -84,7 +84,7 @@ def test_a_value_that_is_gone_or_appears_where_none_was_is_a_difference() -> Non
     assert len(list(comparison.unknown())) == 2
 
 
-def test_each_combination_of_alternatives_is_a_command_of_its_database() -> None:
+def test_each_combination_of_alternatives_is_a_command_of_its_database():
     commands = equal_figures.commands_by_database(
         "# why\ndemo:\nlabels rate [|--by source] [--target app|--target these]\n"
     )

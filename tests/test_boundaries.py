@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import files as packaged
@@ -38,14 +37,14 @@ class Source:
 
 
 @cache
-def source_of(path: Path) -> Source:
+def source_of(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = list(ast.walk(tree))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inside = {
         node for function in functions for node in ast.walk(function) if isinstance(node, Import)
     }
-    names: set[str] = set()
+    names = set()
     for node in nodes:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
@@ -55,32 +54,32 @@ def source_of(path: Path) -> Source:
     return Source(frozenset(names), tuple(inside), ast.get_docstring(tree))
 
 
-def imports_of(path: Path) -> frozenset[str]:
+def imports_of(path):
     return source_of(path).imports
 
 
-def package_of(path: Path) -> str:
+def package_of(path):
     return path.relative_to(CORE).parts[0].removesuffix(".py")
 
 
-def files(root: Path) -> list[Path]:
+def files(root):
     return sorted(
         path for path in root.rglob("*.py") if "migrations/versions" not in path.as_posix()
     )
 
 
-def roots_of(path: Path) -> set[str]:
+def roots_of(path):
     return {name.split(".")[0] for name in imports_of(path)}
 
 
-def test_the_dashboard_groups_no_rows() -> None:
+def test_the_dashboard_groups_no_rows():
     for path in files(DASHBOARD):
         assert "groupby" not in path.read_text(encoding="utf-8"), path
 
 
 # The packages on which the project is built; for each, files where it does its work, and what they
 # use of it.
-BUILT_ON: dict[str, dict[Path, str]] = {
+BUILT_ON = {
     "streamlit": {
         DASHBOARD / "app.py": "streamlit.navigation",
         DASHBOARD / "server.py": "streamlit.starlette.App",
@@ -100,10 +99,10 @@ BUILT_ON: dict[str, dict[Path, str]] = {
 }
 
 
-def used_by(path: Path) -> set[str]:
+def used_by(path):
     """What a file uses of the libraries that it imports, such as "httpx.Client": an import alone is no use."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    known: dict[str, str] = {}
+    known = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             known |= {alias.asname or alias.name: alias.name for alias in node.names}
@@ -122,7 +121,7 @@ def used_by(path: Path) -> set[str]:
     }
 
 
-def test_each_package_on_which_the_project_is_built_is_declared_and_does_its_work() -> None:
+def test_each_package_on_which_the_project_is_built_is_declared_and_does_its_work():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     declared = {re.split(r"[\[<>=]", each)[0] for each in project["project"]["dependencies"]}
     assert BUILT_ON.keys() <= declared
@@ -139,7 +138,7 @@ def test_each_package_on_which_the_project_is_built_is_declared_and_does_its_wor
     assert isinstance(load_settings(), BaseSettings)
 
 
-def test_calls_over_http_are_made_with_httpx() -> None:
+def test_calls_over_http_are_made_with_httpx():
     """Only openai's client with its transport, and webhooks, whose checked address is the one called, do without."""
     allowed = {"httpx2": "llm", "aiohttp": "llm", "urllib.request": "llm", "httpcore": "alerts"}
     others = {*allowed, "http.client", "requests", "urllib3", "pycurl", "websockets"}
@@ -149,7 +148,7 @@ def test_calls_over_http_are_made_with_httpx() -> None:
         assert all(allowed.get(name) == package for name in clients), (path, clients)
 
 
-def test_every_library_that_is_imported_is_declared() -> None:
+def test_every_library_that_is_imported_is_declared():
     """Else it is there only as long as another library needs it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = [
@@ -170,7 +169,7 @@ def test_every_library_that_is_imported_is_declared() -> None:
     assert not undeclared
 
 
-def providers(name: str, installed: Mapping[str, list[str]]) -> list[str]:
+def providers(name, installed):
     """The distributions that a module comes from; several may share a namespace, such as google."""
     root, *rest = name.split(".")
     distributions = [
@@ -189,7 +188,7 @@ def providers(name: str, installed: Mapping[str, list[str]]) -> list[str]:
 @pytest.mark.parametrize(
     "use", ["import judgeboard", "from judgeboard.cli.app import run; run(['--help'])"]
 )
-def test_importing_judgeboard_and_listing_its_commands_is_cheap(use: str) -> None:
+def test_importing_judgeboard_and_listing_its_commands_is_cheap(use):
     heavy = {
         "pandas",
         "openai",
@@ -209,7 +208,7 @@ def test_importing_judgeboard_and_listing_its_commands_is_cheap(use: str) -> Non
     assert printed.splitlines()[-1] == "[]"
 
 
-def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path):
     """Half of the time of a short command is imports."""
     database = tmp_path / "empty.db"
     open_store(database, create=True).close()
@@ -232,7 +231,7 @@ def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path: Path) 
     assert printed.splitlines()[-1] == "0 True []"
 
 
-def has_commands(path: Path) -> bool:
+def has_commands(path):
     """Whether a file of core has commands: it is in `cli`, or the commands of a method or a room."""
     return package_of(path) == "cli" or (
         package_of(path) in {"methods", "mcp", "accounts"}
@@ -248,7 +247,7 @@ REASON = re.compile("  # (?!noqa|type:)")
 """A comment that is no order to a linter."""
 
 
-def says_why_it_imports(source: str, node: Import) -> bool:
+def says_why_it_imports(source, node):
     """Whether the import has a comment, or a sentence of the module's docstring speaks of importing what it loads."""
     if REASON.search(source.splitlines()[(node.end_lineno or node.lineno) - 1]):
         return True
@@ -268,7 +267,7 @@ def says_why_it_imports(source: str, node: Import) -> bool:
     )
 
 
-def parts_of(module: str) -> list[str]:
+def parts_of(module):
     """The words that name a module: those of its packages and its own, but not the name of Judgeboard."""
     parts = module.removeprefix("judgeboard.").casefold().replace("_", " ").split(".")
     return [part.removesuffix("s") for part in parts]
@@ -294,15 +293,13 @@ def parts_of(module: str) -> list[str]:
         ),
     ],
 )
-def test_the_reason_of_a_late_import_names_what_is_imported(
-    docstring: str, line: str, *, says_why: bool
-) -> None:
+def test_the_reason_of_a_late_import_names_what_is_imported(docstring, line, *, says_why):
     source = f'"""{docstring}"""\n\n\ndef read():\n    {line}\n'
     [node] = [each for each in ast.walk(ast.parse(source)) if isinstance(each, Import)]
     assert says_why_it_imports(source, node) is says_why
 
 
-def test_an_import_within_a_function_spares_start_up_and_says_why() -> None:
+def test_an_import_within_a_function_spares_start_up_and_says_why():
     """Elsewhere it hides what a module needs. The reason is a comment at the import, or in its module's docstring."""
     late = {path: source_of(path).in_functions for path in files(CORE) if not has_commands(path)}
     assert sum(map(len, late.values())) <= MOST_IMPORTS_IN_FUNCTIONS
@@ -318,7 +315,7 @@ def test_an_import_within_a_function_spares_start_up_and_says_why() -> None:
 TABLES = CORE / "store" / "tables.py"
 
 
-def test_sources_stay_readable_in_one_sitting() -> None:
+def test_sources_stay_readable_in_one_sitting():
     """All tables are in one file, which is looked up, not read."""
     lengths = {
         path: len(path.read_text(encoding="utf-8").splitlines())
@@ -348,7 +345,7 @@ NOUNS = {
 }
 
 
-def test_a_noun_with_state_has_its_columns_in_one_class() -> None:
+def test_a_noun_with_state_has_its_columns_in_one_class():
     """A class is of the table with which it has the most fields in common."""
     columns = {row_of(table).__name__: {*table.c.keys()} for table in METADATA.tables.values()}
     assert columns.keys() >= NOUNS
@@ -368,6 +365,6 @@ def test_a_noun_with_state_has_its_columns_in_one_class() -> None:
     assert repeated == []
 
 
-def test_every_module_says_what_it_is_for() -> None:
+def test_every_module_says_what_it_is_for():
     for path in (*files(CORE), *files(DASHBOARD)):
         assert source_of(path).docstring, path

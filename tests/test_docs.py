@@ -8,9 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import markdown
@@ -39,13 +37,13 @@ PRINTED = re.compile(r"^print\(.*\)  # (.+)$", re.MULTILINE)
 IN_TEXT = re.compile(r"`(judgeboard [a-z][^`]+)`")
 
 
-def blocks(page: Path, language: str) -> list[str]:
+def blocks(page, language):
     return [
         code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language
     ]
 
 
-def in_shell(script: str, folder: Path) -> str:
+def in_shell(script, folder):
     """Run a script in a folder with the commands of this package, and return what it prints."""
     environment = {
         name: value
@@ -73,9 +71,7 @@ def in_shell(script: str, folder: Path) -> str:
     ],  # test_get_started.py runs it
     ids=lambda page: page.name,
 )
-def test_the_commands_of_a_page_run_in_order(
-    page: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_commands_of_a_page_run_in_order(page, tmp_path, request):
     """Pages that fill the demo find a copy of it; `judgeboard quickstart` finds nothing to add."""
     script = "set -eu\n" + "\n".join(blocks(page, "sh"))
     for database in re.findall(
@@ -89,8 +85,8 @@ def test_the_commands_of_a_page_run_in_order(
     "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
 )
 def test_the_python_of_a_page_runs_and_prints_what_its_comments_say(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    page, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     for code in blocks(page, "python"):
         exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
@@ -98,7 +94,7 @@ def test_the_python_of_a_page_runs_and_prints_what_its_comments_say(
         assert all(comment in printed for comment in PRINTED.findall(code)), printed
 
 
-def printed_commands(page: Path) -> Iterator[str]:
+def printed_commands(page):
     """The command lines of a page, those in its blocks and those in its sentences."""
     text = page.read_text(encoding="utf-8")
     lines = [line.strip() for block in ANY_SHELL_BLOCK.findall(text) for line in block.splitlines()]
@@ -109,7 +105,7 @@ def printed_commands(page: Path) -> Iterator[str]:
                 yield command
 
 
-def examples(group: click.Group) -> Iterator[str]:
+def examples(group):
     """The command lines in the help of the commands."""
     context = click.Context(group)
     for name in group.list_commands(context):
@@ -124,11 +120,11 @@ def examples(group: click.Group) -> Iterator[str]:
             yield from examples(command)
 
 
-def refusal(line: str) -> str | None:
+def refusal(line):
     """Return why click refuses a command line, None where it takes it; nothing is run."""
     words = shlex.split(line.partition(" > ")[0].partition(" | ")[0], comments=True)[1:]
-    command: click.Command | None = root
-    path: list[str] = []
+    command = root
+    path = []
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         if isinstance(command, CommandWithArguments) and words[0] not in command.list_commands(
             click.Context(command)
@@ -158,12 +154,12 @@ def refusal(line: str) -> str | None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_printed_command_is_one_that_the_program_takes(page: Path) -> None:
+def test_a_printed_command_is_one_that_the_program_takes(page):
     refused = {line: why for line in printed_commands(page) if (why := refusal(line))}
     assert not refused
 
 
-def test_an_example_in_the_help_is_one_that_the_program_takes() -> None:
+def test_an_example_in_the_help_is_one_that_the_program_takes():
     lines = list(examples(root))
     assert len(lines) > 30
     assert not {line: why for line in lines if (why := refusal(line))}
@@ -177,17 +173,17 @@ def test_an_example_in_the_help_is_one_that_the_program_takes() -> None:
         ("judgeboard test audit a --approach 3", "--approach"),
     ],
 )
-def test_a_wrong_command_line_is_refused(line: str, named: str) -> None:
+def test_a_wrong_command_line_is_refused(line, named):
     assert named in str(refusal(line))
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_local_link_leads_somewhere(page: Path) -> None:
+def test_every_local_link_leads_somewhere(page):
     for file, anchor in re.findall(
         r"\]\(([^)#:\s]*)#?([^):\s]*)\)", page.read_text(encoding="utf-8")
     ):
@@ -198,11 +194,11 @@ def test_every_local_link_leads_somewhere(page: Path) -> None:
         )
 
 
-def test_the_readme_stays_short() -> None:
+def test_the_readme_stays_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 110
 
 
-def test_the_readme_names_everything_at_the_top_of_the_package() -> None:
+def test_the_readme_names_everything_at_the_top_of_the_package():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| ((?:`[^`]+` ?)+) \|",
@@ -219,7 +215,7 @@ def test_the_readme_names_everything_at_the_top_of_the_package() -> None:
     assert len(entries) <= 29
 
 
-def test_the_table_of_what_to_add_names_files_that_have_these_lists() -> None:
+def test_the_table_of_what_to_add_names_files_that_have_these_lists():
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = re.findall(r"`(\w+)` in `([\w/]+\.py)`", contributing)
     assert len(rows) >= 10
@@ -234,7 +230,7 @@ def test_the_table_of_what_to_add_names_files_that_have_these_lists() -> None:
         )
 
 
-def test_troubleshooting_names_every_error_with_its_fix() -> None:
+def test_troubleshooting_names_every_error_with_its_fix():
     page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \|[^|]+\|([^|]+)\|$", page, re.MULTILINE))
     defined = (
@@ -248,19 +244,18 @@ def test_troubleshooting_names_every_error_with_its_fix() -> None:
 
 
 @pytest.fixture(scope="module")
-def generate() -> dict[str, Any]:
+def generate():
     return runpy.run_path(str(DOCS / "generate.py"), run_name="generate")
 
 
-def site() -> dict[str, Any]:
+def site():
     """The configuration of the documentation's site, without the tags of YAML that name Python functions."""
     text = re.sub(r"!!\S+", "", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    settings: dict[str, Any] = yaml.safe_load(text)
-    return settings
+    return yaml.safe_load(text)
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
-def test_the_site_shows_every_block_as_code(page: Path) -> None:
+def test_the_site_shows_every_block_as_code(page):
     extensions = [
         each if isinstance(each, dict) else {each: {}} for each in site()["markdown_extensions"]
     ]
@@ -277,8 +272,8 @@ def test_the_site_shows_every_block_as_code(page: Path) -> None:
     )
 
 
-def test_every_page_of_the_site_exists_and_is_in_its_menu(generate: dict[str, Any]) -> None:
-    def pages(entries: list[Any]) -> Iterator[str]:
+def test_every_page_of_the_site_exists_and_is_in_its_menu(generate):
+    def pages(entries):
         for entry in entries:
             (target,) = entry.values()
             yield from pages(target) if isinstance(target, list) else [target]
@@ -295,7 +290,7 @@ def test_every_page_of_the_site_exists_and_is_in_its_menu(generate: dict[str, An
 PLACE = re.compile(r"Commands?: `judgeboard .* In the app: \*")
 
 
-def test_each_how_to_page_says_where_to_do_it_and_is_in_the_table_of_questions() -> None:
+def test_each_how_to_page_says_where_to_do_it_and_is_in_the_table_of_questions():
     pages = sorted((DOCS / "how-to").glob("*.md"))
     home = (DOCS / "index.md").read_text(encoding="utf-8")
     assert len(pages) <= 26
@@ -311,7 +306,7 @@ def test_each_how_to_page_says_where_to_do_it_and_is_in_the_table_of_questions()
         )
 
 
-def test_every_marked_table_is_generated_and_every_table_is_shown(generate: dict[str, Any]) -> None:
+def test_every_marked_table_is_generated_and_every_table_is_shown(generate):
     marks = {
         mark
         for page in DOCS.rglob("*.md")
@@ -325,8 +320,8 @@ def test_every_marked_table_is_generated_and_every_table_is_shown(generate: dict
 
 
 def test_every_mark_of_the_build_is_replaced_and_the_app_leaves_its_page_out(
-    generate: dict[str, Any],
-) -> None:
+    generate,
+):
     marked = {
         page: marks
         for page in DOCS.rglob("*.md")
@@ -340,7 +335,7 @@ def test_every_mark_of_the_build_is_replaced_and_the_app_leaves_its_page_out(
     assert not {page.relative_to(DOCS).as_posix() for page in marked} & documentation.pages().keys()
 
 
-def test_the_figure_and_the_table_of_packages_have_every_package(generate: dict[str, Any]) -> None:
+def test_the_figure_and_the_table_of_packages_have_every_package(generate):
     figure, table = generate["BUILT"]["imports drawn"](), generate["BUILT"]["imports listed"]()
     for folder in (CORE, DASHBOARD):
         names = {
@@ -353,7 +348,7 @@ def test_the_figure_and_the_table_of_packages_have_every_package(generate: dict[
             assert f"| `{name}` |" in table
 
 
-def test_the_functions_of_a_way_through_the_packages_are_called_in_their_order() -> None:
+def test_the_functions_of_a_way_through_the_packages_are_called_in_their_order():
     """Those of views are not followed: they must only exist."""
     page = (DOCS / "reference" / "architecture.md").read_text(encoding="utf-8")
     parts = [
@@ -374,7 +369,7 @@ def test_the_functions_of_a_way_through_the_packages_are_called_in_their_order()
                 assert f"def {function}(" in (DASHBOARD / file).read_text(encoding="utf-8")
 
 
-def test_the_documentation_has_the_severity_of_every_flag_rule(generate: dict[str, Any]) -> None:
+def test_the_documentation_has_the_severity_of_every_flag_rule(generate):
     rows = generate["TABLES"]["severities"]().splitlines()[2:]
     names = [name for row in rows for name in re.findall(r"`(\w+)`", row.split(" | ")[0])]
     assert sorted(names) == sorted(RULES)
@@ -382,12 +377,12 @@ def test_the_documentation_has_the_severity_of_every_flag_rule(generate: dict[st
     assert failed.endswith("| 0.5 |")
 
 
-def test_the_reference_has_every_public_name(generate: dict[str, Any]) -> None:
+def test_the_reference_has_every_public_name(generate):
     named = {name for names in generate["public_names"]().values() for name in names}
     assert named == set(judgeboard.__all__)
 
 
-def test_the_reference_has_the_json_of_every_command(generate: dict[str, Any]) -> None:
+def test_the_reference_has_the_json_of_every_command(generate):
     described = {
         re.split(" --| [A-Z]", name)[0] for name in (*generate["RESULTS"], *generate["EXAMPLES"])
     }
@@ -398,7 +393,7 @@ def test_the_reference_has_the_json_of_every_command(generate: dict[str, Any]) -
     assert any("`value`" in line and "or null" in line for line in page.splitlines())
 
 
-def test_the_reference_has_every_column_of_every_table(generate: dict[str, Any]) -> None:
+def test_the_reference_has_every_column_of_every_table(generate):
     from judgeboard.store.tables import METADATA
 
     page = generate["tables_page"]()

@@ -3,9 +3,6 @@
 import json
 import re
 from collections import Counter, defaultdict
-from pathlib import Path
-
-import pytest
 
 from test_docs import DOCS, in_shell
 
@@ -13,10 +10,10 @@ PAGE = DOCS / "get-started.md"
 QUEUE = "check"
 
 
-def sample_labels(folder: Path) -> dict[str, str]:
+def sample_labels(folder):
     """Return the label that most of the sample's reviewers gave to each answer."""
     in_shell("judgeboard export reviews --db sample.db -o reviews.jsonl", folder)
-    labels: dict[str, Counter[str]] = defaultdict(Counter)
+    labels = defaultdict(Counter)
     for line in (folder / "reviews.jsonl").read_text(encoding="utf-8").splitlines():
         review = json.loads(line)
         if review["label"] is not None:
@@ -24,7 +21,7 @@ def sample_labels(folder: Path) -> dict[str, str]:
     return {name: votes.most_common(1)[0][0] for name, votes in labels.items()}
 
 
-def review_all(folder: Path) -> int:
+def review_all(folder):
     """Review the queue to its end, in a file, with the labels of the sample's reviewers; return how many reviews."""
     labels = sample_labels(folder)
     in_shell(
@@ -43,9 +40,7 @@ def review_all(folder: Path) -> int:
     return len(items)
 
 
-def test_the_tutorial_runs_in_order_and_prints_what_it_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tutorial_runs_in_order_and_prints_what_it_shows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed = ""
     checked = reviews = 0

@@ -12,9 +12,7 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -52,9 +50,9 @@ FOLLOWED = (  # in an order in which one installation can have all of them
 )
 
 
-def sections() -> dict[str, str]:
+def sections():
     """The commands of each section."""
-    found: dict[str, str] = {}
+    found = {}
     title = ""
     for heading, code in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
         title = heading or title
@@ -66,7 +64,7 @@ def sections() -> dict[str, str]:
 class Machine:
     """A folder that stands for the system, with commands that stand for those that need its rights."""
 
-    def __init__(self, folder: Path, postgres: str, judgeboard: str) -> None:
+    def __init__(self, folder, postgres, judgeboard):
         """Make it; ``judgeboard`` is a function of a shell for commands that end."""
         self.folder, self.bin = folder, folder / "bin"
         self.port, self.http, self.https = free_port(), free_port(), free_port()
@@ -95,7 +93,7 @@ class Machine:
         self._write_commands()
         self._make_certificate()
 
-    def here(self, text: str) -> str:
+    def here(self, text):
         """The text with the folders and ports of the test."""
         text = text.replace("/var/run/postgresql", str(self.sockets))
         text = text.replace("/usr/bin/python3", "python3")
@@ -105,13 +103,13 @@ class Machine:
         text = text.replace("listen 80;", f"listen {self.http};").replace("8501", str(self.port))
         return text.replace("listen 443 ", f"listen {self.https} ")
 
-    def _copy_deploy(self) -> None:
+    def _copy_deploy(self):
         target = self.folder / "usr/local/src/judgeboard/deploy"
         target.mkdir()
         for file in DEPLOY.iterdir():
             (target / file.name).write_text(self.here(file.read_text(encoding="utf-8")))
 
-    def _write_commands(self) -> None:
+    def _write_commands(self):
         # Of PostgreSQL, `sudo` chooses the user; all else runs as the user of the tests.
         commands = {
             "sudo": 'user=$(id -un)\nwhile [ "$1" = -u ]; do export PGUSER="$2"; shift 2; done\nexec "$@"',
@@ -141,7 +139,7 @@ class Machine:
             f"include {self.folder}/etc/nginx/sites-enabled/*; }}\n"
         )
 
-    def _make_certificate(self) -> None:
+    def _make_certificate(self):
         live = self.folder / "etc/letsencrypt/live" / HOST
         live.mkdir(parents=True)
         key, certificate = live / "privkey.pem", live / "fullchain.pem"
@@ -152,7 +150,7 @@ class Machine:
         )
         shutil.copy(certificate, self.folder / "ca.pem")
 
-    def run(self, script: str) -> str:
+    def run(self, script):
         """Run the commands of a section, and return what they print."""
         environment = {
             name: value
@@ -173,7 +171,7 @@ class Machine:
         assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
         return done.stdout
 
-    def fetch(self, path: str, *headers: str) -> bytes:
+    def fetch(self, path, *headers):
         """The first bytes that nginx sends for a path."""
         context = ssl.create_default_context(cafile=self.folder / "ca.pem")
         lines = [f"GET {path} HTTP/1.1", f"Host: {HOST}", *headers, "", ""]
@@ -184,7 +182,7 @@ class Machine:
             secure.sendall("\r\n".join(lines).encode())
             return secure.recv(65_536)
 
-    def stop(self) -> None:
+    def stop(self):
         """Stop all services."""
         subprocess.run(
             [sys.executable, str(self.folder / "systemctl.py"), "stop", "--all"],
@@ -236,7 +234,7 @@ for unit in units:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, postgres_server: Any) -> Iterator[Machine]:
+def machine(tmp_path, postgres_server):
     if shutil.which("nginx") is None or not Path("/usr/bin/curl").exists():
         pytest.skip(
             "the page for operators needs nginx and curl (apt-get install nginx-light curl)"
@@ -252,7 +250,7 @@ def machine(tmp_path: Path, postgres_server: Any) -> Iterator[Machine]:
 
 @pytest.mark.postgres
 @pytest.mark.timeout(400)
-def test_an_operator_who_follows_the_page_has_an_installation(machine: Machine, demo: Path) -> None:
+def test_an_operator_who_follows_the_page_has_an_installation(machine, demo):
     commands = sections()
     assert set(commands) == {*FOLLOWED, "In containers"}, "a new section is followed, too"
     for title in FOLLOWED[:4]:
@@ -300,13 +298,13 @@ def test_an_operator_who_follows_the_page_has_an_installation(machine: Machine, 
     assert not_run == NOT_RUN.keys() - {"docker"}
 
 
-def test_the_site_passes_no_header_on_in_which_a_browser_says_who_signed_in() -> None:
+def test_the_site_passes_no_header_on_in_which_a_browser_says_who_signed_in():
     site = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
     assert 'proxy_set_header X-Forwarded-User "";' in site
 
 
 @pytest.mark.parametrize("unit", ["judgeboard.service", "judgeboard-worker@.service"])
-def test_the_units_are_valid_and_hardened(unit: str, tmp_path: Path) -> None:
+def test_the_units_are_valid_and_hardened(unit, tmp_path):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("no systemd-analyze on this machine")
     text = (DEPLOY / unit).read_text(encoding="utf-8")
@@ -321,7 +319,7 @@ def test_the_units_are_valid_and_hardened(unit: str, tmp_path: Path) -> None:
     assert exposure.returncode == 0, exposure.stdout
 
 
-def test_a_worker_that_systemd_stops_has_not_failed(tmp_path: Path) -> None:
+def test_a_worker_that_systemd_stops_has_not_failed(tmp_path):
     open_store(tmp_path / "log.db", create=True).close()
     program = Path(sys.executable).with_name("judgeboard")
     worker = subprocess.Popen(
@@ -337,7 +335,7 @@ def test_a_worker_that_systemd_stops_has_not_failed(tmp_path: Path) -> None:
     assert worker.returncode == -signal.SIGTERM or str(worker.returncode) in " ".join(codes).split()
 
 
-def test_the_containers_have_no_root_and_no_secrets() -> None:
+def test_the_containers_have_no_root_and_no_secrets():
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
     for name, service in compose["services"].items():
         secrets = {

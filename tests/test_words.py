@@ -46,7 +46,7 @@ REPLACED = {
 }
 
 
-def sources() -> list[Path]:
+def sources():
     files = []
     for place in PLACES:
         path = ROOT / place
@@ -58,7 +58,7 @@ def sources() -> list[Path]:
     return sorted(files)
 
 
-def test_replaced_terms_are_gone() -> None:
+def test_replaced_terms_are_gone():
     # All terms at once, in lower case: one by one, or without regard to case, it takes ten times as
     # long.
     replaced = re.compile(rf"(?<![a-z])(?:{'|'.join(REPLACED)})(?![a-z])")

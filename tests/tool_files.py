@@ -1,11 +1,9 @@
 """Files of tools: written for a test, and read as an import reads them."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 from judgeboard.domain import Response
-from judgeboard.imports.reading import Reading, read_records
+from judgeboard.imports.reading import read_records
 
 INSPECT_SAMPLE = {
     "id": "s1",
@@ -28,24 +26,24 @@ INSPECT_SAMPLE = {
 }
 
 
-def written(folder: Path, *rows: dict[str, Any], name: str = "any.jsonl") -> Path:
+def written(folder, *rows, name="any.jsonl"):
     file = folder / name
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
 
 
-def opened(file: Path, kind: str = "responses", **options: Any) -> tuple[Reading, list[Any]]:
+def opened(file, kind="responses", **options):
     reading = read_records(file, kind=kind, **options)
     return reading, list(reading)
 
 
-def records(file: Path, kind: str = "responses") -> tuple[str | None, list[Any]]:
+def records(file, kind="responses"):
     """Return what a file is taken for, and its records with the rejected rows."""
     reading, items = opened(file, kind)
     return reading.export and reading.export.title, items
 
 
-def only(file: Path) -> tuple[str, Response]:
+def only(file):
     """Return what a file is taken for, and its only answer."""
     title, (response,) = records(file)
     assert title is not None

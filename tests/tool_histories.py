@@ -1,22 +1,21 @@
 """Fakes of tools with a history: they page through traces and scores as the tools document it."""
 
 import base64
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from judgeboard.text import as_utc, iso_z
-from recording_tool import RecordingTool, Reply, ToolRequest
+from recording_tool import RecordingTool, Reply
 
 BEGAN = datetime.fromisoformat("2026-11-20T08:00:00+00:00")
 
 
-def trace_of(number: int) -> str:
+def trace_of(number):
     return f"{number:032x}"
 
 
-def time_of(number: int, seconds: float = 0) -> str:
+def time_of(number, seconds=0):
     return iso_z(BEGAN + timedelta(minutes=number, seconds=seconds))
 
 
@@ -28,13 +27,13 @@ class HistoryTool(RecordingTool):
 
     page_size = 4
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count):
         super().__init__()
         self.count = count
-        self.given: list[tuple[int, str, Any, str | None, dict[str, Any]]] = []
-        self.bad: set[int] = set()  # traces without an answer
+        self.given = []
+        self.bad = set()  # traces without an answer
 
-    def answer(self, request: ToolRequest) -> Reply:
+    def answer(self, request):
         address = urlsplit(request.path)
         query = {
             name: values[0] if len(values) == 1 else values
@@ -42,26 +41,26 @@ class HistoryTool(RecordingTool):
         }
         return self.reply(address.path, query, request)
 
-    def reply(self, path: str, query: dict[str, Any], request: ToolRequest) -> Reply:
+    def reply(self, path, query, request):
         raise NotImplementedError
 
-    def between(self, since: Any, until: Any) -> list[int]:
+    def between(self, since, until):
         """The numbers of the traces that began in a time, oldest first."""
         begin = as_utc(since) if since else BEGAN
         return [n for n in range(1, self.count + 1) if begin <= as_utc(time_of(n)) < as_utc(until)]
 
-    def of(self, number: int) -> list[tuple[str, Any, str | None, dict[str, Any]]]:
-        return [tuple(rest) for trace, *rest in self.given if trace == number]  # type: ignore[misc]
+    def of(self, number):
+        return [tuple(rest) for trace, *rest in self.given if trace == number]
 
 
-def sliced(items: list[Any], position: str | None, size: int) -> tuple[list[Any], str | None]:
+def sliced(items, position, size):
     """A page of a list, and the position of the next one."""
     start = int(position or 0)
     return items[start : start + size], str(start + size) if start + size < len(items) else None
 
 
 class PhoenixWithHistory(HistoryTool):
-    def reply(self, path: str, query: dict[str, Any], request: ToolRequest) -> Reply:
+    def reply(self, path, query, request):
         kind = path.removeprefix("/v1/projects/default/")
         if kind == "traces":
             numbers, following = sliced(
@@ -90,7 +89,7 @@ class PhoenixWithHistory(HistoryTool):
             )
         return Reply(404, {"detail": "Not Found"})
 
-    def spans(self, number: int) -> list[dict[str, Any]]:
+    def spans(self, number):
         root = {"input.value": f"question {number}", "output.value": f"answer {number}"}
         document = {"retrieval.documents.0.document.content": f"passage {number}"}
         if number in self.bad:
@@ -108,7 +107,7 @@ class PhoenixWithHistory(HistoryTool):
             for place, kind, parent, attributes in parts
         ]
 
-    def annotations(self, number: int) -> list[dict[str, Any]]:
+    def annotations(self, number):
         return [
             {
                 "span_id": f"{number << 8 | 1:016x}",
@@ -127,7 +126,7 @@ class PhoenixWithHistory(HistoryTool):
 
 
 class MlflowWithHistory(HistoryTool):
-    def reply(self, path: str, query: dict[str, Any], request: ToolRequest) -> Reply:
+    def reply(self, path, query, request):
         if path.endswith("experiments/get-by-name"):
             return Reply(200, {"experiment": {"experiment_id": "7"}})
         if path.endswith("traces/search"):
@@ -154,7 +153,7 @@ class MlflowWithHistory(HistoryTool):
             )
         return Reply(404, {"message": "Not Found"})
 
-    def info(self, number: int) -> dict[str, Any]:
+    def info(self, number):
         return {
             "trace_id": f"tr-{trace_of(number)}",
             "request_time": time_of(number),
@@ -175,7 +174,7 @@ class MlflowWithHistory(HistoryTool):
             ],
         }
 
-    def whole(self, number: int) -> dict[str, Any]:
+    def whole(self, number):
         root = {
             "mlflow.spanInputs": f'{{"question": "question {number}"}}',
             "mlflow.spanOutputs": f'"answer {number}"',
@@ -189,7 +188,7 @@ class MlflowWithHistory(HistoryTool):
             root = {}
         start = round(as_utc(time_of(number)).timestamp() * 1e9)
 
-        def id_of(place: int) -> str:
+        def id_of(place):
             return base64.b64encode((number << 8 | place).to_bytes(8)).decode()
 
         spans = [
@@ -215,7 +214,7 @@ class LangfuseWithHistory(HistoryTool):
     environment: ClassVar = {"LANGFUSE_PUBLIC_KEY": "public", "LANGFUSE_SECRET_KEY": "secret"}
     old = False
 
-    def reply(self, path: str, query: dict[str, Any], request: ToolRequest) -> Reply:
+    def reply(self, path, query, request):
         route = path.removeprefix("/api/public/")
         if route == "projects":
             return Reply(200, {"data": [{"id": "p1", "name": "shop"}]})
@@ -256,7 +255,7 @@ class LangfuseWithHistory(HistoryTool):
             return Reply(200, self.listed(number) | of_trace)
         return Reply(404, {"message": "Not Found"})
 
-    def listed(self, number: int) -> dict[str, Any]:
+    def listed(self, number):
         """A trace of a list, which names its observations and scores only by their ids."""
         root, *others = self.observations(number)
         return {
@@ -271,8 +270,8 @@ class LangfuseWithHistory(HistoryTool):
             "scores": [each["id"] for each in self.scores_of(number)],
         }
 
-    def observations(self, number: int) -> list[dict[str, Any]]:
-        root: dict[str, Any] = {"input": f"question {number}", "output": f"answer {number}"}
+    def observations(self, number):
+        root = {"input": f"question {number}", "output": f"answer {number}"}
         found = {"input": f"question {number}", "output": [{"page_content": f"passage {number}"}]}
         if number in self.bad:
             root = {"input": None, "output": None}
@@ -295,7 +294,7 @@ class LangfuseWithHistory(HistoryTool):
             | {"startTime": time_of(number, 1), "parentObservationId": id_},
         ]
 
-    def scores_of(self, number: int) -> list[dict[str, Any]]:
+    def scores_of(self, number):
         return [
             {
                 "id": f"{number}-{name}",
@@ -318,7 +317,7 @@ class OldLangfuseWithHistory(LangfuseWithHistory):
 class LangsmithWithHistory(HistoryTool):
     environment: ClassVar = {"LANGSMITH_API_KEY": "key"}
 
-    def reply(self, path: str, query: dict[str, Any], request: ToolRequest) -> Reply:
+    def reply(self, path, query, request):
         if path == "/sessions":
             return Reply(200, [{"id": "5e55", "name": query["name"]}])
         if path == "/runs/query":
@@ -355,13 +354,13 @@ class LangsmithWithHistory(HistoryTool):
         return Reply(404, {"detail": "Not Found"})
 
     @staticmethod
-    def id_of(number: int) -> str:
+    def id_of(number):
         text = f"{number:032x}"
         return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
-    def runs(self, number: int) -> list[dict[str, Any]]:
+    def runs(self, number):
         root_id, trace = self.id_of(number << 8 | 1), self.id_of(number)
-        root: dict[str, Any] = {
+        root = {
             "inputs": {"question": f"question {number}"},
             "outputs": {"answer": f"answer {number}"},
         }
@@ -382,7 +381,7 @@ class LangsmithWithHistory(HistoryTool):
             | {"start_time": time_of(number, 1), "parent_run_id": root_id},
         ]
 
-    def feedback(self, number: int) -> list[dict[str, Any]]:
+    def feedback(self, number):
         return [
             {
                 "id": self.id_of(place),
@@ -401,7 +400,7 @@ class LangsmithWithHistory(HistoryTool):
         ]
 
 
-TOOLS: dict[str, Callable[[int], HistoryTool]] = {
+TOOLS = {
     "phoenix": PhoenixWithHistory,
     "mlflow": MlflowWithHistory,
     "langfuse": LangfuseWithHistory,

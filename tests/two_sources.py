@@ -3,9 +3,8 @@
 import re
 import zlib
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import JSON, Enum, Float, Table, func, select
+from sqlalchemy import JSON, Enum, Float, func, select
 
 from judgeboard.domain import QueueOrder, Response
 from judgeboard.people.roster import ensure_reviewer, set_sources
@@ -34,7 +33,7 @@ class TwoSources:
     comment_id: int
 
 
-def two_sources(store: Store) -> TwoSources:
+def two_sources(store):
     """Fill a database: an answer of each source with all that can be stored of it, and a marked row in every table."""
     mara, ada = (ensure_reviewer(store, "page", name) for name in ("Mara", "Ada"))
     marked = mark_answer(store, ada, MARKED)
@@ -78,18 +77,18 @@ _CHECKED = {
 }
 
 
-def _tells_nothing(table: Table) -> bool:
+def _tells_nothing(table):
     """Whether no row tells anything of answers. A row of an account would also turn on sign-in."""
     return row_of(table).is_shared or table.name in {"account", "account_session"}
 
 
-def _mark_tables(store: Store, marked: MarkedAnswer) -> None:
+def _mark_tables(store, marked):
     """Store a row with markers in every table that tells something of answers, unless it has rows."""
     with store.writing() as connection:
         for table in METADATA.sorted_tables:
             if _tells_nothing(table) or connection.scalar(select(1).select_from(table).limit(1)):
                 continue
-            values: dict[str, Any] = {"response_id": marked.response_id, "run_id": marked.run_id}
+            values = {"response_id": marked.response_id, "run_id": marked.run_id}
             for column in table.c:
                 if column.foreign_keys and not column.nullable:
                     referred = next(iter(column.foreign_keys)).column

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 
 from judgeboard.cli.app import run
 
@@ -10,16 +10,16 @@ from judgeboard.cli.app import run
 class Kind(type):
     """Makes real times instances of another class of times."""
 
-    def __instancecheck__(cls, value: object) -> bool:
+    def __instancecheck__(cls, value):
         return isinstance(value, datetime)
 
 
-def work_with_other_time(database: str, ahead: int) -> None:
+def work_with_other_time(database, ahead):
     """Be a worker, in a process that has imported all that it may need, whose machine has another time."""
 
     class OtherTime(datetime, metaclass=Kind):
         @classmethod
-        def now(cls, tz: tzinfo | None = None) -> datetime:
+        def now(cls, tz=None):
             return datetime.now(tz) + timedelta(seconds=ahead)
 
     real_time = time.time

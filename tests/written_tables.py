@@ -1,13 +1,9 @@
 """Watches what the transactions of a database write, for tests that say what a change leaves behind."""
 
 import re
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from sqlalchemy import Connection, event
-
-from judgeboard.store.engine import Store
+from sqlalchemy import event
 
 _WRITES = re.compile(
     r'\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)"?', re.IGNORECASE
@@ -15,20 +11,20 @@ _WRITES = re.compile(
 
 
 @contextmanager
-def written_tables(store: Store) -> Iterator[list[set[str]]]:
+def written_tables(store):
     """Give a list that fills with the tables that each committed transaction wrote to."""
-    committed: list[set[str]] = []
-    open_: dict[int, set[str]] = {}
+    committed = []
+    open_ = {}
 
-    def executed(connection: Connection, _cursor: Any, statement: str, *_: Any) -> None:
+    def executed(connection, _cursor, statement, *_):
         if found := _WRITES.match(statement):
             open_.setdefault(id(connection.connection.dbapi_connection), set()).add(found[1])
 
-    def commit(connection: Connection) -> None:
+    def commit(connection):
         if tables := open_.pop(id(connection.connection.dbapi_connection), None):
             committed.append(tables)
 
-    def rollback(connection: Connection) -> None:
+    def rollback(connection):
         open_.pop(id(connection.connection.dbapi_connection), None)
 
     listeners = {"after_cursor_execute": executed, "commit": commit, "rollback": rollback}

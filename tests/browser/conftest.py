@@ -4,13 +4,12 @@ So the windows, into which pages are loaded once, stay open from module to modul
 """
 
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from pages_in_browser import launch
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from browser_windows import Reviewers, Windows, keep_pictures
 from judgeboard.store.engine import Store
@@ -21,7 +20,7 @@ KEPT = Path(".browser-failures")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_call(item):
     """Keep a picture of each page of a test that fails; the report of the failure names their folder.
 
     Not what the browser did before: to record it takes a seventh of the time of all tests.
@@ -47,7 +46,7 @@ class Site:
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def browser():
     """Chromium as the system has it; none is downloaded.
 
     It ends with the tests of this folder: the driver keeps an event loop in the main thread, in
@@ -66,13 +65,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def port() -> int:
+def port():
     """The port of the servers that the modules start one after the other."""
     return free_port()
 
 
 @pytest.fixture(scope="module")
-def site(new_store: Callable[[], Store], port: int) -> Iterator[Site]:
+def site(new_store, port):
     """A server on the rows of page_rows."""
     store = new_store()
     rows = fill_pages(store)
@@ -82,16 +81,16 @@ def site(new_store: Callable[[], Store], port: int) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="package")
-def windows_at(browser: Browser) -> Iterator[dict[str, Windows]]:
+def windows_at(browser):
     """The windows at each address."""
-    opened: dict[str, Windows] = {}
+    opened = {}
     yield opened
     for windows in opened.values():
         windows.close()
 
 
 @pytest.fixture(scope="module")
-def windows(browser: Browser, windows_at: dict[str, Windows], site: Site) -> Windows:
+def windows(browser, windows_at, site):
     """The windows at the address of a module."""
     windows = windows_at.setdefault(site.url, Windows(browser, site.url))
     windows.forget()
@@ -99,7 +98,7 @@ def windows(browser: Browser, windows_at: dict[str, Windows], site: Site) -> Win
 
 
 @pytest.fixture(scope="module")
-def page(windows: Windows) -> Iterator[Page]:
+def page(windows):
     """Mara's page, which is loaded once: the tests of a module find it as the one before left it, and `visit` others.
 
     For tests that decide nothing, or that say themselves what they start from.
@@ -110,7 +109,7 @@ def page(windows: Windows) -> Iterator[Page]:
 
 
 @pytest.fixture
-def reviewer(windows: Windows) -> Iterator[Reviewers]:
+def reviewer(windows):
     """Opens browsers of reviewers: ``reviewer("Mara")`` is a page whose reviewer is named already."""
     opened = Reviewers(windows)
     yield opened

@@ -5,17 +5,14 @@ A cell of a table that cuts its text shows the whole on hover.
 
 import re
 import shutil
-from collections.abc import Iterator
 from functools import partial
 from importlib.resources import files
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
-from browser_windows import Reviewers, Windows
+from browser_windows import Reviewers
 from judgeboard_dashboard.theme import DARK, LIGHT
 from page_fit import looks, overflowing
 from page_state import VIEWS, idle, in_the_end, turn_to, visit
@@ -25,9 +22,7 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def site(
-    demo: Path, tmp_path_factory: pytest.TempPathFactory, port: int
-) -> Iterator[SimpleNamespace]:
+def site(demo, tmp_path_factory, port):
     """A server on the database of `judgeboard quickstart`."""
     database = shutil.copy(demo, tmp_path_factory.mktemp("demo"))
     with serving(database, port) as url:
@@ -35,7 +30,7 @@ def site(
 
 
 @pytest.fixture(scope="module")
-def page(windows: Windows) -> Iterator[Page]:
+def page(windows):
     """A window that is narrow when it is opened: tables leave out columns for its width at that time."""
     opened = Reviewers(windows)
     yield opened("Mara", width=800)
@@ -52,7 +47,7 @@ COLUMNS = """node => {
 }"""
 
 
-def hover(page: Page, table: Locator, title: str, row: int) -> None:
+def hover(page, table, title, row):
     """Move the pointer over a cell; row -1 is the header."""
     left = 0
     for name, width in table.evaluate(COLUMNS):
@@ -65,7 +60,7 @@ def hover(page: Page, table: Locator, title: str, row: int) -> None:
     raise AssertionError(title)
 
 
-def test_a_cell_that_is_cut_shows_its_whole_text(page: Page) -> None:
+def test_a_cell_that_is_cut_shows_its_whole_text(page):
     visit(page, "/open_flags")
     table = page.locator("[data-testid=stDataFrame]").first
     expect(table.locator("canvas").first).to_be_visible()
@@ -99,9 +94,9 @@ RULES = {
 }
 
 
-def findings(page: Page, scheme: str, part: str) -> list[tuple[str, str, str]]:
+def findings(page, scheme, part):
     """(rule, impact, markup) of every serious or critical finding in this part of the page."""
-    result: dict[str, Any] = page.evaluate(
+    result = page.evaluate(
         "([part, rules]) => axe.run(part, { runOnly: rules, resultTypes: ['violations'] })",
         [part, RULES[scheme]],
     )
@@ -124,14 +119,14 @@ TABLES = {
 ADDRESSES = (*VIEWS, "agreement?all=true", "agreement?compare=People+and+people")
 
 
-def test_every_page_fits_and_has_no_serious_finding_light_or_dark(page: Page, site) -> None:
+def test_every_page_fits_and_has_no_serious_finding_light_or_dark(page, site):
     """Each second page is narrow when it is opened. Charts follow the theme, and no other host is asked."""
-    asked: list[str] = []
+    asked = []
     page.on("request", lambda request: asked.append(request.url))
     visit(page, "/schemas")
     expect(page.locator(".jb-reviewer")).to_have_count(1)
     page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
-    problems: list[tuple[object, ...]] = []
+    problems = []
     tables = 0
     for number, address in enumerate(ADDRESSES):
         turn_to(page, address)

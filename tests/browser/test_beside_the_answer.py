@@ -5,10 +5,9 @@ import re
 import signal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from sqlalchemy import select
 
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import TRACE
 from page_fit import misfits
 from page_state import DECIDE, PAUSE, idle, settled, visit
@@ -18,15 +17,15 @@ from sent_traces import PROTOBUF, gathered, receiving, request, trace
 
 pytestmark = pytest.mark.browser
 
-_FILLED: dict[int, dict[str, int]] = {}
+_FILLED = {}
 
 
-def filled(store: Store) -> dict[str, int]:
+def filled(store):
     """The answers with attempts, made once for the served database."""
     return _FILLED.setdefault(id(store.engine), fill_attempts(store))
 
 
-def open_item(page: Page, response_id: int) -> None:
+def open_item(page, response_id):
     """Open an answer. Its hostile texts run no script."""
     visit(page, f"/item?response={response_id}")
     expect(page.locator(".jb-attempts")).to_be_visible()
@@ -34,9 +33,7 @@ def open_item(page: Page, response_id: int) -> None:
     assert page.evaluate("window.hacked === undefined")
 
 
-def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_reload(
-    page: Page, site
-) -> None:
+def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_reload(page, site):
     answer = filled(site.store)["refined"]
     open_item(page, answer)
     viewed = page.locator(".jb-attempt.jb-viewed .jb-attempt-head")
@@ -70,7 +67,7 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
     ]
 
 
-def test_one_key_shows_the_spans_and_leads_back(page: Page, site) -> None:
+def test_one_key_shows_the_spans_and_leads_back(page, site):
     with receiving(site.store) as http:
         http.post("/v1/traces", content=request(trace(7, passages=2)), headers=PROTOBUF)
     gathered(site.store)
@@ -100,9 +97,7 @@ def test_one_key_shows_the_spans_and_leads_back(page: Page, site) -> None:
     expect(rows).to_have_count(0)
 
 
-def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(
-    page: Page, site
-) -> None:
+def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(page, site):
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, f"/item?flag={site.rows.flags['two-judges']}")
     settled(page, DECIDE)

@@ -1,12 +1,10 @@
 """Keys pressed while the page is still being drawn: the script alone, with a server that the test plays."""
 
 import json
-from collections.abc import Iterator
 from importlib.resources import files
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +38,7 @@ PAGE = """
 
 
 @pytest.fixture
-def bare(browser: Browser) -> Iterator[Page]:
+def bare(browser):
     """A page with a head and no button yet."""
     page = browser.new_page()
     page.set_content(PAGE)
@@ -51,14 +49,14 @@ def bare(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def timed(bare: Page) -> Page:
+def timed(bare):
     """The bare page, whose time goes on only as a test says."""
     bare.clock.install(time=0)
     bare.clock.pause_at(10_000)
     return bare
 
 
-def test_keys_and_clicks_before_anything_can_be_sent_wait_for_it(timed: Page) -> None:
+def test_keys_and_clicks_before_anything_can_be_sent_wait_for_it(timed):
     timed.evaluate("window.__judgeboardSend = null; draw('F'); draw('Ctrl + Enter')")
     timed.keyboard.press("f")
     timed.get_by_role("button", name="Ctrl + Enter").click()
@@ -69,7 +67,7 @@ def test_keys_and_clicks_before_anything_can_be_sent_wait_for_it(timed: Page) ->
     done(timed, "F", "Ctrl+Enter")
 
 
-def test_a_click_is_acknowledged_and_sent_again_as_a_key_is(bare: Page) -> None:
+def test_a_click_is_acknowledged_and_sent_again_as_a_key_is(bare):
     bare.evaluate("draw('3'); draw('Y'); answers = false")
     bare.get_by_role("button", name="3").click()
     bare.keyboard.press("y")
@@ -79,7 +77,7 @@ def test_a_click_is_acknowledged_and_sent_again_as_a_key_is(bare: Page) -> None:
     assert numbers(bare)[-1] == [1, 2]
 
 
-def test_ctrl_enter_in_a_field_leaves_it_and_is_a_press(bare: Page) -> None:
+def test_ctrl_enter_in_a_field_leaves_it_and_is_a_press(bare):
     bare.evaluate(
         "document.body.insertAdjacentHTML('beforeend', '<input onblur=\"draw(\\'Z\\')\">')"
     )
@@ -92,20 +90,20 @@ def test_ctrl_enter_in_a_field_leaves_it_and_is_a_press(bare: Page) -> None:
     expect(bare.get_by_role("button", name="Z")).to_have_count(1)
 
 
-def done(page: Page, *keys: str) -> None:
+def done(page, *keys):
     """Wait until the server has executed these keys, and no others."""
     page.wait_for_function(
         f"JSON.stringify(done) === {json.dumps(json.dumps(keys, separators=(',', ':')))}"
     )
 
 
-def numbers(page: Page) -> list[list[int]]:
+def numbers(page):
     """The numbers of the presses that the server got, by message."""
-    sent: list[list[dict[str, Any]]] = page.evaluate("got")
+    sent = page.evaluate("got")
     return [[press["n"] for press in presses] for presses in sent]
 
 
-def test_presses_before_any_button_stands_wait_for_their_buttons(timed: Page) -> None:
+def test_presses_before_any_button_stands_wait_for_their_buttons(timed):
     timed.keyboard.press("j")
     timed.keyboard.press("g")
     timed.clock.run_for(800)
@@ -114,7 +112,7 @@ def test_presses_before_any_button_stands_wait_for_their_buttons(timed: Page) ->
     done(timed, "J", "G")
 
 
-def test_a_press_that_no_button_takes_is_forgotten_soon(timed: Page) -> None:
+def test_a_press_that_no_button_takes_is_forgotten_soon(timed):
     timed.evaluate("draw('J')")
     timed.keyboard.press("g")
     timed.keyboard.press("j")
@@ -126,7 +124,7 @@ def test_a_press_that_no_button_takes_is_forgotten_soon(timed: Page) -> None:
     done(timed, "J")
 
 
-def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare: Page) -> None:
+def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare):
     bare.evaluate("draw('J')")
     bare.evaluate("""() => addEventListener("keyup", () => {
       const end = performance.now() + 700;
@@ -138,8 +136,8 @@ def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare: Page) -
 
 
 def test_a_press_made_while_the_page_is_drawn_leads_to_the_field_that_its_key_is_for(
-    timed: Page,
-) -> None:
+    timed,
+):
     timed.evaluate(
         "draw('Y'); document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'running'"
     )
@@ -156,7 +154,7 @@ def test_a_press_made_while_the_page_is_drawn_leads_to_the_field_that_its_key_is
     done(timed)
 
 
-def test_a_press_made_on_another_row_is_not_sent(bare: Page) -> None:
+def test_a_press_made_on_another_row_is_not_sent(bare):
     bare.keyboard.press("g")
     bare.evaluate("head.dataset.row = '8'; draw('G'); draw('J')")
     bare.keyboard.press("j")
@@ -164,8 +162,8 @@ def test_a_press_made_on_another_row_is_not_sent(bare: Page) -> None:
 
 
 def test_presses_that_are_not_acknowledged_are_sent_again_with_those_that_follow(
-    timed: Page,
-) -> None:
+    timed,
+):
     timed.evaluate("draw('3'); draw('Y'); answers = false")
     timed.keyboard.press("3")
     timed.keyboard.press("y")
@@ -179,7 +177,7 @@ def test_presses_that_are_not_acknowledged_are_sent_again_with_those_that_follow
     expect(timed.locator(".jb-head[data-waits]")).to_have_count(0)
 
 
-def test_a_press_waits_for_a_button_that_an_unacknowledged_press_may_draw(timed: Page) -> None:
+def test_a_press_waits_for_a_button_that_an_unacknowledged_press_may_draw(timed):
     timed.evaluate("draw('J'); answers = false")
     for key in "jg":
         timed.keyboard.press(key)
@@ -190,8 +188,8 @@ def test_a_press_waits_for_a_button_that_an_unacknowledged_press_may_draw(timed:
 
 
 def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_is_said_else(
-    bare: Page,
-) -> None:
+    bare,
+):
     bare.evaluate("draw('J'); answers = false")
     bare.keyboard.press("j")
     for number in (1, 2, 3):
@@ -203,8 +201,8 @@ def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_
 
 
 def test_what_a_server_that_is_gone_may_have_executed_is_said_and_not_sent_again(
-    bare: Page,
-) -> None:
+    bare,
+):
     bare.evaluate("draw('3'); answers = false")
     bare.keyboard.press("3")
     bare.evaluate("head.dataset.session = 'two'; answers = true")
@@ -212,7 +210,7 @@ def test_what_a_server_that_is_gone_may_have_executed_is_said_and_not_sent_again
     done(bare)
 
 
-def test_a_double_press_is_one_and_a_slower_one_two_however_slow_the_server(timed: Page) -> None:
+def test_a_double_press_is_one_and_a_slower_one_two_however_slow_the_server(timed):
     timed.evaluate("draw('G'); answers = false")
     for pause in (200, 300, 0):  # ms
         timed.keyboard.press("g")
@@ -223,8 +221,8 @@ def test_a_double_press_is_one_and_a_slower_one_two_however_slow_the_server(time
 
 
 def test_a_key_without_a_button_in_a_field_whose_text_is_sent_holds_up_no_other(
-    timed: Page,
-) -> None:
+    timed,
+):
     timed.evaluate("draw('J'); document.body.append(document.createElement('input'))")
     field = timed.locator("input")
     field.fill("a")
@@ -236,7 +234,7 @@ def test_a_key_without_a_button_in_a_field_whose_text_is_sent_holds_up_no_other(
     done(timed, "J")
 
 
-def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Page) -> None:
+def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare):
     for key in ("m", "y", "d", "Escape", "y"):
         bare.keyboard.press(key)
     bare.evaluate("""() => {
@@ -248,7 +246,7 @@ def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Pa
     assert bare.locator("input").input_value() == "yd"
 
 
-def test_what_lies_over_the_page_takes_all_keys(timed: Page) -> None:
+def test_what_lies_over_the_page_takes_all_keys(timed):
     timed.evaluate("draw('3'); draw('H')")
     for closes in ("Escape", "h"):
         timed.keyboard.press("h")
@@ -278,8 +276,8 @@ LIST = """
 
 
 def test_keys_pressed_on_a_list_before_its_buttons_are_drawn_are_executed_one_by_one(
-    bare: Page,
-) -> None:
+    bare,
+):
     bare.add_script_tag(content=LIST)
     bare.evaluate("runs('running')")
     for key in "xqj":  # Q has no button
@@ -300,13 +298,13 @@ def test_keys_pressed_on_a_list_before_its_buttons_are_drawn_are_executed_one_by
     assert bare.evaluate("got") == []
 
 
-def run_to_the_next_click(page: Page) -> None:
+def run_to_the_next_click(page):
     """End the run of the server, and wait until the run of the next click has begun."""
     page.evaluate("runs('notRunning')")
     page.wait_for_function("app.testScriptState === 'running'")
 
 
-def test_a_page_that_is_drawn_keeps_no_presses(timed: Page) -> None:
+def test_a_page_that_is_drawn_keeps_no_presses(timed):
     timed.add_script_tag(content=LIST)
     timed.evaluate("draw('J')")
     timed.keyboard.press("x")  # no button has it
@@ -316,7 +314,7 @@ def test_a_page_that_is_drawn_keeps_no_presses(timed: Page) -> None:
     assert timed.evaluate("[done, got]") == [[], ["x", "x"]]
 
 
-def test_a_click_forgets_presses_that_wait(timed: Page) -> None:
+def test_a_click_forgets_presses_that_wait(timed):
     timed.add_script_tag(content=LIST)
     timed.keyboard.press("x")
     timed.locator("body").click()
@@ -325,7 +323,7 @@ def test_a_click_forgets_presses_that_wait(timed: Page) -> None:
     assert "X" not in timed.evaluate("done")
 
 
-def test_a_sentence_typed_outside_a_field_runs_nothing_after_its_first_letters(timed: Page) -> None:
+def test_a_sentence_typed_outside_a_field_runs_nothing_after_its_first_letters(timed):
     for key in "YNUHAD":
         timed.evaluate(f"draw('{key}')")
     timed.keyboard.type("c what do you think")
@@ -336,7 +334,7 @@ def test_a_sentence_typed_outside_a_field_runs_nothing_after_its_first_letters(t
     done(timed, "Y")
 
 
-def test_a_message_that_asks_for_a_note_puts_the_cursor_into_its_field(bare: Page) -> None:
+def test_a_message_that_asks_for_a_note_puts_the_cursor_into_its_field(bare):
     bare.evaluate("draw('Y'); head.dataset.asks = 'note 4'")
     field = "<div class='st-key-note_1'><input></div>"
     bare.evaluate("field => document.body.insertAdjacentHTML('beforeend', field)", field)

@@ -1,14 +1,13 @@
 """Hostile text shows exactly as it was, and nothing is fetched from outside."""
 
 import random
-from collections.abc import Iterator
 from itertools import pairwise
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from browser_windows import Reviewers, Windows
+from browser_windows import Reviewers
 from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, Pair, Response, Status, Verdict
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -20,21 +19,21 @@ from page_state import idle, visit
 pytestmark = pytest.mark.browser
 
 
-def host(address: str) -> str | None:
+def host(address):
     """The host of an address; that of a blob is the host of the page that made it."""
     return urlsplit(address.removeprefix("blob:")).hostname
 
 
-def contents(page: Page, selector: str) -> str:
+def contents(page, selector):
     return str(page.locator(selector).first.evaluate("node => node.textContent"))
 
 
 @pytest.fixture(scope="module")
-def window(windows: Windows) -> Iterator[tuple[Page, set[str | None]]]:
+def window(windows):
     """One window for all texts, with every host that it has called."""
     opened = Reviewers(windows)
     page = opened()
-    hosts: set[str | None] = set()
+    hosts = set()
     page.on(
         "request", lambda request: hosts.add(host(request.url)) if "://" in request.url else None
     )
@@ -43,7 +42,7 @@ def window(windows: Windows) -> Iterator[tuple[Page, set[str | None]]]:
     opened.close()
 
 
-def test_hostile_texts_are_shown_as_they_were(window, site) -> None:
+def test_hostile_texts_are_shown_as_they_were(window, site):
     """All in one answer, its question, passage and verdict, with a claim across each two; the longest alone."""
     texts = [text for name, text in HOSTILE.items() if name != "long"]
     together, starts = "\n".join(texts), [0]
@@ -137,7 +136,7 @@ PIECES = (
 )
 
 
-def test_what_is_read_from_the_page_equals_what_is_stored(window, site) -> None:
+def test_what_is_read_from_the_page_equals_what_is_stored(window, site):
     choose = random.Random(7)
     passages = ["".join(choose.choices(PIECES, k=choose.randint(1, 12))) for _ in range(300)]
     long = "".join(
@@ -153,7 +152,7 @@ def test_what_is_read_from_the_page_equals_what_is_stored(window, site) -> None:
     expect(page.locator(".jb-passage")).to_have_count(len(passages) + 1)
     idle(page)
 
-    def drawn(selector: str) -> list[str]:
+    def drawn(selector):
         return page.locator(selector).evaluate_all("nodes => nodes.map(node => node.textContent)")
 
     assert drawn(".jb-passage .jb-evidence") == [as_read(text) for text in (*passages, long)]
@@ -181,7 +180,7 @@ ENDS_LEFT = """node => {
 }"""
 
 
-def test_messages_and_log_fields_from_right_to_left_end_on_the_left(window, site) -> None:
+def test_messages_and_log_fields_from_right_to_left_end_on_the_left(window, site):
     hebrew = "כמה עולה המנוי."
     messages = (
         {"role": "assistant", "content": hebrew},
@@ -208,7 +207,7 @@ def test_messages_and_log_fields_from_right_to_left_end_on_the_left(window, site
     assert english.evaluate(ENDS_LEFT) is False
 
 
-def test_texts_of_pairs_are_shown_exactly_and_never_acted_on(window, site) -> None:
+def test_texts_of_pairs_are_shown_exactly_and_never_acted_on(window, site):
     together = "\n".join(text for name, text in HOSTILE.items() if name != "long")
     hostile = [
         Pair("evil", name, text, text, "fine", model_a=text[:60], query_type="odd")
@@ -227,7 +226,7 @@ def test_texts_of_pairs_are_shown_exactly_and_never_acted_on(window, site) -> No
     assert hosts == {"localhost"}
 
 
-def test_the_list_of_hostile_texts_calls_nobody_either(window) -> None:
+def test_the_list_of_hostile_texts_calls_nobody_either(window):
     page, hosts = window
     visit(page, "/open_flags?query_type=odd")
     expect(page.locator("[data-testid=stDataFrame] canvas").first).to_be_visible()
@@ -235,7 +234,7 @@ def test_the_list_of_hostile_texts_calls_nobody_either(window) -> None:
     assert hosts == {"localhost"}
 
 
-def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(window, site) -> None:
+def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(window, site):
     page, _hosts = window
     visit(page, f"/item?response={site.rows.responses['claims']}")
     expect(page.locator(".jb-answer mark")).to_have_count(3)

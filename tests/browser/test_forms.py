@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.overview import count_log
@@ -15,7 +15,7 @@ from stored_rows import read
 pytestmark = pytest.mark.browser
 
 
-def press(page: Page, name: str | re.Pattern[str]) -> None:
+def press(page, name):
     """Press a button of the form, and wait until the server has drawn what follows."""
     button = page.get_by_role("dialog").get_by_role("button", name=name)
     idle(page)  # a run that is still drawing also shows the button of the run before it
@@ -23,7 +23,7 @@ def press(page: Page, name: str | re.Pattern[str]) -> None:
     idle(page)
 
 
-def test_a_schema_is_made_by_the_form(page: Page, site) -> None:
+def test_a_schema_is_made_by_the_form(page, site):
     visit(page, "/queues?new=1")
     page.get_by_role("button", name="New schema").click()
     form = page.get_by_role("dialog")
@@ -53,7 +53,7 @@ def test_a_schema_is_made_by_the_form(page: Page, site) -> None:
     ]
 
 
-def write(path: Path, *lines: object) -> Path:
+def write(path, *lines):
     path.write_text(
         "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines),
         encoding="utf-8",
@@ -61,7 +61,7 @@ def write(path: Path, *lines: object) -> Path:
     return path
 
 
-def test_a_file_is_tried_and_imported(page: Page, site, tmp_path: Path) -> None:
+def test_a_file_is_tried_and_imported(page, site, tmp_path):
     rows = [{"id": f"up-{n}", "question": f"q{n}", "response": f"a{n}"} for n in range(4)]
     log = write(tmp_path / "may-log.jsonl", *rows, "{broken")
     visit(page, "/sources")
@@ -84,10 +84,10 @@ def test_a_file_is_tried_and_imported(page: Page, site, tmp_path: Path) -> None:
     expect(page.get_by_role("combobox", name="Answers")).to_have_value("Answers not judged yet")
 
 
-def test_nothing_of_a_hostile_file_acts(page: Page, site, tmp_path: Path) -> None:
+def test_nothing_of_a_hostile_file_acts(page, site, tmp_path):
     evil = "<img src=x onerror='window.hacked=1'> :red[red] ![i](http://evil.example/i.png)"
     log = write(tmp_path / "evil.jsonl", {"id": evil, "question": evil, "response": evil, evil: 1})
-    elsewhere: list[str] = []
+    elsewhere = []
     page.on(
         "request",
         lambda request: None if "localhost" in request.url else elsewhere.append(request.url),

@@ -1,10 +1,9 @@
 """Nothing moves between items, panes fill the window, and an item is read and decided on a phone."""
 
 from functools import partial
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgeboard_dashboard.app import page_of
 from page_fit import looks, overflowing, reaches_bar
@@ -29,11 +28,11 @@ PAGE_STANDS = """() => {
 }"""
 
 
-def boxes(page: Page) -> dict[str, Any]:
+def boxes(page):
     return {name: page.locator(name).bounding_box() for name in ANCHORS}
 
 
-def settle(page: Page, *, after: str = "") -> str:
+def settle(page, *, after=""):
     """Wait until a row other than ``after`` is drawn whole; return which."""
     head = page.locator(f".jb-head:not([data-row='{after}'])")
     expect(head).to_be_visible()
@@ -42,7 +41,7 @@ def settle(page: Page, *, after: str = "") -> str:
     return str(head.get_attribute("data-row"))
 
 
-def test_the_anchors_keep_their_place_over_all_items(page: Page, site) -> None:
+def test_the_anchors_keep_their_place_over_all_items(page, site):
     """Down the list in one look, and up again in the other."""
     visit(page, "/item")
     row = settle(page)
@@ -56,9 +55,7 @@ def test_the_anchors_keep_their_place_over_all_items(page: Page, site) -> None:
             assert in_the_end(partial(boxes, page), before) == before, look
 
 
-def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_top(
-    page: Page, site
-) -> None:
+def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_top(page, site):
     visit(page, f"/item?flag={site.rows.flags['many-passages']}")
     row = settle(page)
     for height in (700, 1080, 900):
@@ -78,7 +75,7 @@ def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_to
     assert in_the_end(top, 0) == 0
 
 
-def test_a_filter_of_any_length_does_not_push_the_page_sideways(page: Page, site) -> None:
+def test_a_filter_of_any_length_does_not_push_the_page_sideways(page, site):
     for place in ("rejudge", "open_flags", "responses"):
         visit(page, f"/{place}?text={'x' * 6000}")
         expect(page.get_by_role("heading", level=1)).to_have_text(page_of(place))
@@ -88,7 +85,7 @@ def test_a_filter_of_any_length_does_not_push_the_page_sideways(page: Page, site
         assert overflowing(page) == [], place
 
 
-def test_an_item_is_read_and_decided_on_a_phone_and_at_200_percent(page: Page, site) -> None:
+def test_an_item_is_read_and_decided_on_a_phone_and_at_200_percent(page, site):
     for flag, (width, height) in zip(
         ("plain-11", "plain-12"), ((390, 844), (720, 450)), strict=True
     ):

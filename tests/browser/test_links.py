@@ -3,14 +3,14 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from page_state import idle, visit
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_filter_stands_in_the_address_and_survives_back(page: Page, site) -> None:
+def test_a_filter_stands_in_the_address_and_survives_back(page, site):
     visit(page, "/open_flags?rule=low_groundedness&query_type=odd")
     expect(page.locator(".jb-say")).to_contain_text(
         "10 answers with open flags in odd, low groundedness"
@@ -32,7 +32,7 @@ def test_a_filter_stands_in_the_address_and_survives_back(page: Page, site) -> N
     expect(page).not_to_have_url(re.compile("rule="))
 
 
-def test_a_click_on_a_line_opens_its_item(page: Page, site) -> None:
+def test_a_click_on_a_line_opens_its_item(page, site):
     visit(page, "/open_flags?text=many-passages&rule=low_groundedness")
     expect(page.locator(".jb-say")).to_contain_text("1 answer")
     table = page.locator("[data-testid=stDataFrame] canvas").first

@@ -1,9 +1,7 @@
 """Claims by keys, the answer sentence by sentence, why one differs, a comment: in a real browser, with keys only."""
 
-from typing import Any
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgeboard.domain import Response
 from judgeboard.formats.label_schema import schema_in
@@ -24,14 +22,14 @@ from stored_rows import rows_of
 pytestmark = pytest.mark.browser
 
 
-def opened(page: Page, address: str, *, width: int = 1440, height: int = 900) -> None:
+def opened(page, address, *, width=1440, height=900):
     """Open an item."""
     page.set_viewport_size({"width": width, "height": height})
     visit(page, address)
     settled(page, DECIDE)
 
 
-def press(page: Page, *keys: str) -> None:
+def press(page, *keys):
     head = page.locator(".jb-head")
     for key in keys:
         done = str(head.get_attribute("data-done"))
@@ -41,7 +39,7 @@ def press(page: Page, *keys: str) -> None:
         page.wait_for_timeout(PAUSE)
 
 
-def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(page: Page, site) -> None:
+def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(page, site):
     save_mode(site.store, "wrong rock", key="A", by="lead")
     opened(page, f"/item?flag={site.rows.flags['claims']}")
     press(page, "v", "b", "v", "x", "1", "Shift+A")
@@ -68,15 +66,13 @@ def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(page: Pag
     assert review.grade.groundedness is None, "A without Shift"
 
 
-def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(
-    page: Page, site
-) -> None:
+def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(page, site):
     opened(page, f"/item?flag={site.rows.flags['many-passages']}")
     press(page, "i")
     rows = page.locator(".jb-sentence")
     expect(rows).to_have_count(3)
     done = page.locator(".jb-head").get_attribute("data-done")
-    frames: list[str] = []
+    frames = []
     page.on("websocket", lambda _socket: frames.append("opened"))
     link = rows.first.locator(".jb-place > a")
     goal = page.locator(str(link.get_attribute("href")))
@@ -91,7 +87,7 @@ def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_se
     expect(rows).to_have_count(0)
 
 
-def test_the_statement_that_the_keys_mark_comes_into_view(page: Page, site) -> None:
+def test_the_statement_that_the_keys_mark_comes_into_view(page, site):
     rest = ", and nobody knows why it should be" * 6
     answer = " ".join(f"Stone number {number} is hard{rest}." for number in range(20))
     with site.store.writing() as connection:
@@ -106,9 +102,7 @@ def test_the_statement_that_the_keys_mark_comes_into_view(page: Page, site) -> N
     expect(page.locator("mark.jb-at:visible")).to_be_in_viewport()
 
 
-def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(
-    page: Page, site
-) -> None:
+def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(page, site):
     answer = site.rows.responses["good"]
     opened(page, f"/item?response={answer}")
     page.keyboard.press("t")
@@ -130,9 +124,7 @@ def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_
     expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
 
 
-def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_page(
-    page: Page, site
-) -> None:
+def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_page(page, site):
     opened(page, f"/item?response={site.rows.responses['good']}")
     left, right, height = page.locator(".jb-answer").first.evaluate(EDGES, "Granite cools")
     page.mouse.move(left, height)
@@ -164,7 +156,7 @@ UNREPORTED = (
 )
 
 
-def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page: Page, site) -> None:
+def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page, site):
     with site.store.writing() as connection:
         store_responses(
             connection, [Response("log", "spans", "Which rock?", ANSWER, PASSAGES, "spans")]
@@ -218,7 +210,7 @@ def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page: P
     ]
 
 
-def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> None:
+def test_tools_comments_and_sentences_fit_and_move_nothing(page, site):
     opened(page, f"/item?flag={site.rows.flags['two-judges']}")
     anchors = (
         ".st-key-head",
@@ -228,7 +220,7 @@ def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> 
         ".st-key-decide",
     )
 
-    def boxes() -> dict[str, Any]:
+    def boxes():
         return {name: page.locator(name).bounding_box() for name in anchors}
 
     before = {look: at_rest(boxes) for look in looks(page)}
@@ -246,9 +238,7 @@ def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> 
     press(page, "i")  # the next test begins with the texts
 
 
-def test_v_goes_to_the_passage_that_fits_best_r_to_the_next_match_and_c_searches(
-    page: Page, site
-) -> None:
+def test_v_goes_to_the_passage_that_fits_best_r_to_the_next_match_and_c_searches(page, site):
     fillers = tuple(f"Filler {number} says little about stones. " * 30 for number in range(30))
     best = fillers[0] + "Basalt from Iceland erupts under glaciers." + fillers[1]
     passages = (*fillers, best, "Iceland is cold.")

@@ -3,17 +3,15 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 from presses import NAME, SURFACES, fill, walk
 
-from browser_windows import Reviewers, Windows
-from judgeboard.store.engine import Store
+from browser_windows import Reviewers
 from page_state import idle, settled, visit
 from served import serving
 
@@ -23,7 +21,7 @@ ITEMS = {"list": 3, "queue": 1, "pairs": 1, "conflicts": 2}
 
 
 @pytest.fixture(scope="module")
-def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]:
+def site(new_store, port):
     """A server on a few items of each kind."""
     store = new_store()
     fill(store, max(ITEMS.values()) + 1)
@@ -33,7 +31,7 @@ def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]
 
 
 @pytest.fixture(scope="module")
-def page(windows: Windows) -> Iterator[Page]:
+def page(windows):
     """The page of the reviewer whose presses are counted."""
     opened = Reviewers(windows)
     yield opened(NAME)
@@ -54,7 +52,7 @@ REMOVED = """() => {
 }"""
 
 
-def test_between_two_items_nothing_but_the_texts_changes(page: Page) -> None:
+def test_between_two_items_nothing_but_the_texts_changes(page):
     page.goto("/item?query_type=list")
     settled(page)
     page.evaluate(REMOVED)
@@ -68,7 +66,7 @@ def test_between_two_items_nothing_but_the_texts_changes(page: Page) -> None:
 
 
 @contextmanager
-def slowed(browser: Browser, server: serving) -> Iterator[None]:
+def slowed(browser, server):
     """Let the process that draws the page run only a quarter of the time, and the server too.
 
     As beside many other processes, but without taking the processor from other tests, and however
@@ -77,7 +75,7 @@ def slowed(browser: Browser, server: serving) -> Iterator[None]:
     """
     over = threading.Event()
 
-    def interrupt(process: int, runs: float) -> None:
+    def interrupt(process, runs):
         while not over.wait(runs):
             os.kill(process, signal.SIGSTOP)
             over.wait(3 * runs)
@@ -97,7 +95,7 @@ def slowed(browser: Browser, server: serving) -> Iterator[None]:
             thread.join()
 
 
-def drawing(browser: Browser) -> int:
+def drawing(browser):
     """Return the process that draws the pages of an address: it worked most, others are empty."""
     devtools = browser.new_browser_cdp_session()
     processes = devtools.send("SystemInfo.getProcessInfo")["processInfo"]
@@ -107,6 +105,6 @@ def drawing(browser: Browser) -> int:
 
 
 @pytest.mark.parametrize("name", SURFACES)
-def test_every_press_is_executed_once(page: Page, browser: Browser, site, name: str) -> None:
+def test_every_press_is_executed_once(page, browser, site, name):
     walked = walk(page, site.store, name, ITEMS[name], partial(slowed, browser, site.server), visit)
     assert (walked.lost, walked.doubled, walked.stuck) == (0, 0, 0), str(walked)

@@ -3,9 +3,8 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from held_endpoint import HeldEndpoint
 from judgeboard.llm.recording_endpoint import verdict
 from judgeboard.runs.jobs import recent_jobs
 from judging_log import until
@@ -14,7 +13,7 @@ from page_state import idle, visit
 pytestmark = pytest.mark.browser
 
 
-def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
+def begin(page, endpoint, address):
     """Open the page, name the judge, agree with another host than in an earlier test, press the button."""
     visit(page, address)
     expect(page.get_by_role("textbox", name="Model")).to_be_visible()
@@ -35,8 +34,8 @@ def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
 
 
 def test_one_answer_is_judged_again_and_f6_judges_it_while_keys_and_typing_go_on(
-    page: Page, site, endpoint: HeldEndpoint
-) -> None:
+    page, site, endpoint
+):
     begin(page, endpoint, f"/rejudge?response={site.rows.responses['claims']}")
     expect(page.locator(".st-key-job_panel")).to_contain_text(
         "Done in", timeout=60_000
@@ -75,8 +74,8 @@ def test_one_answer_is_judged_again_and_f6_judges_it_while_keys_and_typing_go_on
 
 
 def test_a_job_shows_its_progress_on_a_page_that_stays_free_and_is_cancelled_from_it(
-    page: Page, site, endpoint: HeldEndpoint
-) -> None:
+    page, site, endpoint
+):
     endpoint.hold_after(2)
     begin(page, endpoint, "/rejudge?rows=match")
     panel = page.locator(".st-key-job_panel")

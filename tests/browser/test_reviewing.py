@@ -3,13 +3,12 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from sqlalchemy import select, text
 
 from judgeboard.domain import Decision, Grade
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import FLAG
 from page_state import DECIDE, idle, settled, visit
 from queue_case import queue_case
@@ -19,14 +18,14 @@ pytestmark = pytest.mark.browser
 LIST = "/item?rule=low_groundedness&query_type=simple&query_type=complex"
 
 
-def decisions(store: Store) -> list[tuple[str, str, str | None]]:
+def decisions(store):
     """(reviewer, decision, note) of every review, in order."""
     query = "SELECT w.name, r.decision, r.note FROM review r JOIN reviewer w ON w.id = r.reviewer_id ORDER BY r.id"
     with store.reading() as connection:
         return [tuple(row) for row in connection.execute(text(query))]
 
 
-def grades(store: Store) -> list[tuple[int | None, float | None, str | None]]:
+def grades(store):
     """(quality, groundedness, decision) of every review, in order."""
     with store.reading() as connection:
         rows = connection.execute(
@@ -35,26 +34,26 @@ def grades(store: Store) -> list[tuple[int | None, float | None, str | None]]:
         return [tuple(row) for row in rows]
 
 
-def opened(page: Page, address: str = LIST) -> str:
+def opened(page, address=LIST):
     """Open an item and return the flag that is shown, once it may be decided."""
     visit(page, address)
     settled(page, DECIDE)
     return shown(page)
 
 
-def shown(page: Page) -> str:
+def shown(page):
     """The flag in the address."""
     match = re.search(r"flag=(\d+)", page.url)
     assert match is not None
     return match[1]
 
 
-def other_flag(flag: str) -> re.Pattern[str]:
+def other_flag(flag):
     """What the address of another flag matches; 12 is another flag than 1."""
     return re.compile(rf"flag=(?!{flag}\b)\d")
 
 
-def press_and_follow(page: Page, key: str) -> str:
+def press_and_follow(page, key):
     """Press a key that decides, wait for the next item."""
     before = shown(page)
     page.keyboard.press(key)
@@ -63,7 +62,7 @@ def press_and_follow(page: Page, key: str) -> str:
     return shown(page)
 
 
-def test_enter_presses_the_button_that_the_tab_key_reached(page: Page, site) -> None:
+def test_enter_presses_the_button_that_the_tab_key_reached(page, site):
     visit(page, "/open_flags?rule=low_groundedness")
     expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
     idle(page)
@@ -77,7 +76,7 @@ def test_enter_presses_the_button_that_the_tab_key_reached(page: Page, site) -> 
     expect(page.get_by_role("textbox", name="Title")).to_be_visible()
 
 
-def test_flags_are_decided_with_keys_only(page: Page, site) -> None:
+def test_flags_are_decided_with_keys_only(page, site):
     visit(page, "/open_flags?rule=low_groundedness&query_type=simple&query_type=complex")
     expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
     idle(page)
@@ -99,9 +98,7 @@ def test_flags_are_decided_with_keys_only(page: Page, site) -> None:
     assert {each[:2] for each in grades(site.store)[before:]} == {(3, 0.5)}
 
 
-def test_after_a_decision_of_somebody_else_nothing_is_decided_and_the_note_is_kept(
-    page: Page, site
-) -> None:
+def test_after_a_decision_of_somebody_else_nothing_is_decided_and_the_note_is_kept(page, site):
     flag = site.rows.flags["claims"]
     opened(page, f"/item?flag={flag}")
     before = len(decisions(site.store))
@@ -130,7 +127,7 @@ def test_after_a_decision_of_somebody_else_nothing_is_decided_and_the_note_is_ke
     )
 
 
-def test_a_note_reaches_the_decision_and_its_letters_decide_nothing(page: Page, site) -> None:
+def test_a_note_reaches_the_decision_and_its_letters_decide_nothing(page, site):
     opened(page, f"/item?flag={site.rows.flags['many-passages']}")
     before = len(decisions(site.store))
     page.keyboard.press("m")
@@ -144,7 +141,7 @@ def test_a_note_reaches_the_decision_and_its_letters_decide_nothing(page: Page, 
     assert decisions(site.store)[before:] == [("Mara", "confirm", typed)]
 
 
-def test_a_note_begun_right_after_a_grade_loses_no_letter(page: Page, site) -> None:
+def test_a_note_begun_right_after_a_grade_loses_no_letter(page, site):
     visit(page, f"/item?response={site.rows.responses['good']}")
     expect(page.get_by_role("button", name="Save grade")).to_be_visible()
     for key, words in (("f", "the second passage"), ("g", " says otherwise")):
@@ -159,7 +156,7 @@ def test_a_note_begun_right_after_a_grade_loses_no_letter(page: Page, site) -> N
     expect(note).to_have_value("the second passage says otherwise")
 
 
-def test_the_suggested_name_is_replaced_at_the_top_and_kept_over_a_reload(reviewer, site) -> None:
+def test_the_suggested_name_is_replaced_at_the_top_and_kept_over_a_reload(reviewer, site):
     page = reviewer()
     page.goto("/open_flags")
     expect(page.locator(".st-key-person button").first).to_be_visible()
@@ -197,11 +194,11 @@ def test_the_suggested_name_is_replaced_at_the_top_and_kept_over_a_reload(review
     )
 
 
-def test_rows_are_selected_with_shift_confirmed_and_undone(page: Page, site) -> None:
+def test_rows_are_selected_with_shift_confirmed_and_undone(page, site):
     case = queue_case(site.store)
     earlier = {flag["id"] for flag in case.flags()}  # one of them may be held in a queue
 
-    def states() -> list[str]:
+    def states():
         new = select(FLAG.c.state).where(FLAG.c.id.not_in(earlier)).order_by(FLAG.c.id)
         with site.store.reading() as connection:
             return list(connection.execute(new).scalars())

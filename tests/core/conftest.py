@@ -4,10 +4,7 @@ import fcntl
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator
 from copy import deepcopy
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,35 +13,32 @@ from graded_log import GradedLog
 from judgeboard.domain import Rejected
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
-from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+def shell(capsys):
     """A shell in which commands are typed."""
     return Shell(capsys)
 
 
 @pytest.fixture
-def log(store: Store) -> GradedLog:
+def log(store):
     """A fresh database on each engine, to which a test says what happened."""
     return GradedLog(store)
 
 
 @pytest.fixture
-def sqlite_log(sqlite_store: Store) -> GradedLog:
+def sqlite_log(sqlite_store):
     return GradedLog(sqlite_store)
 
 
 @pytest.fixture
-def graded_once(
-    store: Store, fill_once: Any
-) -> Callable[[str, Callable[[GradedLog], Any]], tuple[GradedLog, Any]]:
+def graded_once(store, fill_once):
     """Return ``graded_once("name", fill)``: a log that ``fill`` filled once (see `fill_once`), and what it returned."""
 
-    def filled(name: str, fill: Callable[[GradedLog], Any]) -> tuple[GradedLog, Any]:
-        def fill_new(new: Store) -> tuple[Any, ...]:
+    def filled(name, fill):
+        def fill_new(new):
             log = GradedLog(new)
             returned = fill(log)
             return returned, log.reviewers, log.asks, log.numbers
@@ -56,16 +50,14 @@ def graded_once(
 
 
 @pytest.fixture(scope="session")
-def public_database(
-    shared: Path, sqlite_template: Path, folder_of_run: Path
-) -> Callable[..., Path]:
+def public_database(shared, sqlite_template, folder_of_run):
     """Return ``public_database((file, kind), …)``: a database of a public set, which tests only read.
 
     Each set is imported once for all processes of a run, as its own documentation says; sets that
     begin with the same files share what these bring.
     """
 
-    def database(*files: tuple[str, str]) -> Path:
+    def database(*files):
         *before, (name, kind) = files
         path = folder_of_run / f"{'+'.join(each for each, _ in files)}.db"
         with path.with_suffix(".lock").open("w") as lock:
@@ -90,19 +82,19 @@ RAGTRUTH = (("ragtruth.responses", "responses"), ("ragtruth.judgements", "verdic
 
 
 @pytest.fixture(scope="session")
-def unlabelled_ragtruth_file(public_database: Callable[..., Path]) -> Path:
+def unlabelled_ragtruth_file(public_database):
     """A database of RAGTruth without people: its answers and the verdicts of seven recorded detectors."""
     return public_database(*RAGTRUTH)
 
 
 @pytest.fixture(scope="session")
-def ragtruth_file(public_database: Callable[..., Path]) -> Path:
+def ragtruth_file(public_database):
     """A database of RAGTruth: its answers, people's grades and the verdicts of seven recorded detectors."""
     return public_database(*RAGTRUTH, ("ragtruth.human", "grades"))
 
 
 @pytest.fixture(scope="module")
-def ragtruth(ragtruth_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def ragtruth(ragtruth_file, tmp_path_factory):
     """A copy of it for one module."""
     path = tmp_path_factory.mktemp("ragtruth") / "ragtruth.db"
     shutil.copyfile(ragtruth_file, path)

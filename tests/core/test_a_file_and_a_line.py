@@ -2,10 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -67,14 +64,14 @@ print(json.dumps([verdict.status, sent.path, sent.headers["x-other"], "authoriza
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Iterator[Copy]:
+def copy(tmp_path):
     copy = Copy(tmp_path)
     yield copy
     copy.close()
 
 
 @pytest.fixture(scope="module")
-def additions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
+def additions(tmp_path_factory):
     """One copy with all additions that have names of their own, in one process: its start is most of such a test."""
     copy = Copy(tmp_path_factory.mktemp("additions"))
     for add in (
@@ -88,15 +85,15 @@ def additions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
 
 
 @pytest.fixture
-def added(additions: Copy, tmp_path: Path) -> Copy:
+def added(additions, tmp_path):
     """That copy, with the folder and the database of this test."""
     additions.move(tmp_path)
     return additions
 
 
-def rows(copy: Copy) -> Path:
+def rows(copy):
     log = copy.folder / "log.jsonl"
-    given: list[dict[str, Any]] = [
+    given = [
         {"id": "1", "question": "Is it loud?", "answer": "YES", "context": ["Very."]},
         {"id": "2", "question": "Is it loud?", "answer": "no", "context": ["Not at all."]},
     ]
@@ -104,7 +101,7 @@ def rows(copy: Copy) -> Path:
     return log
 
 
-def add_rule(copy: Copy) -> None:
+def add_rule(copy):
     copy.add(
         "flags/shouted.py",
         RULE,
@@ -117,7 +114,7 @@ def add_rule(copy: Copy) -> None:
     )
 
 
-def test_a_rule_that_reads_the_answers_text(added: Copy) -> None:
+def test_a_rule_that_reads_the_answers_text(added):
     _, stats = added.commands(f"import {rows(added)}", "stats --json")
     assert '"shouted"' in stats
     with closing(sqlite3.connect(added.folder / "log.db")) as database:
@@ -126,7 +123,7 @@ def test_a_rule_that_reads_the_answers_text(added: Copy) -> None:
     assert "| `shouted` |" in added.documented("flag rules")
 
 
-def add_judge(copy: Copy) -> None:
+def add_judge(copy):
     line = '        "grade": JudgeKind(\n'
     copy.add(
         "judges/contrary.py",
@@ -139,7 +136,7 @@ def add_judge(copy: Copy) -> None:
     )
 
 
-def test_a_judge(added: Copy) -> None:
+def test_a_judge(added):
     *_, versions = added.commands(
         f"import {rows(added)}", "judge --judge contrary", "versions list"
     )
@@ -147,7 +144,7 @@ def test_a_judge(added: Copy) -> None:
     assert "| `contrary` |" in added.documented("judges")
 
 
-def add_provider(copy: Copy) -> None:
+def add_provider(copy):
     imported = "from judgeboard.llm.openai_provider"
     copy.add(
         "llm/other_provider.py",
@@ -158,7 +155,7 @@ def add_provider(copy: Copy) -> None:
     )
 
 
-def test_a_provider(added: Copy) -> None:
+def test_a_provider(added):
     added.run("import os; os.environ |= {'OTHER_API_KEY': 'k-other', 'OPENAI_API_KEY': 'k-openai'}")
     try:
         assert json.loads(added.run(ASK)) == ["ok", "/v1/talk", "k-other", False]
@@ -179,7 +176,7 @@ def hello_command() -> None:
 """
 
 
-def add_command(copy: Copy) -> None:
+def add_command(copy):
     copy.add(
         "cli/hello.py",
         COMMAND,
@@ -188,18 +185,18 @@ def add_command(copy: Copy) -> None:
     )
 
 
-def test_a_command(added: Copy) -> None:
+def test_a_command(added):
     printed, help_ = added.commands("hello", "--help")
     assert printed == "hello\n"
     assert "hello" in help_
 
 
-def add_role(copy: Copy) -> None:
+def add_role(copy):
     line = '    REVIEWER = "reviewer", _REVIEWING\n'
     copy.line("domain.py", line, f'    COACH = "coach", _REVIEWING | {{Action.ASSIGN}}\n{line}')
 
 
-def test_a_role_is_a_line(added: Copy) -> None:
+def test_a_role_is_a_line(added):
     *_, people = added.commands(
         "db migrate", "people add ann@example.org --role coach", "people list --json"
     )
@@ -213,7 +210,7 @@ def test_a_role_is_a_line(added: Copy) -> None:
     assert added.run(code) == "[False, False, False, True, False, True, True]\n"
 
 
-def add_threshold(copy: Copy) -> None:
+def add_threshold(copy):
     copy.line(
         "settings/model.py",
         "low_groundedness: Number = number(\n        0.5,",
@@ -221,7 +218,7 @@ def add_threshold(copy: Copy) -> None:
     )
 
 
-def test_a_default_threshold_is_one_number(added: Copy) -> None:
+def test_a_default_threshold_is_one_number(added):
     verdicts = added.folder / "verdicts.jsonl"
     verdicts.write_text(
         '{"response_id": "1", "judge": "other", "groundedness": 0.55}\n', encoding="utf-8"
@@ -335,7 +332,7 @@ with Aviary() as tool:
 """
 
 
-def add_tool(copy: Copy) -> None:
+def add_tool(copy):
     last, line = (
         '    KnownTool("haystack"),\n',
         '    KnownTool("aviary", push="aviary", pull="aviary"),\n',
@@ -343,7 +340,7 @@ def add_tool(copy: Copy) -> None:
     copy.add("tools/aviary.py", TOOL, "registry/tools.py", (last, last + line))
 
 
-def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added: Copy) -> None:
+def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added):
     (added.folder / "birds.jsonl").write_text(
         '{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8"
     )
@@ -439,7 +436,7 @@ del os.environ["JUDGEBOARD_RECEIVE_SOCKET"]
 """
 
 
-def add_transport(copy: Copy) -> None:
+def add_transport(copy):
     last = '(Transport("OTLP over gRPC", "receive_grpc", "grpc"),'
     line = ' Transport("OTLP in a socket", "receive_socket", "socket_transport"),'
     copy.add(
@@ -451,7 +448,7 @@ def add_transport(copy: Copy) -> None:
     )
 
 
-def test_a_transport_of_traces(added: Copy) -> None:
+def test_a_transport_of_traces(added):
     stored, refused = json.loads(added.run(SEND))
     assert (stored, "JSON" in refused) == ("stored", True)
 
@@ -475,13 +472,13 @@ def write(rows, columns, stream):
 """
 
 
-def add_format(copy: Copy) -> None:
+def add_format(copy):
     line = '    "json": Format("JSON", (".json",), "judgeboard.formats.json"),\n'
     added = '    "pipes": Format("pipes", (".pipes",), "judgeboard.formats.pipes", textual=True),\n'
     copy.add("formats/pipes.py", FORMAT, "formats/files.py", (line, line + added))
 
 
-def test_a_file_format(added: Copy) -> None:
+def test_a_file_format(added):
     (added.folder / "log.pipes").write_text(
         "id|question|answer\n1|Is it loud?|yes\n", encoding="utf-8"
     )
@@ -498,13 +495,13 @@ class PraiseImport(FeedbackImport):
 """
 
 
-def add_kind(copy: Copy) -> None:
+def add_kind(copy):
     line = '    "feedback": Kind(\n'
     added = '    "praise": Kind("judgeboard.imports.praise:PraiseImport", "Praise", "word of praise", "praise"),\n'
     copy.add("imports/praise.py", KIND, "imports/kinds.py", (line, added + line))
 
 
-def test_a_kind_of_import(added: Copy) -> None:
+def test_a_kind_of_import(added):
     (added.folder / "praise.csv").write_text("response_id,praised\n1,up\n", encoding="utf-8")
     _, imported, help_ = added.commands(
         f"import {rows(added)}", "import --kind praise praise.csv", "import --help"
@@ -513,7 +510,7 @@ def test_a_kind_of_import(added: Copy) -> None:
     assert "praise" in help_
 
 
-def add_statistic(copy: Copy) -> None:
+def add_statistic(copy):
     copy.add(
         "stats/squared.py",
         "def squared(pairs):\n    return pairs.table.kappa('quadratic')\n",
@@ -529,7 +526,7 @@ def add_statistic(copy: Copy) -> None:
     )
 
 
-def test_a_statistic_of_agreement(added: Copy) -> None:
+def test_a_statistic_of_agreement(added):
     log, grades = added.folder / "log.csv", added.folder / "grades.csv"
     texts = ["Loud; very loud.", "Quiet."]
     answers = "".join(f"{n},Is it loud? {n},{texts[n % 2]},It is very loud.\n" for n in range(12))
@@ -567,7 +564,7 @@ print([each.value for each in (*app.text, *app.markdown, *app.get("html"), *app.
 """
 
 
-def add_page(copy: Copy) -> None:
+def add_page(copy):
     dashboard = copy.with_dashboard()
     (dashboard / "views" / "parrots.py").write_text(VIEW, encoding="utf-8")
     app = dashboard / "app.py"
@@ -580,7 +577,7 @@ def add_page(copy: Copy) -> None:
     )
 
 
-def test_a_page_of_the_app(added: Copy) -> None:
+def test_a_page_of_the_app(added):
     added.commands(f"import {rows(added)}")
     assert "Polly" in added.run(SHOW.format(name="parrots"))
 
@@ -598,7 +595,7 @@ def haste(record: JudgeRecord) -> Check:
 GATE = "from judgeboard.cli.app import run; print(run({words}))"
 
 
-def add_check(copy: Copy) -> None:
+def add_check(copy):
     imported, line = "from judgeboard.health.family import", '    "family": family,\n'
     copy.add(
         "health/haste.py",
@@ -609,7 +606,7 @@ def add_check(copy: Copy) -> None:
     )
 
 
-def test_a_check_of_a_judges_health(added: Copy) -> None:
+def test_a_check_of_a_judges_health(added):
     added.commands(f"import {rows(added)}", "judge --judge lexical")
     gate = ["test", "health", "lexical", "--gate"]
     command, as_json = (added.run(GATE.format(words=[*gate, *more])) for more in ([], ["--json"]))
@@ -661,7 +658,7 @@ print(json.dumps([item, *lists, ids, [plan for plan in plans if "MATERIALIZE fou
 """
 
 
-def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
+def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy):
     """It is imported, exported, shown on Item, listed, filtered by and forgotten.
 
     A log that has no value stays as it was.

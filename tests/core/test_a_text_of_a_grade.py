@@ -2,10 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -61,24 +58,24 @@ print(json.dumps([facts(item).get("picture") for item in items]))
 class ReviewedCopy(Copy):
     """A copy of the packages with the files of a log."""
 
-    def write(self, file: str, *lines: dict[str, Any]) -> None:
+    def write(self, file, *lines):
         (self.folder / file).write_text(
             "".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8"
         )
 
-    def read(self, file: str) -> list[dict[str, Any]]:
+    def read(self, file):
         return [
             json.loads(line)
             for line in (self.folder / file).read_text(encoding="utf-8").splitlines()
         ]
 
-    def pictures(self, database: str = "log.db") -> list[tuple[str, str]]:
+    def pictures(self, database="log.db"):
         """Return the author and the picture of each review that has one."""
         query = "SELECT name, picture FROM review JOIN reviewer ON reviewer.id = reviewer_id WHERE picture IS NOT NULL"
         with closing(sqlite3.connect(self.folder / database)) as opened:
             return sorted(opened.execute(query).fetchall())
 
-    def follow_the_recipe(self) -> None:
+    def follow_the_recipe(self):
         """Add a text to reviews as CONTRIBUTING describes."""
         self.revise("picture", 'op.add_column("review", sa.Column("picture", sa.String()))')
         line = "    modes: tuple[str, ...] = ()\n\n    def"
@@ -94,13 +91,13 @@ class ReviewedCopy(Copy):
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Iterator[ReviewedCopy]:
+def copy(tmp_path):
     copy = ReviewedCopy(tmp_path)
     yield copy
     copy.close()
 
 
-def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy: ReviewedCopy) -> None:
+def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy):
     """It is typed, kept, shown, exported, pushed, imported and forgotten; old files are not imported again."""
     pair = {"id": "p", "question": "Which?", "answer_a": "This.", "answer_b": "That."}
     ann = {"annotator": "ann", "note": "too loud"}

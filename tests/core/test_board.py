@@ -5,10 +5,7 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import nbformat
 import numpy as np
@@ -18,11 +15,10 @@ import pytest
 from run_notebook import NOTEBOOK, executed
 
 import judgeboard
-from graded_log import GradedLog, read
+from graded_log import read
 from judgeboard.board import Board
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
 from judgeboard.reports.terminal import local_user
-from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.storing import list_batches
 from marked_answer import mark_answer
@@ -46,16 +42,16 @@ ROWS = [
 
 
 @pytest.fixture
-def board(store: Store) -> Board:
+def board(store):
     return Board(store)
 
 
 @pytest.fixture
-def sqlite_board(sqlite_store: Store) -> Board:
+def sqlite_board(sqlite_store):
     return Board(sqlite_store)
 
 
-def test_a_frame_is_added_once_and_comes_back(board: Board) -> None:
+def test_a_frame_is_added_once_and_comes_back(board):
     frame = pd.DataFrame(ROWS).assign(
         asked_at=[pd.Timestamp("2026-03-01 10:00"), pd.NaT],
         tenant=["acme", np.nan],
@@ -71,9 +67,7 @@ def test_a_frame_is_added_once_and_comes_back(board: Board) -> None:
     assert list(board.answers(where="metadata.tenant=acme").external_id) == ["a"]
 
 
-def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(
-    sqlite_board: Board, tmp_path: Path
-) -> None:
+def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(sqlite_board, tmp_path):
     """What one of them brought, the others do not bring again."""
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
@@ -90,8 +84,8 @@ def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(
 
 
 def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(
-    sqlite_board: Board,
-) -> None:
+    sqlite_board,
+):
     frame = pd.DataFrame(ROWS).rename(columns={"query": "Spalte"})
     with pytest.raises(judgeboard.JudgeboardError, match="Frage"):
         sqlite_board.add(frame, columns={"Frage": "query"})
@@ -106,16 +100,14 @@ def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(
         ({"query": "Who?", "answer": "Ann.", "asked_at": "03/04/2026"}, "dates="),
     ],
 )
-def test_what_is_not_clear_is_advised_in_python(
-    sqlite_board: Board, row: dict[str, str], advice: str
-) -> None:
+def test_what_is_not_clear_is_advised_in_python(sqlite_board, row, advice):
     with pytest.raises(judgeboard.JudgeboardError, match=advice):
         sqlite_board.add([row])
 
 
 def test_rejected_rows_are_named_by_their_place_or_line_and_what_was_read_is_shown(
-    sqlite_board: Board, tmp_path: Path
-) -> None:
+    sqlite_board, tmp_path
+):
     frame = pd.DataFrame([*ROWS, {"id": "c", "query": "Who?", "answer": None}])
     added = sqlite_board.add(frame)
     assert (added.imports[0].new, added.imports[0].rejected) == (2, 1)
@@ -128,7 +120,7 @@ def test_rejected_rows_are_named_by_their_place_or_line_and_what_was_read_is_sho
     assert list(sqlite_board.add(file).rejected.row) == [3]
 
 
-def test_verdicts_and_grades_beside_the_answers_are_added_too(sqlite_board: Board) -> None:
+def test_verdicts_and_grades_beside_the_answers_are_added_too(sqlite_board):
     rows = [row | {"label": "grounded", "annotator": "mara"} for row in ROWS]
     columns = {"label": "grades.label", "annotator": "grades.annotator"}
     added = sqlite_board.add(rows, columns=columns)
@@ -136,7 +128,7 @@ def test_verdicts_and_grades_beside_the_answers_are_added_too(sqlite_board: Boar
     assert list(sqlite_board.reviews().label) == ["grounded", "grounded"]
 
 
-def _repeated_name() -> pd.DataFrame:
+def _repeated_name():
     return pd.DataFrame([["a", "b"]], columns=["query", "query"])
 
 
@@ -153,13 +145,13 @@ def _repeated_name() -> pd.DataFrame:
         _repeated_name(),
     ],
 )
-def test_what_is_no_rows_is_refused(sqlite_board: Board, rows: Any) -> None:
+def test_what_is_no_rows_is_refused(sqlite_board, rows):
     with pytest.raises(judgeboard.JudgeboardError):
         sqlite_board.add(rows)
     assert sqlite_board.answers().empty
 
 
-def test_an_answer_is_judged_and_its_tables_are_frames(board: Board) -> None:
+def test_an_answer_is_judged_and_its_tables_are_frames(board):
     board.add(ROWS)
     assert board.judge("lexical").ok == 2
     board.add([{"response_id": "b", "annotator": "mara", "label": "hallucinated"}], kind="grades")
@@ -171,9 +163,7 @@ def test_an_answer_is_judged_and_its_tables_are_frames(board: Board) -> None:
     assert (ratings.judge_groundedness["a"], ratings.label["b"]) == (1.0, "hallucinated")
 
 
-def test_every_frame_has_the_columns_of_the_export_also_without_rows(
-    sqlite_board: Board, tmp_path: Path
-) -> None:
+def test_every_frame_has_the_columns_of_the_export_also_without_rows(sqlite_board, tmp_path):
     file = tmp_path / "flags.csv"
     export_tables(sqlite_board.store, {"flags": file}, format="csv")
     flags = sqlite_board.flags()
@@ -181,8 +171,8 @@ def test_every_frame_has_the_columns_of_the_export_also_without_rows(
     assert (flags.created_at.dtype, flags.quality.dtype) == ("datetime64[us, UTC]", "Int64")
 
 
-def test_judging_works_while_an_event_loop_runs(sqlite_board: Board) -> None:
-    async def in_a_notebook() -> tuple[int, int]:
+def test_judging_works_while_an_event_loop_runs(sqlite_board):
+    async def in_a_notebook():
         sqlite_board.add(ROWS)
         return sqlite_board.judge("lexical").ok, len(judgeboard.judge(ROWS))
 
@@ -190,8 +180,8 @@ def test_judging_works_while_an_event_loop_runs(sqlite_board: Board) -> None:
 
 
 def test_a_new_name_with_a_model_is_a_new_judge_and_judges_again_by_its_name(
-    sqlite_board: Board,
-) -> None:
+    sqlite_board,
+):
     sqlite_board.add(ROWS)
     with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
         first = sqlite_board.judge("house", model="scripted", base_url=endpoint.base_url, limit=1)
@@ -204,14 +194,12 @@ def test_a_new_name_with_a_model_is_a_new_judge_and_judges_again_by_its_name(
     ("name", "options"),
     [("oracle", {}), ("lexical", {"model": "m"}), ("rag", {}), ("new", {"kind": "oracle"})],
 )
-def test_a_judge_that_cannot_be_asked_is_refused(
-    sqlite_board: Board, name: str, options: dict[str, Any]
-) -> None:
+def test_a_judge_that_cannot_be_asked_is_refused(sqlite_board, name, options):
     with pytest.raises(judgeboard.JudgeboardError):
         sqlite_board.judge(name, **options)
 
 
-def test_a_frame_is_judged_without_a_database() -> None:
+def test_a_frame_is_judged_without_a_database():
     frame = pd.DataFrame([*ROWS, {"id": "c", "query": "Who?"}], index=[7, 7, 9])
     judged = judgeboard.judge(frame)
     assert list(judged.index) == [7, 7, 9]
@@ -223,7 +211,7 @@ def test_a_frame_is_judged_without_a_database() -> None:
         judgeboard.judge(judged)
 
 
-def test_a_model_judges_a_frame_until_its_cost_limit_or_a_refusal() -> None:
+def test_a_model_judges_a_frame_until_its_cost_limit_or_a_refusal():
     with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
         judged = judgeboard.judge(ROWS, "rag", model="gpt-4o-mini", base_url=endpoint.base_url)
         with pytest.raises(judgeboard.JudgeboardError):
@@ -239,8 +227,8 @@ def test_a_model_judges_a_frame_until_its_cost_limit_or_a_refusal() -> None:
 
 
 @pytest.fixture
-def graded(graded_once: Callable[..., tuple[GradedLog, Any]]) -> Board:
-    def fill(log: GradedLog) -> None:
+def graded(graded_once):
+    def fill(log):
         board = Board(log.store)
         board.add(
             [
@@ -263,7 +251,7 @@ def graded(graded_once: Callable[..., tuple[GradedLog, Any]]) -> Board:
     return Board(log.store)
 
 
-def test_figures_are_those_of_the_commands(graded: Board) -> None:
+def test_figures_are_those_of_the_commands(graded):
     assert graded.agreement(by="query_type").n == 40
     assert graded.rate().share.value == pytest.approx(19 / 40)
     assert graded.trend().panels
@@ -287,16 +275,12 @@ def test_figures_are_those_of_the_commands(graded: Board) -> None:
         lambda board: board.ratings(judge_version="oracle"),
     ],
 )
-def test_a_figure_that_cannot_be_measured_is_an_error(
-    graded: Board, measure: Callable[[Board], Any]
-) -> None:
+def test_a_figure_that_cannot_be_measured_is_an_error(graded, measure):
     with pytest.raises(judgeboard.JudgeboardError):
         measure(graded)
 
 
-def test_rows_that_the_user_reviews_blind_are_left_out(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_that_the_user_reviews_blind_are_left_out(sqlite_store, capsys):
     case, board = queue_case(sqlite_store), Board(sqlite_store)
     mark_answer(sqlite_store, case.ada)
     frames = (
@@ -316,7 +300,7 @@ def test_rows_that_the_user_reviews_blind_are_left_out(
     assert "hidden: 1 answer" in capsys.readouterr().err
 
 
-def test_a_missing_database_is_created_and_closed_at_the_end(tmp_path: Path) -> None:
+def test_a_missing_database_is_created_and_closed_at_the_end(tmp_path):
     with judgeboard.open(tmp_path / "new" / "shop.db") as board:
         board.add(ROWS)
     with judgeboard.open(f"sqlite:///{tmp_path}/new/shop.db") as board:
@@ -326,12 +310,12 @@ def test_a_missing_database_is_created_and_closed_at_the_end(tmp_path: Path) -> 
 
 
 @pytest.mark.postgres
-def test_a_database_of_postgresql_is_created(empty_postgres: str) -> None:
+def test_a_database_of_postgresql_is_created(empty_postgres):
     with judgeboard.open(empty_postgres) as board:
         assert board.add(ROWS).new == 2
 
 
-def test_the_package_and_a_file_of_rows_load_no_pandas(tmp_path: Path) -> None:
+def test_the_package_and_a_file_of_rows_load_no_pandas(tmp_path):
     file = tmp_path / "rows.jsonl.gz"
     file.write_bytes(gzip.compress(b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)))
     script = (
@@ -343,6 +327,6 @@ def test_the_package_and_a_file_of_rows_load_no_pandas(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("default")  # of the kernel
-def test_the_how_to_is_a_notebook_with_the_outputs_of_today(tmp_path: Path) -> None:
+def test_the_how_to_is_a_notebook_with_the_outputs_of_today(tmp_path):
     """`python docs/run_notebook.py` writes new outputs."""
     assert executed(tmp_path).cells == nbformat.read(NOTEBOOK, as_version=4).cells

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +24,7 @@ ANSWER = "Dyneema melts at about 145 degrees."
 PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
 
 
-def test_every_public_name_is_there_and_no_module_hides_one() -> None:
+def test_every_public_name_is_there_and_no_module_hides_one():
     assert sorted(judgeboard.__all__) == dir(judgeboard)
     modules = {module.name for module in pkgutil.iter_modules(judgeboard.__path__)}
     for name in judgeboard.__all__:
@@ -33,24 +32,24 @@ def test_every_public_name_is_there_and_no_module_hides_one() -> None:
         assert name not in modules
 
 
-def test_a_name_that_is_not_there_is_said_so() -> None:
+def test_a_name_that_is_not_there_is_said_so():
     with pytest.raises(AttributeError, match="nothing_like_it"):
         _ = judgeboard.nothing_like_it
 
 
-def test_one_answer_is_judged_with_and_without_an_event_loop() -> None:
+def test_one_answer_is_judged_with_and_without_an_event_loop():
     blocking = judgeboard.judge_answer_blocking(QUERY, ANSWER, PASSAGES)
     awaited = asyncio.run(judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge="lexical"))
     assert blocking == awaited
     assert (blocking.status, blocking.groundedness) == ("ok", 1.0)
 
 
-def test_unknown_passages_leave_groundedness_unmeasured_and_none_retrieved_make_it_0() -> None:
+def test_unknown_passages_leave_groundedness_unmeasured_and_none_retrieved_make_it_0():
     assert judgeboard.judge_answer_blocking(QUERY, ANSWER).groundedness is None
     assert judgeboard.judge_answer_blocking(QUERY, ANSWER, []).groundedness == 0
 
 
-def test_a_chat_model_judges_by_name_and_address() -> None:
+def test_a_chat_model_judges_by_name_and_address():
     with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
         judgment = judgeboard.judge_answer_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
@@ -59,8 +58,8 @@ def test_a_chat_model_judges_by_name_and_address() -> None:
     assert len(endpoint.requests) == 1
 
 
-def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections() -> None:
-    async def ask(base_url: str) -> list[judgeboard.Verdict]:
+def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections():
+    async def ask(base_url):
         made = judgeboard.make_judge("rag", model="scripted", base_url=base_url)
         judgment = [
             await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)
@@ -72,7 +71,7 @@ def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections() -
         assert [judgment.quality for judgment in asyncio.run(ask(endpoint.base_url))] == [1, 3]
 
 
-def test_a_failed_call_is_a_verdict_without_scores() -> None:
+def test_a_failed_call_is_a_verdict_without_scores():
     with RecordingEndpoint(always(failure(400, "maximum context length is 10 tokens"))) as endpoint:
         judgment = judgeboard.judge_answer_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
@@ -81,17 +80,17 @@ def test_a_failed_call_is_a_verdict_without_scores() -> None:
     assert judgeboard.annotate(ANSWER, judgment.groundedness).level == "unmeasured"
 
 
-def test_a_made_judge_works_from_any_thread_with_and_without_an_event_loop() -> None:
-    qualities: list[int | None] = []
+def test_a_made_judge_works_from_any_thread_with_and_without_an_event_loop():
+    qualities = []
 
-    def ask() -> None:
+    def ask():
         qualities.append(
             judgeboard.judge_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made).quality
         )
         served = judgeboard.serve_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made, record=False)
         qualities.append(served.verdict and served.verdict.quality)
 
-    async def in_a_notebook() -> None:
+    async def in_a_notebook():
         ask()
         qualities.append(
             (await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made)).quality
@@ -112,18 +111,18 @@ def test_a_made_judge_works_from_any_thread_with_and_without_an_event_loop() -> 
     assert qualities == [3] * 18
 
 
-def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path: Path) -> None:
+def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path):
     store = judgeboard.open_store(tmp_path / "log.db", create=True)
-    judged: list[int] = []
+    judged = []
 
-    def judge_one_more() -> None:
+    def judge_one_more():
         with store.writing() as connection:
             store_responses(
                 connection, [Response("s", str(len(judged)), QUERY, ANSWER, tuple(PASSAGES))]
             )
         judged.append(judge_pending(store, made).ok)
 
-    async def in_a_notebook() -> None:
+    async def in_a_notebook():
         judge_one_more()
 
     with RecordingEndpoint(always(verdict(quality=3))) as endpoint, closing(store):
@@ -134,8 +133,8 @@ def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path: Pa
     assert judged == [1, 1, 1]
 
 
-def test_a_blocking_call_inside_another_one_is_refused_instead_of_waiting_for_itself() -> None:
-    async def generate(_messages: object) -> str:
+def test_a_blocking_call_inside_another_one_is_refused_instead_of_waiting_for_itself():
+    async def generate(_messages):
         return judgeboard.judge_answer_blocking(QUERY, ANSWER).status
 
     bad = "It only changes its colour in the sun, as many ropes do."
@@ -159,7 +158,7 @@ if child:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_judge_that_nobody_closes_leaves_no_message_at_the_end_of_a_process_or_its_fork() -> None:
+def test_a_judge_that_nobody_closes_leaves_no_message_at_the_end_of_a_process_or_its_fork():
     with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
         ended = subprocess.run(
             [sys.executable, "-c", _LEFT_OPEN, endpoint.base_url],
@@ -181,14 +180,14 @@ def test_a_judge_that_nobody_closes_leaves_no_message_at_the_end_of_a_process_or
         ({"judge": "rag"}, "--model"),
     ],
 )
-def test_what_cannot_be_judged_is_one_line(changes: dict[str, object], message: str) -> None:
+def test_what_cannot_be_judged_is_one_line(changes, message):
     fields = {"query": QUERY, "answer": ANSWER, "passages": PASSAGES} | changes
     with pytest.raises(judgeboard.JudgeboardError, match=message) as raised:
         judgeboard.judge_answer_blocking(**fields)
     assert "\n" not in str(raised.value)
 
 
-def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
+def test_a_log_is_imported_judged_measured_and_exported(tmp_path):
     log = tmp_path / "log.jsonl"
     log.write_text(
         '{"query": "Who?", "answer": "Nobody knows that.", "context": ["Ann was there."]}\n'
@@ -207,18 +206,18 @@ def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
     store.close()
 
 
-def test_an_import_refuses_a_keyword_that_it_does_not_know(tmp_path: Path) -> None:
+def test_an_import_refuses_a_keyword_that_it_does_not_know(tmp_path):
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Who?", "answer": "Nobody knows that."}\n')
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
     with pytest.raises(TypeError, match="'sorce': kind, format"):
         import_file(store, log, sorce="shop")
-    request: judgeboard.ImportRequest = {"source": "shop", "dry_run": True}
+    request = {"source": "shop", "dry_run": True}
     assert import_file(store, log, **request).new == 1
     store.close()
 
 
-def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
+def test_a_queue_is_made_taken_from_and_decided(tmp_path):
     log = tmp_path / "log.jsonl"
     log.write_text(
         '{"query": "Who?", "answer": "Zebras invented granite.", "context": ["Ann was there."]}\n'

@@ -4,10 +4,9 @@ import ast
 import json
 import os
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 import pytest
@@ -39,11 +38,11 @@ from judgeboard.settings.sections import (
 CORE = Path(__file__).parents[2] / "core" / "judgeboard"
 
 
-def test_nothing_is_set_by_default() -> None:
+def test_nothing_is_set_by_default():
     assert {each.origin for each in shown_settings(load_settings(), ["openai"])} == {"default"}
 
 
-def test_the_usual_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usual_names_are_read(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_DB", "judgeboard.db")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
@@ -58,7 +57,7 @@ def test_the_usual_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_settings().db is None
 
 
-def test_secrets_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_and_passwords_are_masked(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_DB", "postgresql://mara:hunter2@db/case?sslpassword=hunter3")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
     monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "send --token S3CRET")
@@ -75,8 +74,8 @@ def test_secrets_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "secret words")
     with pytest.raises(BadInput, match="JUDGEBOARD_RANDOM_SHARE") as caught:
         load_settings()
@@ -84,14 +83,14 @@ def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(
 
 
 def test_a_table_in_the_environment_that_is_no_json_names_its_variable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.setenv("JUDGEBOARD_JUDGES", "secret words")
     with pytest.raises(BadInput, match="JUDGEBOARD_JUDGES"):
         load_settings()
 
 
-def test_nothing_else_reads_the_environment() -> None:
+def test_nothing_else_reads_the_environment():
     readers = set()
     for path in CORE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -116,23 +115,21 @@ def test_nothing_else_reads_the_environment() -> None:
         "https://host/v1?access_token=s3cret&x=1",
     ],
 )
-def test_no_part_of_a_password_is_shown(address: str) -> None:
+def test_no_part_of_a_password_is_shown(address):
     shown = masked(address)
     assert "***" in shown
     assert not any(part in shown for part in ("s3", "cret", "cr@et"))
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path, monkeypatch):
     """The path of a project file; the working folder is a folder below it."""
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     return tmp_path / "judgeboard.toml"
 
 
-def test_the_nearest_project_file_above_is_read_below_the_environment(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_nearest_project_file_above_is_read_below_the_environment(project, monkeypatch):
     project.write_text(
         'db = "log.db"\nrandom_share = 0.3\nlow_quality = 1\nalways_review = ["sql"]\n'
         'low_groundedness_by_type = {QA = 0.3}\n[judges.strict]\nmodel = "m"\nprice = {input = 0.1, output = 0.2}\n'
@@ -163,7 +160,7 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(
         load_settings()
 
 
-def confirmed() -> Settings:
+def confirmed():
     """Return the settings, with a project file that the user confirms."""
     with pytest.raises(UnconfirmedFile) as caught:
         load_settings()
@@ -172,8 +169,8 @@ def confirmed() -> Settings:
 
 
 def test_a_file_that_reaches_out_of_its_folder_counts_once_its_content_is_confirmed(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    project, monkeypatch
+):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(project.parent / "config"))
     project.write_text('random_share = 0.3\nalert_command = "curl https://example.org"\n')
     assert confirmed().alert_command == "curl https://example.org"
@@ -192,9 +189,7 @@ def test_a_file_that_reaches_out_of_its_folder_counts_once_its_content_is_confir
     assert confirmed().random_share == 0.4
 
 
-def test_a_file_that_another_user_can_change_is_ignored(
-    project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_that_another_user_can_change_is_ignored(project, monkeypatch, caplog):
     project.write_text("random_share = 0.3\n")
     project.chmod(0o666)
     for folder in (project.parent / "below", project.parent):
@@ -262,9 +257,7 @@ OUTSIDE = {
 
 
 @pytest.mark.parametrize("name", sorted(EVERY_SETTING - IN_THE_FOLDER))
-def test_a_setting_that_reaches_out_of_the_folder_is_not_in_force_unconfirmed(
-    name: str, project: Path
-) -> None:
+def test_a_setting_that_reaches_out_of_the_folder_is_not_in_force_unconfirmed(name, project):
     section, _, key = name.partition(".")
     written = json.dumps(OUTSIDE.get(name, "http://example.org/v1"))
     if name == "flag_rules":
@@ -276,7 +269,7 @@ def test_a_setting_that_reaches_out_of_the_folder_is_not_in_force_unconfirmed(
         file.check_confirmed()
 
 
-def test_a_file_that_stays_in_its_folder_needs_no_confirmation(project: Path) -> None:
+def test_a_file_that_stays_in_its_folder_needs_no_confirmation(project):
     for name in ("prompt.md", "suite.yaml", "guide.md"):
         (project.parent / name).write_text("x")
     project.write_text(
@@ -350,9 +343,7 @@ def test_a_file_that_stays_in_its_folder_needs_no_confirmation(project: Path) ->
         ),
     ],
 )
-def test_a_mistake_in_the_project_file_is_one_line_with_its_place(
-    project: Path, text: str, fault: str
-) -> None:
+def test_a_mistake_in_the_project_file_is_one_line_with_its_place(project, text, fault):
     project.write_text(text)
     with pytest.raises(BadInput, match=f"judgeboard.toml, {fault}") as caught:
         load_settings()
@@ -360,7 +351,7 @@ def test_a_mistake_in_the_project_file_is_one_line_with_its_place(
     assert "sk-1" not in str(caught.value)
 
 
-def test_no_wrong_value_shows_a_sentence_about_types_of_python(project: Path) -> None:
+def test_no_wrong_value_shows_a_sentence_about_types_of_python(project):
     values = [
         '"abc"',
         "true",
@@ -408,9 +399,7 @@ def test_no_wrong_value_shows_a_sentence_about_types_of_python(project: Path) ->
         ("judging_rules", ["rule", "add", "judge"]),
     ],
 )
-def test_each_name_in_a_section_is_an_option_of_its_command(
-    section: str, command: list[str]
-) -> None:
+def test_each_name_in_a_section_is_an_option_of_its_command(section, command):
     context = click.Context(root)
     for word in command:
         assert isinstance(context.command, click.Group)
@@ -437,7 +426,7 @@ def test_each_name_in_a_section_is_an_option_of_its_command(
                     assert is_accepted(reads, value) == accepted, f"{name} = {value}"
 
 
-def is_accepted(read: Callable[..., Any], *arguments: Any) -> bool:
+def is_accepted(read, *arguments):
     try:
         read(*arguments)
     except (click.BadParameter, ValidationError):

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
@@ -19,7 +18,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=[]) | st.just("\x00"))
 
 @settings(max_examples=60, deadline=None)
 @given(ANY_TEXT)
-def test_what_was_made_storable_is_storable_and_as_long(text: str) -> None:
+def test_what_was_made_storable_is_storable_and_as_long(text):
     changed, replaced = storable(text)
     assert unstorable(changed) is None
     assert changed.encode().decode() == changed
@@ -37,13 +36,13 @@ def test_what_was_made_storable_is_storable_and_as_long(text: str) -> None:
     ],
 )
 def test_an_integer_that_no_float_can_hold_is_refused_like_any_other(
-    make: Callable[[int], object],
-) -> None:
+    make,
+):
     with pytest.raises((ValueError, BadInput), match=r"1\.00e\+5000"):
         make(10**5000)
 
 
-def test_the_character_is_named() -> None:
+def test_the_character_is_named():
     nul, surrogate = unstorable("ab\x00"), unstorable("\udc00")
     assert re.findall(r"NUL|\d+$", nul or "") == ["NUL", "3"]
     assert re.findall(r"U\+\w+|\d+$", surrogate or "") == ["U+DC00", "1"]
@@ -126,7 +125,7 @@ def test_a_day_is_counted_in_utc(moment):
 
 
 @pytest.mark.parametrize("text", ["", "0s", "5 weeks", "-1h", "9999999d"])
-def test_a_duration_can_be_taken_from_the_time_of_today(text: str) -> None:
+def test_a_duration_can_be_taken_from_the_time_of_today(text):
     assert (seconds_of("30min"), seconds_of(" 2 d")) == (1_800, 172_800)
     assert datetime.now(UTC) - timedelta(seconds=seconds_of("36500d")) < datetime.now(UTC)
     with pytest.raises(BadInput, match=r"duration|100 years"):
@@ -134,7 +133,7 @@ def test_a_duration_can_be_taken_from_the_time_of_today(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a && touch X", "a  # b", "--db", "it's --help", 'a "b" && c'])
-def test_a_command_gets_the_database_whatever_is_in_a_quoted_name(name: str) -> None:
+def test_a_command_gets_the_database_whatever_is_in_a_quoted_name(name):
     command = f"judgeboard labels rate --where {shlex.quote(f'query_type={name}')}"
     assert shlex.split(with_db(command, "my log.db"))[-4:] == [
         "--where",

@@ -1,23 +1,20 @@
 """The app under Streamlit's own test runner, on the rows of page_rows."""
 
 import shutil
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
-from app_pages import OpenPage, check_charts
+from app_pages import check_charts
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.store.engine import Store
 from judgeboard_dashboard import session
 from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.widgets import texts
-from page_rows import PageRows, fill_pages
+from page_rows import fill_pages
 
 APP = Path(session.__file__).with_name("app.py")
 
@@ -34,7 +31,7 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 app_test.ScriptCache = local_script_runner.ScriptCache = cache(local_script_runner.ScriptCache)
 
 
-def _wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+def _wait(runner, timeout):
     """Wait for the end of a run. Streamlit looks every millisecond, which takes a tenth of the processor time."""
     assert runner._script_thread is not None
     runner._script_thread.join(timeout)
@@ -48,7 +45,7 @@ local_script_runner.require_widgets_deltas = _wait
 
 
 @pytest.fixture
-def page_store(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def page_store(sqlite_store, monkeypatch):
     """The database that the pages open."""
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     monkeypatch.setattr(
@@ -61,19 +58,18 @@ def page_store(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 @pytest.fixture
-def page_rows(page_store: Store, fill_once: Any) -> PageRows:
+def page_rows(page_store, fill_once):
     """The rows, in the database that the pages open."""
 
-    def fill_with_reviewer(store: Store) -> PageRows:
+    def fill_with_reviewer(store):
         ensure_reviewer(store, "page", "Mara")
         return fill_pages(store)
 
-    rows: PageRows = fill_once("page rows", page_store, fill_with_reviewer)
-    return rows
+    return fill_once("page rows", page_store, fill_with_reviewer)
 
 
 @pytest.fixture
-def demo_store(demo: Path, sqlite_store: Store) -> Store:
+def demo_store(demo, sqlite_store):
     """What `judgeboard quickstart` makes, in a database of the test's own."""
     sqlite_store.close()
     shutil.copyfile(demo, str(sqlite_store.engine.url.database))
@@ -81,13 +77,13 @@ def demo_store(demo: Path, sqlite_store: Store) -> Store:
 
 
 @pytest.fixture
-def open_page() -> OpenPage:
+def open_page():
     """Opens a page as a reviewer would: ``open_page("item", flag=3)``.
 
     ``reviewer`` None: nobody entered a name yet; an empty text: the name was taken back.
     """
 
-    def opened(name: str, *, reviewer: str | None = "Mara", **query: object) -> AppTest:
+    def opened(name, *, reviewer="Mara", **query):
         app = AppTest.from_file(APP, default_timeout=60)
         if reviewer is not None:
             app.session_state["reviewer_name"] = reviewer

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app_pages import OpenPage, shown
+from app_pages import shown
 from judgeboard.store.filters import RowFilter
 from judgeboard_dashboard.widgets.filters import filter_in, only, query_of
-from page_rows import PageRows
 
 words = (
     st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=12)
@@ -18,7 +17,7 @@ scores = st.integers(0, 1000).map(lambda thousandth: thousandth / 1000)
 
 
 @st.composite
-def filters(draw: st.DrawFn) -> RowFilter:
+def filters(draw):
     low, high = sorted((draw(scores), draw(scores)))
     first, last = sorted((draw(st.integers(0, 40_000)), draw(st.integers(0, 40_000))))
     maybe = st.booleans()
@@ -45,20 +44,20 @@ def filters(draw: st.DrawFn) -> RowFilter:
 
 @given(filters())
 @settings(max_examples=150)
-def test_every_filter_survives_its_address(where: RowFilter) -> None:
+def test_every_filter_survives_its_address(where):
     assert filter_in(query_of(where)) == (where, [])
 
 
 @given(filters())
 @settings(max_examples=50)
-def test_a_field_taken_away_is_gone_and_alone_it_is_all(where: RowFilter) -> None:
+def test_a_field_taken_away_is_gone_and_alone_it_is_all(where):
     for field in query_of(where):
         others = {name: values for name, values in query_of(where).items() if name != field}
         assert query_of(filter_in(others)[0]) == others
         assert set(query_of(only(where, field))) == {field}
 
 
-def test_a_bad_part_is_named_and_the_rest_counts() -> None:
+def test_a_bad_part_is_named_and_the_rest_counts():
     where, ignored = filter_in(
         {"rule": ["low_quality"], "min_score": ["7"], "graded": ["perhaps"], "utm": ["x"]}
     )
@@ -69,7 +68,7 @@ def test_a_bad_part_is_named_and_the_rest_counts() -> None:
     ]
 
 
-def test_a_range_upside_down_keeps_its_first_end() -> None:
+def test_a_range_upside_down_keeps_its_first_end():
     where, ignored = filter_in({"min_score": ["0.8"], "max_score": ["0.2"]})
     assert where == RowFilter(min_score=0.8)
     assert ignored == ["max_score=0.2"]
@@ -79,8 +78,8 @@ def test_a_range_upside_down_keeps_its_first_end() -> None:
     ("name", "query"), [("queues", {"new": "every"}), ("item", {}), ("responses", {})]
 )
 def test_a_page_names_a_filter_that_it_cannot_read_and_what_is_allowed(
-    page_rows: PageRows, open_page: OpenPage, name: str, query: dict[str, str]
-) -> None:
+    page_rows, open_page, name, query
+):
     bad = {"min_score": "abc", "state": "opened", "metadata.tokens>": "many", "judge_version": "v2"}
     sentence = (
         "These filters are not valid and are ignored: state=opened (state of the answer's flag: open, confirmed, "

@@ -1,18 +1,16 @@
 """Alarms on Overview and Trends: everybody sees them, and only leads acknowledge them."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, charts, labels, press, shown, table, text_with, texts
+from app_pages import charts, labels, press, shown, table, text_with, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Role
 from judgeboard.measure.alarms import watch
 from judgeboard.people.roster import add_person
 from judgeboard.store.alerts import list_alarms
-from judgeboard.store.engine import Store
 from judgeboard_dashboard import sign_in as seam
 from judgeboard_dashboard.sign_in import configured_sign_in
 from oidc_provider import COOKIE_SECRET
@@ -28,7 +26,7 @@ AUTH = {
 ROSE = "Alarm 1. The share of bad answers rose about 4 Nov 2024"
 
 
-def fill(store: Store) -> None:
+def fill(store):
     """Store a rise in the fifth of nine weeks, with an alarm."""
     log = GradedLog(store)
     version = log.version()
@@ -43,16 +41,14 @@ def fill(store: Store) -> None:
 
 
 @pytest.fixture
-def alarmed(page_store: Store, fill_once: Any) -> Store:
+def alarmed(page_store, fill_once):
     """A log with one alarm."""
     fill_once("alarmed", page_store, fill)
     return page_store
 
 
 @pytest.mark.parametrize("name", ["overview", "trends"])
-def test_a_lead_acknowledges_an_alarm_with_a_note(
-    open_page: OpenPage, alarmed: Store, name: str
-) -> None:
+def test_a_lead_acknowledges_an_alarm_with_a_note(open_page, alarmed, name):
     page = open_page(name)
     assert texts(page, "jb-note")[0].startswith(ROSE)
     page = press(page, "alarm_1_save")
@@ -72,7 +68,7 @@ def test_a_lead_acknowledges_an_alarm_with_a_note(
     assert anew == {5}
 
 
-def test_the_corrected_share_is_drawn_with_its_change(open_page: OpenPage, alarmed: Store) -> None:
+def test_the_corrected_share_is_drawn_with_its_change(open_page, alarmed):
     page = open_page("trends", show="Bad, corrected")
     assert "rose about 4 Nov 2024, from 10 %" in texts(page, "jb-say")[0]
     assert charts(page)
@@ -82,10 +78,8 @@ def test_the_corrected_share_is_drawn_with_its_change(open_page: OpenPage, alarm
     assert list(table(page, "Labels")["Labels"])[:9] == [40] * 9
 
 
-def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(
-    alarmed: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    who: dict[str, Any] = {"email": "ann@example.org", "email_verified": True}
+def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(alarmed, monkeypatch):
+    who = {"email": "ann@example.org", "email_verified": True}
     monkeypatch.setattr(seam, "claims", lambda: who)
     for address, role in (("ann@example.org", Role.REVIEWER), ("bob@example.org", Role.LEAD)):
         add_person(alarmed, address, role, "cli:root")
@@ -101,7 +95,7 @@ def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(
         configured_sign_in.cache_clear()
 
 
-def _signed_in() -> AppTest:
+def _signed_in():
     app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=60)
     app.secrets["auth"] = AUTH
     app.switch_page("views/trends.py")  # the menu of a reviewer has no Overview

@@ -2,12 +2,11 @@
 
 import re
 import struct
-from collections.abc import Callable, Sequence
 
 import pytest
 
 from alert_checks import check
-from app_pages import OpenPage, charts, markup, shown
+from app_pages import charts, markup, shown
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import AlertCondition, QueueOrder
@@ -15,15 +14,14 @@ from judgeboard.measure.alarms import watch
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import assign_queue, create_queue
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
 from judgeboard.text import utc_day
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.sign_in import own_cookie
 from judgeboard_dashboard.widgets import texts
-from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
-from page_session import PageSession, page_session
+from marked_answer import SCORE, SECOND, SEVERITY, mark_answer
+from page_session import page_session
 from served import serving
 
 # Not the names of styles, which have something before them.
@@ -35,7 +33,7 @@ MARKER = re.compile(
 NUMBERS = {struct.pack("<d", one): str(one).encode() for one in (SCORE, SEVERITY, SECOND)}
 
 
-def give_blind(store: Store) -> MarkedAnswer:
+def give_blind(store):
     """Store a marked answer, which a queue gives to Mara, who is to review it blind."""
     mara, ada, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Ada", "Lead"))
     answer = mark_answer(store, ada)
@@ -57,7 +55,7 @@ def give_blind(store: Store) -> MarkedAnswer:
     return answer
 
 
-def markers(session: PageSession) -> dict[str, set[bytes]]:
+def markers(session):
     """The markers that came, by address."""
     by_address = {
         address: set(MARKER.findall(came)) | {name for raw, name in NUMBERS.items() if raw in came}
@@ -72,7 +70,7 @@ def markers(session: PageSession) -> dict[str, set[bytes]]:
 CHOSEN = ("/agreement", "/trends", "/judges", "/self_reference")
 
 
-def addresses(marked: MarkedAnswer) -> list[str]:
+def addresses(marked):
     """Every page, and addresses made by hand that ask for the marked answer in every way that a page shows rows.
 
     Which rows a filter finds is checked where it is cheap: `test_no_filter_tells_by_what_it_finds`.
@@ -107,7 +105,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
     return ["/", *(f"/{view}" for view in views if view != FIRST), *by_hand]
 
 
-def tour(url: str, reviewer: str, places: Sequence[str]) -> dict[str, set[bytes]]:
+def tour(url, reviewer, places):
     """The markers that are sent to a reviewer at these addresses."""
     with page_session(url, {own_cookie("judgeboard_reviewer", url): reviewer}) as session:
         for address in places:
@@ -126,8 +124,8 @@ TELLING = (
 
 
 def test_nothing_that_is_hidden_is_sent_to_a_blind_reviewer_and_others_are_told(
-    new_store: Callable[[], Store],
-) -> None:
+    new_store,
+):
     store = new_store()
     every = addresses(give_blind(store))
     with serving(str(store.engine.url.database)) as url:
@@ -145,22 +143,18 @@ def test_nothing_that_is_hidden_is_sent_to_a_blind_reviewer_and_others_are_told(
 
 
 @pytest.fixture
-def answer(page_store: Store) -> MarkedAnswer:
+def answer(page_store):
     return give_blind(page_store)
 
 
-def test_the_page_says_what_is_left_out_and_where_it_waits(
-    answer: MarkedAnswer, open_page: OpenPage
-) -> None:
+def test_the_page_says_what_is_left_out_and_where_it_waits(answer, open_page):
     assert re.search(r"\d+ of \d+", shown(open_page("responses")))
     page = open_page("item", response=answer.response_id)
     assert "answer of marked" in shown(page)
     assert not [button for button in page.button if button.label == "Judge again"]
 
 
-def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(
-    answer: MarkedAnswer, page_store: Store, open_page: OpenPage
-) -> None:
+def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(answer, page_store, open_page):
     """Nobody assigned it to Ben: it is hidden from him once somebody does."""
     mara, ben = (ensure_reviewer(page_store, "page", name) for name in ("Mara", "Ben"))
     rules = new_queue("open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True)
@@ -173,7 +167,7 @@ def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(
     assert "mark-reasoning" not in markup(page)
 
 
-def half_hidden(store: Store, hidden_bad: int) -> Store:
+def half_hidden(store, hidden_bad):
     """Store nine weeks of answers; Mara reviews the type ``secret`` blind, of which one in so many becomes bad."""
     log, to = GradedLog(store), "command"
     version = log.version()
@@ -206,10 +200,10 @@ def half_hidden(store: Store, hidden_bad: int) -> Store:
 
 
 def test_a_blind_reviewer_is_sent_the_same_whatever_the_hidden_answers_are(
-    new_store: Callable[[], Store], open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    new_store, open_page, monkeypatch
+):
     monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "true")
-    sent: dict[str, list[object]] = {"Jon": [], "Mara": []}
+    sent = {"Jon": [], "Mara": []}
     for hidden_bad in (10, 2):
         store = half_hidden(new_store(), hidden_bad)
         monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))

@@ -3,11 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app_pages import click, enter, markup
 from judgeboard.domain import Decision, Label
-from judgeboard.store.engine import Store
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import QUEUE_ITEM
 from judgeboard_dashboard.review.screen import implied_words
@@ -16,13 +14,11 @@ from queue_case import queue_case
 
 
 @pytest.mark.parametrize("page_name", ["open_flags", "responses"])
-def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
-    open_page, page_store: Store, page_name: str
-) -> None:
+def test_all_answers_of_a_filter_are_decided_once_and_undone_once(open_page, page_store, page_name):
     case = queue_case(page_store)
     case.flagged(*(0.1 for _ in range(55)))
 
-    def press(page: AppTest, key: str) -> AppTest:
+    def press(page, key):
         click(page, key)
         assert not page.exception
         return page
@@ -64,9 +60,7 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     assert dict(page.query_params) == {"rows": "open"}
 
 
-def test_selected_rows_are_the_ones_decided(
-    open_page, page_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_selected_rows_are_the_ones_decided(open_page, page_store, monkeypatch):
     case = queue_case(page_store)
     ids = case.flagged(0.1, 0.2, 0.3)
     data_frame = bulk.data_frame

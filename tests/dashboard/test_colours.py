@@ -8,7 +8,7 @@ from judgeboard_dashboard import theme
 PACKAGE = Path(theme.__file__).parent
 
 
-def test_colours_are_only_in_the_palette() -> None:
+def test_colours_are_only_in_the_palette():
     colour = re.compile(r"#[0-9a-fA-F]{6}\b")
     files = [path for path in PACKAGE.rglob("*") if path.suffix in {".py", ".css", ".js"}]
     found = [path.name for path in files if colour.search(path.read_text(encoding="utf-8"))]

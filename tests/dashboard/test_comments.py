@@ -1,26 +1,24 @@
 """Comments on the item page: sent with Enter, changed and withdrawn by their author, shown to the others as text."""
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app_pages import field_of, press, shown
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import comment
-from judgeboard.store.engine import Store
 from judgeboard.store.reviews import comments_on
 from queue_case import queue_case
 from stored_rows import read
 
 
-def send(app: AppTest, text: str) -> AppTest:
+def send(app, text):
     field = field_of(app, "comment_")
     field.set_value(text)
     return press(app, "send_")
 
 
 @pytest.fixture
-def said(page_rows, sqlite_store: Store):
-    def listed() -> list[tuple[str, str]]:
+def said(page_rows, sqlite_store):
+    def listed():
         return [
             (one.reviewer, one.comment.text)
             for one in read(sqlite_store, comments_on, page_rows.responses["claims"])
@@ -29,7 +27,7 @@ def said(page_rows, sqlite_store: Store):
     return listed
 
 
-def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said) -> None:
+def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said):
     page = send(open_page("item", flag=page_rows.flags["claims"]), "see <b>page 3</b>")
     assert said() == [("Mara", "see <b>page 3</b>")]
     assert "Saved: your comment" in shown(page)
@@ -45,7 +43,7 @@ def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said) ->
     assert "Comments (1)" in bodies
 
 
-def test_ones_own_is_changed_and_withdrawn(page_rows, open_page, said) -> None:
+def test_ones_own_is_changed_and_withdrawn(page_rows, open_page, said):
     page = send(open_page("item", flag=page_rows.flags["claims"]), "sixty")
     page = press(page, "change_comment_")
     field = field_of(page, "comment_")
@@ -59,7 +57,7 @@ def test_ones_own_is_changed_and_withdrawn(page_rows, open_page, said) -> None:
 
 def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
     page_rows, open_page, sqlite_store
-) -> None:
+):
     jon = ensure_reviewer(sqlite_store, "page", "Jon")
     comment(
         sqlite_store,
@@ -76,9 +74,7 @@ def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
     assert not [one for one in nobody.text_input if one.key and one.key.startswith("comment_")]
 
 
-def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(
-    open_page, page_store: Store
-) -> None:
+def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(open_page, page_store):
     case = queue_case(page_store)
     case.queue_of(
         0.1,

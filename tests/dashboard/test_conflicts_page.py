@@ -9,7 +9,7 @@ from judgeboard_dashboard.review.drafts import draft_writer
 from queue_case import CONFIRM, DISMISS, queue_case
 
 
-def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, page_store) -> None:
+def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, page_store):
     case = queue_case(page_store)
     case.queue_of(*[0.1] * 200, needed=2)
     case.judge(*case.add("late"), 0.01)  # joins last, but is the worst and reviewed first
@@ -28,7 +28,7 @@ def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, pa
 
 def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_back(
     open_page, page_store
-) -> None:
+):
     case = queue_case(page_store)
     case.queue_of(0.1, 0.2, needed=2)
     for _ in range(2):
@@ -61,7 +61,7 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
     assert note.value == "why"
 
 
-def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, page_store) -> None:
+def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, page_store):
     case = queue_case(page_store)
     case.queue_of(0.1, needed=2)
     proposed, corrected = "It is 50 m long.", "It is 60 m long."
@@ -87,7 +87,7 @@ def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, pag
 
 def test_each_person_has_one_card_and_one_line_where_a_reveal_changed_nothing(
     open_page, page_store
-) -> None:
+):
     case = queue_case(page_store)
     case.flagged(0.1)
     people = (case.mara, case.jon, case.lead)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from app_pages import OpenPage, markup, shown
+from app_pages import markup, shown
 from judgeboard.cli.demo import QUEUE
 from judgeboard.reviews.outcome import open_conflicts
-from judgeboard.store.engine import Store
 from judgeboard_dashboard.app import PAGES
 from stored_rows import read
 
@@ -28,26 +27,24 @@ TOUR = [name for listed in PAGES.values() for name in listed if name not in STAR
 
 
 @pytest.fixture(autouse=True)
-def opened(demo_store: Store, page_store: Store) -> None:
+def opened(demo_store, page_store):
     """The pages open the demo."""
 
 
 @pytest.mark.parametrize("name", TOUR)
-def test_every_page_of_the_tour_shows_data(open_page: OpenPage, name: str) -> None:
+def test_every_page_of_the_tour_shows_data(open_page, name):
     app = open_page(name)
     words = markup(app)
     assert 'class="jb-empty"' not in words
     assert app.dataframe or app.get("vega_lite_chart") or "jb-head" in words
 
 
-def test_the_queue_of_the_demo_has_decisions_and_a_conflict(
-    open_page: OpenPage, demo_store: Store
-) -> None:
+def test_the_queue_of_the_demo_has_decisions_and_a_conflict(open_page, demo_store):
     app = open_page("queues")
     assert QUEUE in markup(app) + " ".join(str(table.value) for table in app.dataframe)
     assert read(demo_store, open_conflicts, QUEUE).lines
 
 
-def test_my_reviews_measures_the_latest_reviews_of_these_pages(open_page: OpenPage) -> None:
+def test_my_reviews_measures_the_latest_reviews_of_these_pages(open_page):
     app = open_page("my_reviews")
     assert "latest 8 reviews" in shown(app)

@@ -8,7 +8,6 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app_pages import OpenPage
 from judgeboard_dashboard import documentation
 from judgeboard_dashboard.app import PAGES
 from page_state import VIEWS
@@ -17,13 +16,13 @@ DOCUMENTED = {view: tab.documentation for tabs in PAGES.values() for view, tab i
 
 
 @pytest.fixture(scope="module")
-def client() -> TestClient:
+def client():
     return TestClient(Starlette(routes=documentation.routes()))
 
 
 def test_each_view_names_a_page_and_each_page_that_the_server_has_leads_only_to_such_pages(
-    client: TestClient,
-) -> None:
+    client,
+):
     assert set(DOCUMENTED) == set(VIEWS)
     assert set(DOCUMENTED.values()) <= set(documentation.pages())
     for name in documentation.pages():
@@ -38,8 +37,8 @@ def test_each_view_names_a_page_and_each_page_that_the_server_has_leads_only_to_
 
 
 def test_the_tables_of_the_code_are_on_the_pages_and_other_files_are_not_served(
-    client: TestClient,
-) -> None:
+    client,
+):
     assert (
         "<td><code>low_groundedness</code></td>"
         in client.get("/documentation/concepts/flags.md").text
@@ -54,7 +53,7 @@ def test_the_tables_of_the_code_are_on_the_pages_and_other_files_are_not_served(
         assert client.get(f"/documentation/{name}").status_code == 404, name
 
 
-def test_the_wheel_has_the_pages_and_the_script_of_their_tables() -> None:
+def test_the_wheel_has_the_pages_and_the_script_of_their_tables():
     root = Path(__file__).parents[2]
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     included = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
@@ -64,7 +63,7 @@ def test_the_wheel_has_the_pages_and_the_script_of_their_tables() -> None:
 
 
 @pytest.mark.usefixtures("page_rows")
-def test_the_link_of_a_view_stands_in_the_header(open_page: OpenPage) -> None:
+def test_the_link_of_a_view_stands_in_the_header(open_page):
     for view in ("queues", "item", "alerts"):
         link = next(
             each for each in open_page(view).get("link_button") if each.proto.label == "Help"

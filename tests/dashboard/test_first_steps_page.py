@@ -4,20 +4,17 @@ import getpass
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, click, enter, labels, markup
+from app_pages import click, enter, labels, markup
 from graded_log import GradedLog
-from held_endpoint import HeldEndpoint
 from judgeboard.runs.jobs import held_key, recent_jobs
-from judgeboard.store.engine import Store
 from judgeboard.store.responses import last_response_id
 from stored_rows import read
 
 KEY = "sk-typed-on-the-page"
 
 
-def at_first(open_page: OpenPage) -> AppTest:
+def at_first(open_page):
     """Open the first page; a later run then stays on it, as in a browser, and does not ask for its other address."""
     page = open_page("overview")
     page._page_hash = ""
@@ -27,9 +24,7 @@ def at_first(open_page: OpenPage) -> AppTest:
 @pytest.mark.parametrize(
     ("button", "part"), [("Import a log", "import_form"), ("Connect an assistant", "received")]
 )
-def test_an_empty_database_has_three_first_steps(
-    page_store: Store, open_page, button: str, part: str
-) -> None:
+def test_an_empty_database_has_three_first_steps(page_store, open_page, button, part):
     page = at_first(open_page)
     assert [code.value for code in page.code] == ["judgeboard quickstart"]
     page = click(page, f"step_{button}")
@@ -37,9 +32,7 @@ def test_an_empty_database_has_three_first_steps(
     assert bool(page.get("file_uploader")) is (part == "import_form")
 
 
-def test_answers_are_judged_from_the_page(
-    page_store: Store, open_page, endpoint: HeldEndpoint
-) -> None:
+def test_answers_are_judged_from_the_page(page_store, open_page, endpoint):
     GradedLog(page_store).answers(5)
     page = click(at_first(open_page), "step_Judge answers")
     assert [title.value for title in page.title] == ["Runs & alerts"]
@@ -56,9 +49,7 @@ def test_answers_are_judged_from_the_page(
     assert read(page_store, last_response_id) == 5
 
 
-def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(
-    page_rows, open_page
-) -> None:
+def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(page_rows, open_page):
     page = open_page("item", reviewer=None, flag=page_rows.flags["claims"])
     assert [button for button in page.button if button.key == "confirm"]
     page.switch_page("views/open_flags.py").run()
@@ -69,8 +60,8 @@ def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(
 
 
 def test_a_server_for_others_asks_for_a_name_at_the_top_of_each_page(
-    page_rows, open_page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    page_rows, open_page, monkeypatch
+):
     option = st.get_option
     shared = {"server.allowedHosts": ["localhost", "review.example.org"]}
     monkeypatch.setattr(st, "get_option", lambda name: shared.get(name, option(name)))
@@ -82,5 +73,5 @@ def test_a_server_for_others_asks_for_a_name_at_the_top_of_each_page(
     assert page.button(key="person").label == "Jon"
 
 
-def test_a_new_database_has_one_button_that_starts_the_review(page_rows, open_page) -> None:
+def test_a_new_database_has_one_button_that_starts_the_review(page_rows, open_page):
     assert labels(open_page("overview")).count("Start reviewing") == 1

@@ -3,23 +3,21 @@
 import re
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, plain, press, shown, texts
 from judgeboard.methods.refining.attempts import attempt_sequences, select_attempt
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from refined_answers import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
 from stored_rows import read
 
 
 @pytest.fixture
-def ids(page_rows, sqlite_store: Store, fill_once) -> dict[str, int]:
+def ids(page_rows, sqlite_store, fill_once):
     return fill_once("attempts", sqlite_store, fill_attempts)
 
 
-def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_page) -> None:
+def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_page):
     page = open_page("item", response=ids["reflected"])
     page_text = shown(page)
     assert "Self-reflection · 1" in page_text
@@ -33,7 +31,7 @@ def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_
     assert ("<ins>hard " in new, "<del>" in new, "soft" in new) == (True, False, False)
 
 
-def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_page) -> None:
+def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_page):
     page = open_page("item", response=ids["refined"])
     page_text = shown(page)
     assert "3 attempts" in page_text
@@ -52,9 +50,7 @@ def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_pa
     assert "<img src=x" not in bodies
 
 
-def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(
-    ids, open_page, sqlite_store: Store
-) -> None:
+def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(ids, open_page, sqlite_store):
     refine_in_vain(sqlite_store, "reflected")
     page = open_page("item", response=ids["reflected"])
     page_text = shown(page)
@@ -64,17 +60,17 @@ def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(
     assert last_part(page).startswith("Attempt 2not rated")
 
 
-def last_part(page: AppTest) -> str:
+def last_part(page):
     [body] = [body for body in bodies(page) if 'class="jb-attempt-text' in body]
     return plain(body)
 
 
-def selections(page: AppTest) -> list[tuple[str, str]]:
+def selections(page):
     """Return who selected which attempt, as the page lists it."""
     return re.findall(r"(Mara|Jon <b>) selected (attempt \d|the original)", shown(page))
 
 
-def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
+def test_everybodys_word_is_shown(ids, open_page, sqlite_store):
     jon = ensure_reviewer(sqlite_store, "page", "Jon <b>")
     [sequence] = read(sqlite_store, attempt_sequences, ids["refined"])
     select_attempt(
@@ -90,20 +86,20 @@ def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
     assert "by Jon <b>" in shown(page)
 
 
-def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
+def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page):
     made = next(id_ for name, id_ in ids.items() if name.startswith("reflected~"))
     page_text = shown(open_page("item", response=made))
     assert "The original" in page_text
     assert "not flagged" not in page_text
 
 
-def test_an_answer_without_attempts_has_no_such_part(page_rows, open_page) -> None:
+def test_an_answer_without_attempts_has_no_such_part(page_rows, open_page):
     page = open_page("item", response=page_rows.responses["good"])
     assert not texts(page, "jb-attempts")
     assert not [button for button in page.button if button.key in {"view", "select"}]
 
 
-def test_forgotten_attempts_say_so(ids, open_page, sqlite_store: Store) -> None:
+def test_forgotten_attempts_say_so(ids, open_page, sqlite_store):
     with sqlite_store.writing() as connection:
         forget_response(connection, "refined", actor="Mara")
     page_text = shown(open_page("item", response=ids["refined"]))

@@ -2,11 +2,9 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from sqlalchemy import insert, update
-from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, enter, field_of, keys, markup, plain, press, shown
 from judgeboard.domain import (
@@ -26,13 +24,12 @@ from judgeboard.domain import (
 from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE
 from judgeboard.methods.refining.serving import serve_answer_blocking
 from judgeboard.runs.raw_calls import raw_calls
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgment_reviews import NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.reviews import Review, corrections, mark_leading_flags
+from judgeboard.store.reviews import corrections, mark_leading_flags
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG
@@ -42,17 +39,17 @@ from queue_case import queue_case
 from stored_rows import read, rows_of
 
 
-def flag_of(app: AppTest) -> int:
+def flag_of(app):
     """The flag in the address."""
     value = app.query_params["flag"]
     return int(value[0] if isinstance(value, list) else value)
 
 
-def reviews_on(store: Store, response_id: int) -> tuple[Review, ...]:
+def reviews_on(store, response_id):
     return read(store, load_item, response_id).reviews
 
 
-def head(app: AppTest) -> str:
+def head(app):
     """What the head line shows; its heading is for screen readers alone."""
     [line] = [body for body in bodies(app) if 'class="jb-head"' in body]
     return plain(re.sub("<h1.*?</h1>", "", line))
@@ -70,7 +67,7 @@ def head(app: AppTest) -> str:
         ("plain-01", "Groundedness 0.03 (threshold 0.5)"),
     ],
 )
-def test_every_state_is_said(page_rows, open_page, name: str, says: str) -> None:
+def test_every_state_is_said(page_rows, open_page, name, says):
     page = open_page("item", response=page_rows.responses[name])
     assert not page.exception
     assert says in shown(page)
@@ -78,8 +75,8 @@ def test_every_state_is_said(page_rows, open_page, name: str, says: str) -> None
 
 @pytest.mark.parametrize("name", ["response", "id"])
 def test_an_answer_opens_by_the_id_of_its_log_and_a_number_is_the_own_id_first(
-    page_rows, open_page, sqlite_store: Store, name: str
-) -> None:
+    page_rows, open_page, sqlite_store, name
+):
     ids = page_rows.responses
     assert head(open_page("item", **{name: "good"})).startswith("good · ")
     unknown = open_page("item", **{name: "nobody"})
@@ -99,13 +96,13 @@ def test_an_answer_opens_by_the_id_of_its_log_and_a_number_is_the_own_id_first(
     assert page.query_params["response"] not in {number, (number,)}
 
 
-def labels(page, *starts: str) -> list[str]:
+def labels(page, *starts):
     return [button.label for button in page.button if f"{button.key}_".startswith(starts)]
 
 
 def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     with sqlite_store.writing() as connection:
         set_setting(connection, "implied_labels", None, "test")
     page = open_page("item", flag=page_rows.flags["claims"])
@@ -143,7 +140,7 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
     assert "N: grounded" not in shown(open_page("item"))
 
 
-def raise_second(store: Store, flag: dict[str, Any]) -> None:
+def raise_second(store, flag):
     """Raise another flag on the answer of a flag."""
     second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
     del second["id"]
@@ -153,8 +150,8 @@ def raise_second(store: Store, flag: dict[str, Any]) -> None:
 
 
 def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_is_removed_stays_removed(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     response_id = page_rows.responses["claims"]
     case = queue_case(sqlite_store)
     [flag] = [each for each in case.flags() if each["response_id"] == response_id]
@@ -194,8 +191,8 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
     ],
 )
 def test_a_contradiction_is_said_and_each_way_out_is_one_key(
-    page_rows, open_page, sqlite_store: Store, key: str, stored: tuple[str, str]
-) -> None:
+    page_rows, open_page, sqlite_store, key, stored
+):
     page = open_page("item", flag=page_rows.flags["claims"])
     page = press(press(page, "labelW_"), "dismiss_")
     assert head(page).startswith("Not saved: ")
@@ -210,9 +207,7 @@ def test_a_contradiction_is_said_and_each_way_out_is_one_key(
     assert (review.decision, review.grade.label) == stored
 
 
-def test_several_flags_are_decided_together_or_one_alone(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, sqlite_store):
     response_id = page_rows.responses["claims"]
     [flag] = [each for each in rows_of(sqlite_store, FLAG) if each["response_id"] == response_id]
     raise_second(sqlite_store, flag)
@@ -236,7 +231,7 @@ def test_several_flags_are_decided_together_or_one_alone(
 
 def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_review(
     page_rows, open_page
-) -> None:
+):
     page = press(
         open_page("item", flag=page_rows.flags["plain-01"], rule="low_groundedness"), "confirm_"
     )
@@ -254,8 +249,8 @@ def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_re
 
 
 def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     page = press(open_page("item", flag=page_rows.flags["claims"]), "correct_")
     answer = page.text_area[0].value
     page.text_area[0].set_value(f"{answer} It is younger.").run()
@@ -271,7 +266,7 @@ def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
 
 def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
     page_rows, open_page, sqlite_store
-) -> None:
+):
     case = queue_case(sqlite_store)
     flag = page_rows.flags["claims"]
     grade = {"groundedness": 0.8, "note": "half of it"}
@@ -285,14 +280,14 @@ def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
     ).grade() == Grade(**grade)
 
 
-def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
+def test_without_a_name_nothing_is_decided(page_rows, open_page):
     page = open_page("item", reviewer="", flag=page_rows.flags["claims"])
     assert "confirm" not in keys(page)
     enter(page, "who_name", " Mara\n ")
     assert "confirm" in keys(page)
 
 
-def test_the_last_one_says_so(page_rows, open_page) -> None:
+def test_the_last_one_says_so(page_rows, open_page):
     page = open_page(
         "item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness"
     )
@@ -303,7 +298,7 @@ def test_the_last_one_says_so(page_rows, open_page) -> None:
     assert head(page).startswith("Undone: claims")
 
 
-def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store):
     with sqlite_store.writing() as connection:
         forget_response(connection, "plain-01", actor="Mara")
     page = open_page("item", response=page_rows.responses["plain-01"])
@@ -311,7 +306,7 @@ def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> 
     assert f"{ANSWER} Number 1." not in shown(page)
 
 
-def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: Store) -> None:
+def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store):
     with sqlite_store.writing() as connection:
         [new] = store_responses(
             connection, [Response("<b>log", "<i>id", "q", "a", ("p",), "<u>type", "<s>model")]
@@ -322,8 +317,8 @@ def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: S
 
 
 def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     response = page_rows.responses["two-judges"]
     with sqlite_store.writing() as connection:
         third = ensure_version(connection, JudgeVersion("third", "rag", "m"))
@@ -365,9 +360,7 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
     assert "third v1 wrong" in past
 
 
-def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(page_rows, open_page, sqlite_store):
     with sqlite_store.writing() as connection:
         store_responses(
             connection, [Response("log", "refusal", "q?", "I could not find that.", ())]
@@ -378,8 +371,8 @@ def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(
 
 
 def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     claims = (
         Claim("Granite cools <slowly>.", ClaimStatus.SUPPORTED, answer_start=0, answer_end=39),
         Claim("Basalt is older.", ClaimStatus.SUPPORTED, answer_start=40, answer_end=69),
@@ -422,9 +415,9 @@ def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
 
 
 def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
-    page_rows, open_page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
+    page_rows, open_page, monkeypatch
+):
+    read = []
     monkeypatch.setattr(
         "judgeboard_dashboard.review.judgments.raw_calls",
         lambda *asked: read.append(1) or raw_calls(*asked),
@@ -442,8 +435,8 @@ def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
 
 
 def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passages(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     details = [
         {"rank": 1, "metadata": {"url": "http://crag.example/a?b=<c>"}, "score": 0.8312345678},
         {},
@@ -518,9 +511,7 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     assert "texts_" not in str(keys(open_page("item", response="good")))
 
 
-def test_a_long_context_opens_around_the_evidence(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_store):
     filler = "The hall opens at nine. Coffee costs two euros. " * 60
     evidence = "A rope of 60 m is enough at Ferrera."
     passage = f"{filler}{evidence} {filler}"
@@ -546,10 +537,10 @@ def test_a_long_context_opens_around_the_evidence(
 
 def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(
     page_rows, sqlite_store, open_page
-) -> None:
+):
     why, new = "Why you see this", "New flags since you opened this answer"
 
-    def reasons(page: AppTest) -> str:
+    def reasons(page):
         [block] = [plain(body) for body in bodies(page) if why in body]
         return block
 
@@ -568,8 +559,8 @@ def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(
 
 
 def test_what_the_reader_of_a_served_answer_saw_and_what_its_reflection_did_is_said(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     bad, good = (
         "Marble dunes sing about violet engines while nobody listens.",
         "Dyneema melts at 145 degrees.",

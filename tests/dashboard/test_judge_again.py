@@ -4,17 +4,14 @@ import re
 
 import pytest
 from sqlalchemy import event
-from streamlit.testing.v1 import AppTest
 
 from app_pages import labels, markup, press, text_with, texts
-from held_endpoint import HeldEndpoint
 from job_steps import ended, working
 from judgeboard.domain import QueueOrder, Response
 from judgeboard.llm.recording_endpoint import failure, verdict
 from judgeboard.runs.estimates import flag_words
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import find_responses
 from judgeboard.store.storing import store_responses
@@ -23,7 +20,7 @@ from queue_case import queue_case
 from stored_rows import read
 
 
-def judged(store: Store, endpoint: HeldEndpoint) -> int:
+def judged(store, endpoint):
     """Store an answer with a verdict of the judge at the endpoint; return its id."""
     with store.writing() as connection:
         store_responses(
@@ -34,21 +31,21 @@ def judged(store: Store, endpoint: HeldEndpoint) -> int:
     return read(store, find_responses, "one")[0][0]
 
 
-def worked(page: AppTest, store: Store) -> AppTest:
+def worked(page, store):
     """Let a worker finish the newest job, then draw the page again."""
     with working(store):
         ended(store, recent_jobs(store)[0].id)
     return page.run()
 
 
-def verdicts_beside(page: AppTest) -> dict[str, str]:
+def verdicts_beside(page):
     """Return the verdicts before and now, as the page shows them."""
     return dict(re.findall(r"<span>(Before|Now)</span><b>([^<]*)</b>", markup(page)))
 
 
 def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(
     page_store, open_page, endpoint
-) -> None:
+):
     answer = judged(page_store, endpoint)
     page = open_page("item", response=answer)
     assert (
@@ -74,7 +71,7 @@ def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(
 
 def test_an_answer_of_a_list_keeps_its_place_and_is_decided_after_it_was_judged_again(
     page_store, open_page, endpoint
-) -> None:
+):
     with page_store.writing() as connection:
         responses = [
             Response("log", name, "Which rock?", "Basalt.", ("Granite.",), "QA")
@@ -101,9 +98,7 @@ def test_an_answer_of_a_list_keeps_its_place_and_is_decided_after_it_was_judged_
     assert "Confirm" not in labels(page)
 
 
-def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(
-    page_store, open_page, endpoint
-) -> None:
+def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(page_store, open_page, endpoint):
     answer = judged(page_store, endpoint)
     endpoint.reply = failure(401, "bad key")
     page = worked(press(open_page("item", response=answer), "judge_again"), page_store)
@@ -114,7 +109,7 @@ def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(
 
 def test_a_missing_key_is_said_before_and_after_the_press(
     page_store, open_page, endpoint, monkeypatch
-) -> None:
+):
     answer = judged(page_store, endpoint)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with page_store.writing() as connection:
@@ -130,9 +125,7 @@ def test_a_missing_key_is_said_before_and_after_the_press(
     assert "Not judged again: " in markup(page)
 
 
-def test_imported_verdicts_are_said_to_be_no_judge(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+def test_imported_verdicts_are_said_to_be_no_judge(page_rows, open_page, sqlite_store):
     page = open_page("item", flag=page_rows.flags["plain-01"])
     missing = "rag cannot judge again here"
     assert missing in markup(page)
@@ -140,7 +133,7 @@ def test_imported_verdicts_are_said_to_be_no_judge(
     assert not recent_jobs(sqlite_store)
 
 
-def test_a_blind_queue_offers_it_after_the_grade(open_page, page_store, endpoint) -> None:
+def test_a_blind_queue_offers_it_after_the_grade(open_page, page_store, endpoint):
     case = queue_case(page_store)
     case.queue_of(0.1, blind_judge=True, blind_people=True, order=QueueOrder.OLDEST)
     page = open_page("item", queue="q")
@@ -148,7 +141,7 @@ def test_a_blind_queue_offers_it_after_the_grade(open_page, page_store, endpoint
     assert "Judge again" in labels(press(page, "confirm_"))
 
 
-def test_in_a_queue_the_item_stays_with_both_verdicts(open_page, page_store, endpoint) -> None:
+def test_in_a_queue_the_item_stays_with_both_verdicts(open_page, page_store, endpoint):
     judged(page_store, endpoint)
     case = queue_case(page_store)
     case.queue(order=QueueOrder.OLDEST, flagged_only=False, max_items=5)
@@ -159,9 +152,7 @@ def test_in_a_queue_the_item_stays_with_both_verdicts(open_page, page_store, end
     assert page.query_params["queue"] in ("q", ["q"])
 
 
-def test_the_flags_at_stake_are_those_of_the_answer_on_the_screen(
-    page_store, open_page, endpoint
-) -> None:
+def test_the_flags_at_stake_are_those_of_the_answer_on_the_screen(page_store, open_page, endpoint):
     with_flag = judged(page_store, endpoint)
     endpoint.reply = verdict(groundedness=1.0, quality=4)
     judge_pending(page_store, make_judge("rag", model="other", base_url=endpoint.url, name="other"))
@@ -176,10 +167,10 @@ def test_the_flags_at_stake_are_those_of_the_answer_on_the_screen(
 
 
 @pytest.mark.parametrize("times", [1, 20])
-def test_the_last_settings_cost_one_query_an_item(page_store, endpoint, times: int) -> None:
+def test_the_last_settings_cost_one_query_an_item(page_store, endpoint, times):
     answer = judged(page_store, endpoint)
     last_settings(page_store, answer)
-    statements: list[str] = []
+    statements = []
     event.listen(
         page_store.engine, "before_cursor_execute", lambda *sent: statements.append(sent[2])
     )

@@ -6,11 +6,9 @@ import re
 
 import pytest
 from streamlit.runtime.context import ContextProxy
-from streamlit.testing.v1 import AppTest
 
 from app_pages import click, enter, field_of, markup, press
 from judgeboard.domain import ClaimMark, ClaimStatus, Label, QueueOrder
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.own_reviews import read_draft
@@ -19,29 +17,29 @@ from judgeboard_dashboard import server
 from judgeboard_dashboard.review.claims import subject_of
 from judgeboard_dashboard.review.drafts import Draft, DraftWriter, draft_writer
 from judgeboard_dashboard.session import NAME_COOKIE, SUGGESTED_COOKIE
-from queue_case import QueueCase, queue_case
+from queue_case import queue_case
 from stored_rows import read
 
 
 @pytest.fixture
-def queues(page_rows, sqlite_store: Store) -> QueueCase:
+def queues(page_rows, sqlite_store):
     made = queue_case(sqlite_store)
     made.queue(where=RowFilter(rules=("low_groundedness",)), order=QueueOrder.OLDEST)
     return made
 
 
-def note(page: AppTest) -> str:
+def note(page):
     field = field_of(page, "note_")
     return str(field.value)
 
 
-def weak(page: AppTest):
+def weak(page):
     [button] = [one for one in page.button if one.key == "quality2"]
     return button
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_a_reload_brings_back_grade_and_note(queues, open_page, stored: bool) -> None:
+def test_a_reload_brings_back_grade_and_note(queues, open_page, stored):
     page = open_page("item", queue="q")
     field = field_of(page, "note_")
     field.input("half of it")
@@ -63,7 +61,7 @@ def test_a_reload_brings_back_grade_and_note(queues, open_page, stored: bool) ->
     assert queues.reviews()[-1]["note"] == "half of it"
 
 
-def chosen(page: AppTest) -> list[str]:
+def chosen(page):
     buttons = [
         button
         for start in ("groundedness", "quality")
@@ -73,15 +71,15 @@ def chosen(page: AppTest) -> list[str]:
     return [button.key for button in buttons if button.proto.type == "primary"]
 
 
-def passed_over(page: AppTest, _open_page) -> AppTest:
+def passed_over(page, _open_page):
     return press(press(page, "next"), "previous")
 
 
-def visited_later(page: AppTest, _open_page) -> AppTest:
+def visited_later(page, _open_page):
     return page.switch_page("views/overview.py").run().switch_page("views/item.py").run()
 
 
-def reopened(page: AppTest, open_page) -> AppTest:
+def reopened(page, open_page):
     return open_page("item", **{name: page.query_params[name] for name in page.query_params})
 
 
@@ -94,8 +92,8 @@ def reopened(page: AppTest, open_page) -> AppTest:
     ],
 )
 def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(
-    queues, page_rows, open_page, address: str, leave_and_return
-) -> None:
+    queues, page_rows, open_page, address, leave_and_return
+):
     """Reviewers who return to an item type their grades again: that must not store a review without grades."""
     page = open_page(
         "item", **{address: {"flag": page_rows.flags["plain-05"], "queue": "q"}[address]}
@@ -117,7 +115,7 @@ def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(
     assert (stored["groundedness"], stored["quality"]) == (0.5, None)
 
 
-def unnamed_draft(page_rows, open_page) -> AppTest:
+def unnamed_draft(page_rows, open_page):
     """Open an item under the suggested name, and begin a draft on it."""
     page = open_page("open_flags", reviewer=None, flag=page_rows.flags["claims"])
     page.switch_page("views/item.py").run()
@@ -125,13 +123,13 @@ def unnamed_draft(page_rows, open_page) -> AppTest:
     return press(page, "quality3_")
 
 
-def kept(queues: QueueCase) -> dict[str, object]:
+def kept(queues):
     draft_writer().flush()
     names = {row["id"]: row["name"] for row in queues.rows(REVIEWER)}
     return {names[row["reviewer_id"]]: row["content"] for row in queues.rows(DRAFT)}
 
 
-def reloaded(monkeypatch: pytest.MonkeyPatch, page: AppTest) -> None:
+def reloaded(monkeypatch, page):
     """The next page is opened by the same browser, with the cookies that keys.js kept from this page."""
     kept_by_browser = {
         cookie: match[1]
@@ -142,8 +140,8 @@ def reloaded(monkeypatch: pytest.MonkeyPatch, page: AppTest) -> None:
 
 
 def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
-    page_rows, open_page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    page_rows, open_page, monkeypatch
+):
     page = unnamed_draft(page_rows, open_page)
     reloaded(monkeypatch, page)
     [flag] = re.findall(r'data-row="r\d+f(\d+)"', markup(page))
@@ -160,8 +158,8 @@ def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
 
 @pytest.mark.parametrize("reloads", [False, True])
 def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(
-    queues, page_rows, open_page, monkeypatch: pytest.MonkeyPatch, reloads: bool
-) -> None:
+    queues, page_rows, open_page, monkeypatch, reloads
+):
     page = unnamed_draft(page_rows, open_page)
     assert kept(queues) == {getpass.getuser(): {"quality": 3}}
     if reloads:
@@ -176,9 +174,7 @@ def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(
     assert kept(queues) == {"Ida": {"quality": 3}}
 
 
-def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(
-    queues, page_rows, open_page
-) -> None:
+def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(queues, page_rows, open_page):
     press(page := open_page("item", flag=page_rows.flags["claims"]), "quality3_")
     page.switch_page("views/open_flags.py").run()
     click(page, "person")
@@ -188,14 +184,12 @@ def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(
     assert kept(queues) == {"Mara": {"quality": 3}}
 
 
-def test_a_server_that_ends_stores_the_drafts_of_its_last_second(
-    page_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_ends_stores_the_drafts_of_its_last_second(page_store, monkeypatch):
     monkeypatch.setattr(server, "end_in_time", lambda: None)  # the signals of this process
     case = queue_case(page_store)
     [answer] = case.add("one")
 
-    async def served() -> None:
+    async def served():
         async with server.lifespan(server.app):
             draft_writer().put(page_store, case.mara.id, answer, {"note": "half of it"})
 
@@ -203,7 +197,7 @@ def test_a_server_that_ends_stores_the_drafts_of_its_last_second(
     assert [row["content"] for row in case.rows(DRAFT)] == [{"note": "half of it"}]
 
 
-def test_a_draft_keeps_every_grade() -> None:
+def test_a_draft_keeps_every_grade():
     mark = ClaimMark(ClaimStatus.UNSUPPORTED, "The fee.", 0, 8)
     draft = Draft(
         quality=2,
@@ -221,8 +215,8 @@ def test_a_draft_keeps_every_grade() -> None:
 
 
 def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one(
-    store: Store,
-) -> None:
+    store,
+):
     case, writer = queue_case(store), DraftWriter()
     case.queue_of(0.1, 0.2, order=QueueOrder.OLDEST)
     leased = case.lease(case.mara)

@@ -15,11 +15,11 @@ from judgeboard_dashboard.widgets.keys import (
 )
 
 
-def press(turn: Turn = Turn.GIVE) -> Press:
+def press(turn=Turn.GIVE):
     return Press(turn, lambda: None)
 
 
-def test_a_held_key_is_one_press_however_long() -> None:
+def test_a_held_key_is_one_press_however_long():
     keyboard = Keyboard()
     assert keyboard.press("3", press(), 10.0)
     assert not any(keyboard.press("3", press(), 10 + tick * 0.05) for tick in range(1, 60))
@@ -27,12 +27,12 @@ def test_a_held_key_is_one_press_however_long() -> None:
     assert len(keyboard.waiting) == 2
 
 
-def test_different_keys_in_quick_succession_all_count() -> None:
+def test_different_keys_in_quick_succession_all_count():
     keyboard = Keyboard()
     assert all(keyboard.press(key, press(), 10 + place * 0.02) for place, key in enumerate("3DM"))
 
 
-def test_nobody_has_read_a_row_that_just_appeared() -> None:
+def test_nobody_has_read_a_row_that_just_appeared():
     keyboard = Keyboard()
     keyboard.appear("r1", 10.0)
     assert not keyboard.press("Y", press(Turn.DECIDE), 10 + FRESH_ROW / 2)
@@ -44,14 +44,14 @@ def test_nobody_has_read_a_row_that_just_appeared() -> None:
     assert keyboard.press("Y", press(Turn.DECIDE), 10.8)
 
 
-def test_the_time_on_a_row_counts_from_its_appearance() -> None:
+def test_the_time_on_a_row_counts_from_its_appearance():
     keyboard = Keyboard()
     keyboard.appear("r1", 10.0)
     keyboard.press("Y", press(Turn.DECIDE), 17.5)
     assert keyboard.seconds(17.5) == 7.5
 
 
-def test_the_time_on_a_row_leaves_out_who_was_away() -> None:
+def test_the_time_on_a_row_leaves_out_who_was_away():
     keyboard = Keyboard()
     keyboard.appear("r1", 10.0)
     keyboard.press("3", press(), 20.0)
@@ -59,7 +59,7 @@ def test_the_time_on_a_row_leaves_out_who_was_away() -> None:
     assert keyboard.seconds(1_225.0) == 10 + 60 + 5
 
 
-def test_a_long_text_is_read_in_longer_pauses_and_the_next_row_begins_anew() -> None:
+def test_a_long_text_is_read_in_longer_pauses_and_the_next_row_begins_anew():
     keyboard = Keyboard()
     keyboard.appear("r1", 10.0, longest=200.0)
     keyboard.appear("r1", 160.0, longest=200.0)
@@ -68,15 +68,13 @@ def test_a_long_text_is_read_in_longer_pauses_and_the_next_row_begins_anew() -> 
     assert keyboard.seconds(183.0) == 3
 
 
-def test_a_pause_counts_a_minute_at_least_and_five_at_most() -> None:
+def test_a_pause_counts_a_minute_at_least_and_five_at_most():
     assert longest_pause(3_000) == 200
     assert (longest_pause(0), longest_pause(10**7)) == (SHORTEST_LIMIT, LONGEST_LIMIT)
 
 
 @given(st.lists(st.floats(-10, 10_000), max_size=30), st.floats(0, 50_000))
-def test_the_time_on_a_row_is_never_more_than_passed_nor_more_than_the_limit_a_pause(
-    pauses, limit
-) -> None:
+def test_the_time_on_a_row_is_never_more_than_passed_nor_more_than_the_limit_a_pause(pauses, limit):
     keyboard, now, latest = Keyboard(), 10.0, 10.0
     keyboard.appear("r1", now, longest=limit)
     for pause in pauses:
@@ -87,14 +85,14 @@ def test_the_time_on_a_row_is_never_more_than_passed_nor_more_than_the_limit_a_p
     assert keyboard.seconds(now) <= limit * len(pauses) + 1e-6
 
 
-def test_after_a_decision_the_next_row_counts_as_fresh_before_it_is_drawn() -> None:
+def test_after_a_decision_the_next_row_counts_as_fresh_before_it_is_drawn():
     keyboard = Keyboard()
     keyboard.appear("r1", 10.0)
     assert keyboard.press("Y", press(Turn.DECIDE), 11.0)
     assert not keyboard.press("N", press(Turn.DECIDE), 11.0 + FRESH_ROW / 2)
 
 
-def test_what_is_given_comes_before_the_decision_it_is_given_with() -> None:
+def test_what_is_given_comes_before_the_decision_it_is_given_with():
     keyboard = Keyboard()
     for place, turn in enumerate((Turn.MOVE, Turn.DECIDE, Turn.GIVE, Turn.UNDO, Turn.GIVE)):
         keyboard.press(str(place), press(turn), 10.0)
@@ -102,9 +100,7 @@ def test_what_is_given_comes_before_the_decision_it_is_given_with() -> None:
     assert keyboard.waiting == []
 
 
-def sent(
-    *keys: str, first: int = 1, row: str = "r1", since: int = 5_000
-) -> list[dict[str, object]]:
+def sent(*keys, first=1, row="r1", since=5_000):
     """Presses as the browser sends them."""
     return [
         {"n": first + place, "row": row, "key": key, "since": since}
@@ -112,12 +108,12 @@ def sent(
     ]
 
 
-def executed(keyboard: Keyboard, presses: list[dict[str, object]]) -> list[Press]:
+def executed(keyboard, presses):
     keyboard.sent = presses
     return list(keyboard.work_off())
 
 
-def test_a_press_that_is_sent_again_is_executed_once_and_acknowledged() -> None:
+def test_a_press_that_is_sent_again_is_executed_once_and_acknowledged():
     grade, decide = press(), press(Turn.DECIDE)
     keyboard = Keyboard(row="r1", buttons={"3": grade, "y": decide})
     assert executed(keyboard, sent("3")) == [grade]
@@ -127,7 +123,7 @@ def test_a_press_that_is_sent_again_is_executed_once_and_acknowledged() -> None:
     assert (keyboard.done, keyboard.returned) == (2, [])
 
 
-def test_a_press_counts_as_done_only_once_its_action_returned() -> None:
+def test_a_press_counts_as_done_only_once_its_action_returned():
     keyboard = Keyboard(row="r1", buttons={"3": press()}, sent=sent("3"))
     presses = keyboard.work_off()
     next(presses)
@@ -136,7 +132,7 @@ def test_a_press_counts_as_done_only_once_its_action_returned() -> None:
     assert keyboard.done == 1
 
 
-def test_what_was_pressed_after_a_decision_or_on_another_row_goes_back_to_the_browser() -> None:
+def test_what_was_pressed_after_a_decision_or_on_another_row_goes_back_to_the_browser():
     grade, decide = press(), press(Turn.DECIDE)
     keyboard = Keyboard(row="r1", buttons={"3": grade, "y": decide})
     assert executed(keyboard, [*sent("4", row="r0"), *sent("3", "y", "3", first=2)]) == [
@@ -149,13 +145,13 @@ def test_what_was_pressed_after_a_decision_or_on_another_row_goes_back_to_the_br
     assert keyboard.buttons == {}
 
 
-def test_a_decision_on_a_row_that_the_browser_has_just_shown_is_noted_and_not_executed() -> None:
+def test_a_decision_on_a_row_that_the_browser_has_just_shown_is_noted_and_not_executed():
     keyboard = Keyboard(row="r1", buttons={"y": press(Turn.DECIDE)})
     assert executed(keyboard, sent("y", since=300)) == []
     assert (keyboard.done, keyboard.returned, keyboard.early) == (1, [], True)
 
 
-def test_a_click_is_for_the_button_that_was_clicked_whatever_its_key_does_by_now() -> None:
+def test_a_click_is_for_the_button_that_was_clicked_whatever_its_key_does_by_now():
     by_key, clicked = press(), press()
     keyboard = Keyboard(row="r1", buttons={"4": by_key, "st-key-field_tone_3": clicked})
     [sent_key, sent_click] = sent("4", "4")

@@ -13,14 +13,13 @@ from streamlit.testing.v1 import AppTest
 from app_pages import OpenPage, markup
 from judgeboard.domain import Preference
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import REVIEW_SCORE
 from judgeboard_dashboard.review import screen
 from judgeboard_dashboard.widgets.keys import keyboard
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS
 from refined_answers import fill_attempts
-from served_queues import BLIND, ServedQueues, queues_in
+from served_queues import BLIND, queues_in
 
 FIELDS = {"M": "note_", "T": "comment_"}
 MODE_KEY = "B"  # of the failure mode that is chosen by its letter
@@ -34,14 +33,14 @@ class Keys:
     sent: list[Mapping[str, Any]]
     page: AppTest = field(init=False)
 
-    def open(self, view: str, reviewer: str, **query: object) -> None:
+    def open(self, view, reviewer, **query):
         self.page = self.open_page(view, reviewer=reviewer, **query)
 
-    def field(self, start: str) -> Any:
+    def field(self, start):
         fields = (*self.page.text_input, *self.page.text_area)
         return next((each for each in fields if (each.key or "").startswith(start)), None)
 
-    def press(self, *keys: str) -> None:
+    def press(self, *keys):
         """Press keys one after the other: the server must execute each."""
         for key in keys:
             presses = self.page.session_state["keyboard"]
@@ -63,39 +62,39 @@ class Keys:
                 markup(self.page),
             )
 
-    def to_fields(self, *keys: str) -> None:
+    def to_fields(self, *keys):
         """The fields are there to which these keys move the cursor."""
         assert all(self.field(FIELDS[key]) is not None for key in keys)
 
-    def correct(self) -> None:
+    def correct(self):
         """Correct the answer, which can then be added to a suite."""
         self.press("F9")
         self.field("corrected_").set_value("Better.").run()
 
-    def give_reason(self, words: str) -> None:
+    def give_reason(self, words):
         self.field(FIELDS["M"]).set_value(words).run()
 
 
 @pytest.fixture
-def queues(page_store: Store) -> ServedQueues:
+def queues(page_store):
     made = queues_in(page_store)
     save_mode(page_store, "Wrong product", key=MODE_KEY, by=made.case.lead)
     return made
 
 
 @pytest.fixture
-def keys(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> Keys:
+def keys(open_page, monkeypatch):
     """The keys of a screen, whose presses come with its next run, as from a browser."""
-    sent: list[Mapping[str, Any]] = []
+    sent = []
 
-    def listen() -> None:
+    def listen():
         keyboard().sent = tuple(sent)
 
     monkeypatch.setattr(screen, "listen", listen)
     return Keys(open_page, sent)
 
 
-def test_each_key_of_the_item_page(queues: ServedQueues, keys: Keys) -> None:
+def test_each_key_of_the_item_page(queues, keys):
     queues.queue(5)
     keys.open("item", "Ida", query_type=f"type{queues.names}")
     keys.press(*"1234", *"ASDFG", *"QW", f"Shift+{MODE_KEY}", *"VBXP")
@@ -108,7 +107,7 @@ def test_each_key_of_the_item_page(queues: ServedQueues, keys: Keys) -> None:
     keys.press("9", "0", "3", "Control+Enter")
 
 
-def test_each_key_of_a_queue(queues: ServedQueues, keys: Keys) -> None:
+def test_each_key_of_a_queue(queues, keys):
     """What only a queue has is pressed here; that its Q, W and E decide pairs shows tests/browser/queues."""
     graded = queues.queue(3, optional_grades=("label", "groundedness", "quality"), grades=())
     keys.open("item", "Mara", queue=graded)
@@ -122,9 +121,7 @@ def test_each_key_of_a_queue(queues: ServedQueues, keys: Keys) -> None:
     keys.press(*"12345K1Q", *"YEYJ")
 
 
-def test_where_the_quality_is_graded_too_each_digit_is_for_one_field_after_the_other(
-    queues: ServedQueues, keys: Keys
-) -> None:
+def test_where_the_quality_is_graded_too_each_digit_is_for_one_field_after_the_other(queues, keys):
     keys.open("item", "Mara", queue=queues.queue(1, grades=("quality", "tone", "safety")))
     keys.press(*"445", "Y")
     [review] = queues.case.reviews()
@@ -132,7 +129,7 @@ def test_where_the_quality_is_graded_too_each_digit_is_for_one_field_after_the_o
     assert (review["quality"], scores) == (4, {"tone": 4, "safety": 5})
 
 
-def test_each_key_of_a_conflict(queues: ServedQueues, keys: Keys) -> None:
+def test_each_key_of_a_conflict(queues, keys):
     """What only a conflict has is pressed here."""
     name = queues.queue(
         3, needed=2, optional_grades=("label", "groundedness", "quality"), grades=()

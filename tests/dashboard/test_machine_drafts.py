@@ -1,16 +1,13 @@
 """The drafts of agents on the page of an answer and in their list: confirmed and dismissed by a person."""
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, click, keys, markup, shown
+from app_pages import click, keys, markup, shown
 from judgeboard.mcp.drafts import DraftedMode, DraftedModes, DraftedReview, add_draft
 from judgeboard.mcp.tables import MACHINE_DRAFT, DraftKind, DraftState
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.store.engine import Store
 from judgeboard.store.issues import list_modes
 from judgeboard.store.tables import REVIEW
-from page_rows import PageRows
 from queue_case import queue_case
 from stored_rows import read, rows_of
 
@@ -18,19 +15,17 @@ HOSTILE = "<script>window.hacked=1</script><img src=x onerror=alert(1)> **bold**
 
 
 @pytest.fixture
-def draft(page_rows: PageRows, page_store: Store) -> int:
+def draft(page_rows, page_store):
     review = DraftedReview(quality=1, note=HOSTILE)
     response = page_rows.responses["good"]
     return add_draft(page_store, DraftKind.REVIEW, review, by="key:agent", response_id=response)
 
 
-def confirm(page: AppTest, number: int) -> AppTest:
+def confirm(page, number):
     return click(page, f"machine_draft_confirm_{number}")
 
 
-def test_a_draft_is_confirmed_on_the_page_of_its_answer(
-    draft: int, page_rows: PageRows, open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_a_draft_is_confirmed_on_the_page_of_its_answer(draft, page_rows, open_page, sqlite_store):
     before = len(rows_of(sqlite_store, REVIEW))
     page = open_page("item", response=page_rows.responses["good"])
     assert "key:agent" in shown(page)
@@ -45,9 +40,7 @@ def test_a_draft_is_confirmed_on_the_page_of_its_answer(
     assert f"review {reviews[-1]['id']}" in shown(page)
 
 
-def test_a_draft_is_dismissed_in_the_list(
-    draft: int, open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_a_draft_is_dismissed_in_the_list(draft, open_page, sqlite_store):
     before = rows_of(sqlite_store, REVIEW)
     page = click(open_page("machine_drafts"), f"machine_draft_dismiss_{draft}")
     assert f"machine_draft_confirm_{draft}" not in keys(page)
@@ -58,8 +51,8 @@ def test_a_draft_is_dismissed_in_the_list(
 
 
 def test_the_list_confirms_failure_modes_and_says_what_cannot_be_stored(
-    page_rows: PageRows, open_page: OpenPage, page_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    page_rows, open_page, page_store, monkeypatch
+):
     modes = DraftedModes(modes=[DraftedMode(name="Wrong number")])
     number = add_draft(page_store, DraftKind.FAILURE_MODES, modes, by="key:agent")
     page = open_page("machine_drafts")
@@ -76,9 +69,7 @@ def test_the_list_confirms_failure_modes_and_says_what_cannot_be_stored(
     assert "Jon" in shown(confirm(page, other))
 
 
-def test_a_draft_about_a_blind_answer_is_not_sent_to_the_page(
-    page_store: Store, open_page: OpenPage
-) -> None:
+def test_a_draft_about_a_blind_answer_is_not_sent_to_the_page(page_store, open_page):
     case = queue_case(page_store)
     [answer] = case.flagged(0.1)
     case.queue(blind_judge=True, assigned=(case.mara,))

@@ -19,7 +19,6 @@ from judgeboard.domain import (
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import OwnReview, own_reviews_page
@@ -31,7 +30,7 @@ from stored_rows import read
 
 
 @pytest.fixture
-def mine(page_rows, sqlite_store: Store) -> tuple[int, int]:
+def mine(page_rows, sqlite_store):
     """A decision and a grade of Mara's, the decision first."""
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     mark = ClaimMark(ClaimStatus.SUPPORTED, judgment_id=None, start=0, end=7)
@@ -45,13 +44,13 @@ def mine(page_rows, sqlite_store: Store) -> tuple[int, int]:
     return reviews[0], reviews[1]
 
 
-def lines(store: Store):
+def lines(store):
     return read(store, own_reviews_page, ensure_reviewer(store, "page", "Mara").id).lines
 
 
 def test_they_are_listed_newest_first_with_every_text_and_only_the_author_sees_them(
-    mine, page_rows, sqlite_store: Store, open_page
-) -> None:
+    mine, page_rows, sqlite_store, open_page
+):
     case = queue_case(sqlite_store)
     texts = {"note": "wrong rock", "corrected_answer": "It is\ngranite."}
     case.grade(page_rows.responses["two-judges"], case.mara, **texts)
@@ -67,7 +66,7 @@ def test_they_are_listed_newest_first_with_every_text_and_only_the_author_sees_t
 
 def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(
     page_rows, sqlite_store, open_page
-) -> None:
+):
     case = queue_case(sqlite_store)
     case.queue(
         where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST
@@ -82,17 +81,13 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(
     assert "dismissed (judge shown)" in item
 
 
-def test_grades_of_a_file_are_those_of_the_person_with_that_name(
-    page_rows, page_store: Store, open_page
-) -> None:
+def test_grades_of_a_file_are_those_of_the_person_with_that_name(page_rows, page_store, open_page):
     row = json.dumps({"response_id": "claims", "annotator": "zoe", "label": "grounded"})
     import_file(page_store, io.BytesIO(row.encode()), kind="grades", name="grades.jsonl")
     assert list(table(open_page("my_reviews", reviewer="Zoe"), "Review")["Id"]) == ["claims"]
 
 
-def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(
-    mine, page_rows, sqlite_store
-) -> None:
+def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(mine, page_rows, sqlite_store):
     newest, oldest = lines(sqlite_store)
     assert dict(rows_of(newest).query) == {
         "response": str(page_rows.responses["good"]),
@@ -104,9 +99,7 @@ def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(
     }
 
 
-def test_a_decision_is_changed_from_what_it_was(
-    mine, page_rows, open_page, sqlite_store: Store
-) -> None:
+def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqlite_store):
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
     draft = page.session_state["review_session"].draft(page_rows.responses["claims"])
     assert (draft.quality, draft.notes["note"], len(draft.marks)) == (2, "no", 1)
@@ -133,7 +126,7 @@ def test_a_decision_is_changed_from_what_it_was(
     )
 
 
-def test_a_grade_is_changed_and_undone(mine, page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_grade_is_changed_and_undone(mine, page_rows, open_page, sqlite_store):
     page = open_page("item", response=page_rows.responses["good"], edit=mine[1])
     press(press(page, "groundednessG_"), "save_")
     assert [line.review.grade.groundedness for line in lines(sqlite_store)] == [1.0, None]
@@ -142,7 +135,7 @@ def test_a_grade_is_changed_and_undone(mine, page_rows, open_page, sqlite_store:
     assert [line.external_id for line in lines(sqlite_store)] == ["claims"]
 
 
-def test_leaving_without_saving_leaves_no_draft(mine, page_rows, open_page) -> None:
+def test_leaving_without_saving_leaves_no_draft(mine, page_rows, open_page):
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
     del page.query_params["edit"]
     page.run()
@@ -151,8 +144,8 @@ def test_leaving_without_saving_leaves_no_draft(mine, page_rows, open_page) -> N
 
 @pytest.mark.parametrize("edit", ["x", "999", "9" * 40])
 def test_an_address_that_names_no_review_of_ones_own_opens_the_answer(
-    mine, page_rows, open_page, edit: str
-) -> None:
+    mine, page_rows, open_page, edit
+):
     page = open_page("item", flag=page_rows.flags["plain-01"], edit=edit)
     assert "confirm" in keys(page)
     theirs = open_page("item", reviewer="Jon", flag=page_rows.flags["claims"], edit=mine[0])
@@ -169,7 +162,7 @@ def test_an_address_that_names_no_review_of_ones_own_opens_the_answer(
         ({"tone": Preference.A, "facts": Preference.B}, "Tone: A; facts: B"),
     ],
 )
-def test_a_line_names_the_stored_answers_and_leads_to_its_pair(preferences, words) -> None:
+def test_a_line_names_the_stored_answers_and_leads_to_its_pair(preferences, words):
     stored = {aspect: AspectPreference(each) for aspect, each in preferences.items()}
     review = Review(1, "key", datetime(2026, 1, 1, tzinfo=UTC), pair_id=7, preferences=stored)
     line = OwnReview(review, "p0", "QA", "Which?", None, (), None, None)
@@ -177,9 +170,7 @@ def test_a_line_names_the_stored_answers_and_leads_to_its_pair(preferences, word
     assert dict(pair_rows(line).query) == {"pair": "7"}
 
 
-def test_the_list_is_one_press_away_and_names_no_id_of_the_log(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_page, sqlite_store):
     case = queue_case(sqlite_store)
     [pair_id] = add_pairs(sqlite_store, 1, query_type="pairs")
     case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)

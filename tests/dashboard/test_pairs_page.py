@@ -2,18 +2,14 @@
 
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, labels, press, table, texts
+from app_pages import labels, press, table, texts
 from judgeboard.domain import Preference, QueueOrder, Shown
 from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.people.roster import ensure_reviewer, set_sources
 from judgeboard.reviews.shown import order_for
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.tables import PREFERENCE_SCORE
 from judgeboard_dashboard import session
@@ -24,7 +20,7 @@ from stored_rows import rows_of
 
 
 @pytest.fixture
-def pair_ids(page_store: Store) -> list[int]:
+def pair_ids(page_store):
     """Six pairs in it."""
     ids = add_pairs(
         page_store,
@@ -38,20 +34,18 @@ def pair_ids(page_store: Store) -> list[int]:
     return ids
 
 
-def lines_of(app: AppTest) -> Any:
+def lines_of(app):
     """The list of pairs."""
     return table(app, "Question")
 
 
-def shown(app: AppTest, number: int) -> list[list[object]]:
+def shown(app, number):
     """The lines of the table with this place."""
     return list(app.dataframe[number].value.astype(object).to_numpy().tolist())
 
 
 @pytest.mark.usefixtures("page_store")
-def test_figures_and_pairs_are_listed(
-    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
-) -> None:
+def test_figures_and_pairs_are_listed(pair_ids, sqlite_store, open_page):
     people_say(sqlite_store, pair_ids[0], "a", "b", "b")
     app = open_page("pairs")
     (group,) = shown(app, 0)
@@ -61,13 +55,13 @@ def test_figures_and_pairs_are_listed(
     assert lines["People"].tolist()[0] == "B (3)"
 
 
-def test_the_list_narrows(pair_ids: list[int], open_page: OpenPage) -> None:
+def test_the_list_narrows(pair_ids, open_page):
     assert list(lines_of(open_page("pairs", list="Inconsistent"))["Pair"]) == ["p3", "p4"]
 
 
 def test_a_pair_is_shown_with_the_verdicts_of_judges_and_the_preferences_of_people(
-    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
-) -> None:
+    pair_ids, sqlite_store, open_page
+):
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     prefer_outside(sqlite_store, pair_ids[3], mara, Preference.TIE, "one", seen=("judge", "people"))
     people_say(sqlite_store, pair_ids[3], "b")
@@ -90,8 +84,8 @@ def test_a_pair_is_shown_with_the_verdicts_of_judges_and_the_preferences_of_peop
 
 
 def test_a_pair_to_review_blind_is_shown_only_after_the_own_preference(
-    pair_ids: list[int], page_store: Store, open_page: OpenPage
-) -> None:
+    pair_ids, page_store, open_page
+):
     case = queue_case(page_store)
     case.queue("blind", subject="pairs", order=QueueOrder.OLDEST, assigned=(case.mara,))
     assert "alpha-model" not in " ".join(texts(open_page("pairs", pair=pair_ids[0])))
@@ -99,9 +93,7 @@ def test_a_pair_to_review_blind_is_shown_only_after_the_own_preference(
     assert "alpha-model" in " ".join(texts(open_page("pairs", pair=pair_ids[0])))
 
 
-def test_the_listed_pairs_go_into_the_form_of_a_queue(
-    pair_ids: list[int], open_page: OpenPage
-) -> None:
+def test_the_listed_pairs_go_into_the_form_of_a_queue(pair_ids, open_page):
     press(open_page("pairs", list="Inconsistent"), "pairs_queue")
     form = open_page("queues", new="pairs", id=["p3", "p4"])
     assert form.session_state["nq_subject"] == "Pairs"
@@ -109,8 +101,8 @@ def test_the_listed_pairs_go_into_the_form_of_a_queue(
 
 
 def test_the_list_is_worked_out_again_only_where_something_was_added(
-    pair_ids: list[int], page_store: Store, open_page: OpenPage
-) -> None:
+    pair_ids, page_store, open_page
+):
     app = open_page("pairs")
     with plans_of(session.store()) as plans:
         app.run()
@@ -121,8 +113,8 @@ def test_the_list_is_worked_out_again_only_where_something_was_added(
 
 
 def test_a_withdrawn_import_leaves_the_figures_of_a_person_with_limited_sources(
-    page_store: Store, open_page: OpenPage, tmp_path: Path
-) -> None:
+    page_store, open_page, tmp_path
+):
     for number in (1, 2):
         pair = {"id": f"p{number}", "query": "Which?", "answer_a": "left-1", "answer_b": "right-1"}
         file = tmp_path / f"{number}.jsonl"
@@ -139,17 +131,15 @@ def test_a_withdrawn_import_leaves_the_figures_of_a_person_with_limited_sources(
 
 
 @pytest.mark.parametrize("pair", ["99", "x"])
-def test_an_address_without_its_pair_says_so(
-    pair_ids: list[int], open_page: OpenPage, pair: str
-) -> None:
+def test_an_address_without_its_pair_says_so(pair_ids, open_page, pair):
     assert any("no pair" in text for text in texts(open_page("pairs", pair=pair), cls="jb-note")), (
         pair_ids
     )
 
 
 def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
-    page_rows, open_page: OpenPage, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     case = queue_case(sqlite_store)
     add_pairs(sqlite_store, 2, source="own", query_type="QA")
     add_pairs(sqlite_store, 3, query_type="pairs")
@@ -174,8 +164,8 @@ def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
 
 
 def test_pairs_of_a_queue_are_decided_by_the_sides_of_the_reader_and_nothing_hidden_is_shown(
-    page_store: Store, open_page: OpenPage
-) -> None:
+    page_store, open_page
+):
     case = queue_case(page_store)
     ids = add_pairs(page_store, 6, gold=Preference.B, model_a="hiddenmodel", model_b="hiddenwriter")
     record(page_store, ids, {"ab": "aaaaaa", "ba": "aaaaaa"}, name="hiddenjudge")
@@ -198,8 +188,8 @@ def test_pairs_of_a_queue_are_decided_by_the_sides_of_the_reader_and_nothing_hid
 
 
 def test_a_pair_in_conflict_names_its_sides_as_this_page_and_who_saw_them_the_other_way_round(
-    page_store: Store, open_page: OpenPage
-) -> None:
+    page_store, open_page
+):
     case = queue_case(page_store)
     [pair_id] = add_pairs(page_store, 1)
     case.queue("split", subject="pairs", order=QueueOrder.OLDEST, needed=2)

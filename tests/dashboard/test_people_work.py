@@ -5,17 +5,16 @@ import pytest
 from app_pages import press, shown, table, table_rows, text_with, texts
 from judgeboard.domain import Label
 from judgeboard.reviews.changes import comment
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard_dashboard.gate import MANAGED
-from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, queue_case
 from stored_rows import read
 
 REASON = "the fee is made up"
 
 
 @pytest.fixture
-def case(page_store: Store) -> QueueCase:
+def case(page_store):
     """Mara and Jon differ on one of two answers; the lead confirmed its flag."""
     case = queue_case(page_store)
     case.queue_of(0.1, 0.2, 0.3, needed=2, assigned=(case.mara, case.jon))
@@ -30,7 +29,7 @@ def case(page_store: Store) -> QueueCase:
 NONE, HALF, ALL = "0 % [0, 79], n = 1", "50 % [9, 91], n = 2", "100 % [21, 100], n = 1"
 
 
-def test_a_lead_sees_how_people_review(open_page, case: QueueCase) -> None:
+def test_a_lead_sees_how_people_review(open_page, case):
     case.queue("other", assigned=(case.mara,))
     page = open_page("people", reviewer="Lead")
     rows = table(page, "Person")
@@ -45,7 +44,7 @@ def test_a_lead_sees_how_people_review(open_page, case: QueueCase) -> None:
     assert "people" in MANAGED, "hidden from reviewers"
 
 
-def test_my_reviews_shows_ones_own_progress_and_agreement(open_page, case: QueueCase) -> None:
+def test_my_reviews_shows_ones_own_progress_and_agreement(open_page, case):
     page = open_page("my_reviews")
     assert [agreement for _, agreement in table_rows(page, "Reviews agree")] == [ALL, HALF]
     assert table_rows(page, "Queue") == [["q", 2, 1]]
@@ -53,7 +52,7 @@ def test_my_reviews_shows_ones_own_progress_and_agreement(open_page, case: Queue
     assert "Reviews agree" not in open_page("my_reviews", reviewer="Ada").dataframe
 
 
-def test_a_notification_opens_what_it_is_about_and_is_read_then(open_page, case: QueueCase) -> None:
+def test_a_notification_opens_what_it_is_about_and_is_read_then(open_page, case):
     answer = case.items()[0]["response_id"]
     comment(case.store, response_id=answer, reviewer=case.jon, text="@Mara, why?", request_key="c")
     page = open_page("overview")
@@ -80,7 +79,7 @@ def test_a_notification_opens_what_it_is_about_and_is_read_then(open_page, case:
     assert page.query_params["response"] == str(answer)
 
 
-def test_in_training_the_gold_label_is_told_after_each_item(open_page, case: QueueCase) -> None:
+def test_in_training_the_gold_label_is_told_after_each_item(open_page, case):
     case.queue("training", training=True, assigned=(case.ada,))
     page = open_page("item", reviewer="Ada", queue="training")
     assert any(text.startswith("Training. ") for text in texts(page))
@@ -89,9 +88,7 @@ def test_in_training_the_gold_label_is_told_after_each_item(open_page, case: Que
     assert text_with(page, "Differs", "confirmed, hallucinated", REASON)
 
 
-def test_training_that_is_open_to_everybody_counts_all_its_items_from_the_first(
-    open_page, case: QueueCase
-) -> None:
+def test_training_that_is_open_to_everybody_counts_all_its_items_from_the_first(open_page, case):
     decided = case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
     case.adjudicate(decided.item_id, CONFIRM, REASON)

@@ -2,20 +2,17 @@
 
 from sqlalchemy import select
 
-from app_pages import OpenPage, enter, press, shown, table_rows, text_with
+from app_pages import enter, press, shown, table_rows, text_with
 from judgeboard.domain import IssueState
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import get_issue
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
 from stored_rows import read
 
 
-def test_an_issue_is_opened_from_a_list_fixed_and_listed(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page, page_rows, page_store):
     app = press(open_page("open_flags", rule="low_groundedness"), "open_flags_problems")
     assert app.title[0].value == "Answers & problems"
     assert "Answers: low groundedness, " in shown(app)
@@ -36,14 +33,14 @@ def test_an_issue_is_opened_from_a_list_fixed_and_listed(
     assert "Answers: complex, " in shown(app)
 
 
-def test_an_address_without_an_issue_or_a_filter_says_so(open_page: OpenPage, page_rows) -> None:
+def test_an_address_without_an_issue_or_a_filter_says_so(open_page, page_rows):
     assert text_with(open_page("problems", issue="7"), "issue 7", cls="jb-note")
     assert "issue_save" not in [button.key for button in open_page("problems", new="1").button]
 
 
 def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_text(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+    open_page, page_rows, page_store
+):
     app = press(open_page("problems"), "issues_new")
     assert "issue_save" not in [button.key for button in app.button]
     title = "Outdated price list"
@@ -62,14 +59,12 @@ def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_t
     assert table_rows(app, "Open flags")[0][2] == title
 
 
-def tags(store: Store) -> list[str]:
+def tags(store):
     with store.reading() as connection:
         return list(connection.execute(select(REVIEW_FAILURE_MODE.c.mode)).scalars())
 
 
-def test_a_tag_is_chosen_kept_stored_and_counted(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+def test_a_tag_is_chosen_kept_stored_and_counted(open_page, page_rows, page_store):
     lead = ensure_reviewer(page_store, "page", "Mara")
     save_mode(page_store, "wrong entity", "Names another person", key="P", by=lead)
     save_mode(page_store, "outdated source", by=lead)

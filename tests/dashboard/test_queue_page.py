@@ -5,13 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import insert
-from streamlit.testing.v1 import AppTest
 
 from app_pages import click, enter, keys, markup, press, shown, text_with
 from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.formats.output import Column, Table, to_csv
 from judgeboard.reviews.nothing_left import NothingLeft
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
@@ -24,12 +22,12 @@ from judgeboard_dashboard.review.queues import (
 )
 from judgeboard_dashboard.widgets.tables import table_frame
 from judgeboard_dashboard.widgets.texts import day
-from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def ids(page: AppTest) -> list[str]:
+def ids(page):
     return [str(value) for table in page.dataframe for value in table.value["Id"]]
 
 
@@ -41,14 +39,12 @@ def ids(page: AppTest) -> list[str]:
         ({"from": "2026-03-10", "to": "2026-03-10", "rule": "low_groundedness"}, {"plain-08"}),
     ],
 )
-def test_a_filter_of_the_address_narrows_the_list(
-    page_rows, open_page, query, expected: set[str]
-) -> None:
+def test_a_filter_of_the_address_narrows_the_list(page_rows, open_page, query, expected):
     page = open_page("open_flags", **query)
     assert set(ids(page)) == expected
 
 
-def test_a_field_narrows_and_the_address_follows(page_rows, open_page) -> None:
+def test_a_field_narrows_and_the_address_follows(page_rows, open_page):
     page = open_page("open_flags", rule="low_groundedness")
     assert ids(page)[:3] == ["plain-01", "plain-02", "plain-03"]
     enter(page, "open_flags_text", "plain-05")
@@ -59,7 +55,7 @@ def test_a_field_narrows_and_the_address_follows(page_rows, open_page) -> None:
     assert len(ids(page)) > 10
 
 
-def test_the_name_is_asked_on_the_first_page_and_can_be_changed(page_rows, open_page) -> None:
+def test_the_name_is_asked_on_the_first_page_and_can_be_changed(page_rows, open_page):
     page = open_page("open_flags", reviewer="")
     enter(page, "who_name", "Jon")
     assert page.button(key="person").label == "Jon"
@@ -68,7 +64,7 @@ def test_the_name_is_asked_on_the_first_page_and_can_be_changed(page_rows, open_
     assert page.button(key="person").label == r"Mara \*M\*"
 
 
-def test_an_empty_database_names_the_next_command(page_store: Store, open_page) -> None:
+def test_an_empty_database_names_the_next_command(page_store, open_page):
     page = open_page("open_flags")
     assert "No answers yet." in markup(page)
     assert "step_Import a log" in keys(page)
@@ -79,14 +75,14 @@ def test_an_empty_database_names_the_next_command(page_store: Store, open_page) 
     assert "--judge lexical" in markup(page)
 
 
-def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, open_page) -> None:
+def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, open_page):
     monkeypatch.setenv("JUDGEBOARD_DB", str(tmp_path / "none.db"))
     page = open_page("open_flags")
     assert not page.exception
     assert "no database at" in markup(page)
 
 
-def test_a_spreadsheet_gets_texts_not_formulas() -> None:
+def test_a_spreadsheet_gets_texts_not_formulas():
     rows = Table(
         (Column("a"), Column("b", "number")), (("=1+1", 0.5), ("+cmd", None), ("plain", 1.0))
     )
@@ -95,7 +91,7 @@ def test_a_spreadsheet_gets_texts_not_formulas() -> None:
 
 def test_the_reveal_compares_with_the_judge_that_has_a_verdict(
     open_page, sqlite_store, monkeypatch
-) -> None:
+):
     case = queue_case(sqlite_store)
     case.flagged(0.9)  # the primary judge's only verdict
     [response_id] = case.add("second alone")
@@ -113,11 +109,11 @@ def test_the_reveal_compares_with_the_judge_that_has_a_verdict(
 
 
 @pytest.fixture
-def case(sqlite_store: Store) -> QueueCase:
+def case(sqlite_store):
     return queue_case(sqlite_store)
 
 
-def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
+def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case):
     case.queue_of(
         0.1, 0.2, 0.3, 0.4, needed=2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon)
     )
@@ -146,7 +142,7 @@ def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
     assert people.loc["Mara", ["Done", "Unsure", "Leased"]].tolist() == [3, 1, 1]
 
 
-def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(case) -> None:
+def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(case):
     case.queue_of(0.1, 0.2, 0.3)
     shares = []
     for _ in range(3):
@@ -155,7 +151,7 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(ca
     assert shares == [33, 66, 100]
 
 
-def test_a_random_sample_that_is_short_is_explained(case) -> None:
+def test_a_random_sample_that_is_short_is_explained(case):
     case.queue_of(0.1, 0.2, 0.3, 0.4, sampling_rate=0.5)
     short = short_sample_note(case.progress())
     assert short is not None
@@ -165,13 +161,13 @@ def test_a_random_sample_that_is_short_is_explained(case) -> None:
 
 
 @pytest.fixture
-def queues(page_store: Store) -> QueueCase:
+def queues(page_store):
     made = queue_case(page_store)
     made.flagged(0.1, 0.2, *(0.9 for _ in range(150)))
     return made
 
 
-def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) -> None:
+def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page):
     page = open_page("queues", reviewer="Lead", new="1")
     assert "2 answers match." in markup(page)
     assert "will have 2." in markup(page)
@@ -209,7 +205,7 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     assert (row["grades"], row["optional_grades"]) == (("label", "groundedness"), ("quality",))
 
 
-def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page) -> None:
+def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page):
     flags = open_page("open_flags", reviewer="Lead", query_type="complex", rule="low_groundedness")
     page = open_page("queues", reviewer="Lead", **press(flags, "open_flags_queues").query_params)
     assert "complex, low groundedness" in shown(page)
@@ -233,10 +229,10 @@ def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page) -> No
 
 def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_nothing_is(
     queues, open_page
-) -> None:
+):
     queues.queue("legal")
 
-    def starts(who: str) -> tuple[bool, str]:
+    def starts(who):
         page = open_page("queues", reviewer=who)
         return "Start reviewing" in [button.label for button in page.button], markup(page)
 
@@ -253,7 +249,7 @@ def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_noth
         assert reason in end
 
 
-def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> None:
+def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page):
     today = day(datetime.now(UTC))
     queues.queue(f"Most doubtful answers, {today}")
     page = open_page("queues", reviewer="Lead", new="1")
@@ -264,7 +260,7 @@ def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> No
     assert page.text_input(key="nq_name").value == "mine"
 
 
-def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page) -> None:
+def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page):
     queues.queue("legal", assigned=(queues.mara,), blind_judge=True, order="oldest")
     for name in ("overview", "open_flags"):
         page = open_page(name, reviewer="Mara")
@@ -279,15 +275,13 @@ def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page) -> None:
 
 
 @pytest.fixture
-def stored_queues(page_store: Store) -> QueueCase:
+def stored_queues(page_store):
     made = queue_case(page_store)
     made.flagged(*(0.1 for _ in range(40)), *(0.9 for _ in range(160)))
     return made
 
 
-def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(
-    stored_queues, open_page
-) -> None:
+def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues, open_page):
     page = open_page("queues", reviewer="Lead", new="plan")
     # All answers are to one question from the same passages: labels of more of them tell little
     # more of the app.
@@ -313,9 +307,7 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(
     assert not page.button(key="queue_rate").disabled
 
 
-def test_the_review_of_a_fresh_log_begins_with_a_blind_random_sample(
-    stored_queues, open_page
-) -> None:
+def test_the_review_of_a_fresh_log_begins_with_a_blind_random_sample(stored_queues, open_page):
     page = open_page("overview", reviewer="Mara").button(key="overview_start").click().run()
     assert not page.exception
     [row] = stored_queues.rows(QUEUE)
@@ -329,7 +321,7 @@ def test_the_review_of_a_fresh_log_begins_with_a_blind_random_sample(
     assert stored_queues.rows(QUEUE) == [row]
 
 
-def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, open_page) -> None:
+def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, open_page):
     row = {
         "query_type": "QA",
         "source": "log",
@@ -350,7 +342,7 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
     assert page.query_params["rule"] in ("random_sample", ["random_sample"])
 
 
-def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:
+def test_without_answers_there_is_no_plan(page_store, open_page):
     page = open_page("queues", reviewer="Lead", new="plan")
     assert not page.exception
     assert "No answers yet." in markup(page)

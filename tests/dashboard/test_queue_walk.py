@@ -1,6 +1,5 @@
 """Going through a queue: one item on the screen, the next one at hand, and what a press costs."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,6 @@ from judgeboard.people.roster import set_sources
 from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.leases import release, take_item
 from judgeboard.reviews.queues import close_queue
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.tables import SKIP
 from judgeboard_dashboard.review import actions, claims, leases
@@ -24,7 +22,6 @@ from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.leases import (
     ACTIVE,
     READ_AHEAD,
-    QueueSession,
     begin,
     queue_session,
 )
@@ -33,20 +30,20 @@ from judgeboard_dashboard.review.screen import problem_question
 from judgeboard_dashboard.review.signals import primary_verdict
 from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue
 from query_plans import plans_of, statements_of
-from queue_case import QueueCase, queue_case
+from queue_case import queue_case
 
 STATEMENTS_A_PRESS = 64  # the last is the event of a conflict
 BLIND = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
 
 
 @pytest.fixture
-def case(store: Store) -> QueueCase:
+def case(store):
     made = queue_case(store)
     made.now = datetime.now(UTC)
     return made
 
 
-def actions_on(work: QueueSession, session: ReviewSession) -> QueueActions:
+def actions_on(work, session):
     """What the keys do on the item on the screen, bound as the page does it."""
     leased = work.current
     assert leased is not None
@@ -68,9 +65,7 @@ def actions_on(work: QueueSession, session: ReviewSession) -> QueueActions:
     )
 
 
-def press(
-    work: QueueSession, session: ReviewSession, decision: Decision | None = Decision.CONFIRM
-) -> None:
+def press(work, session, decision=Decision.CONFIRM):
     """Decide what is on the screen (after the reveal: None keeps), as the page does in one run."""
     bound = actions_on(work, session)
     if work.reveal is None:
@@ -84,7 +79,7 @@ def press(
     work.lease_items(READ_AHEAD)
 
 
-def started(case: QueueCase, who=None, **rules) -> QueueSession:
+def started(case, who=None, **rules):
     case.queue(**rules)
     work = begin(case.store, "q", who or case.mara)
     work.lease_items(READ_AHEAD)
@@ -93,7 +88,7 @@ def started(case: QueueCase, who=None, **rules) -> QueueSession:
 
 @on_sqlite
 @pytest.mark.parametrize("rules", [{}, BLIND | {"reveal": False}])
-def test_a_press_sends_as_many_statements_in_a_long_queue_as_in_a_short_one(case, rules) -> None:
+def test_a_press_sends_as_many_statements_in_a_long_queue_as_in_a_short_one(case, rules):
     case.flagged(*(0.1 + number / 1000 for number in range(120)))
     work, session = started(case, **rules), ReviewSession()
     counts = []
@@ -106,7 +101,7 @@ def test_a_press_sends_as_many_statements_in_a_long_queue_as_in_a_short_one(case
     assert max(counts) <= STATEMENTS_A_PRESS, counts
 
 
-def test_no_press_reads_all_that_waits_in_its_queue(sqlite_store) -> None:
+def test_no_press_reads_all_that_waits_in_its_queue(sqlite_store):
     case = queue_case(sqlite_store)
     case.flagged(*(0.1 + number / 1000 for number in range(10)))
     work, session = started(case), ReviewSession()
@@ -122,7 +117,7 @@ def test_no_press_reads_all_that_waits_in_its_queue(sqlite_store) -> None:
 
 
 @on_sqlite
-def test_the_next_item_is_held_and_read_before_it_is_asked_for(case) -> None:
+def test_the_next_item_is_held_and_read_before_it_is_asked_for(case):
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
     assert [card.item.response_id for card in work.items] == ids[:2]
@@ -133,11 +128,11 @@ def test_the_next_item_is_held_and_read_before_it_is_asked_for(case) -> None:
 
 
 @on_sqlite
-def test_where_the_label_is_required_it_makes_the_decision_unless_the_quality_is_low(case) -> None:
+def test_where_the_label_is_required_it_makes_the_decision_unless_the_quality_is_low(case):
     case.flagged(0.1, 0.2, 0.3)
     work, session = started(case, **BLIND, grades=("label",), reveal=False), ReviewSession()
 
-    def graded(label: Label, quality: int | None = None) -> QueueActions:
+    def graded(label, quality=None):
         work.lease_items(1)
         shown = actions_on(work, session)
         shown.save()
@@ -165,7 +160,7 @@ def test_where_the_label_is_required_it_makes_the_decision_unless_the_quality_is
 
 
 @on_sqlite
-def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grade(case) -> None:
+def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grade(case):
     case.flagged(0.42, 0.4)
     work, session = started(case, **BLIND), ReviewSession()
     first = actions_on(work, session)
@@ -189,8 +184,8 @@ def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grad
 @on_sqlite
 @pytest.mark.parametrize("is_judged", [True, False])
 def test_where_another_queue_hides_the_judge_or_no_judge_has_a_verdict_the_next_item_comes(
-    case, is_judged: bool
-) -> None:
+    case, is_judged
+):
     if is_judged:
         ids = case.flagged(0.42, 0.4)
         case.queue("other", assigned=(case.mara,), **BLIND)
@@ -203,8 +198,8 @@ def test_where_another_queue_hides_the_judge_or_no_judge_has_a_verdict_the_next_
 
 
 @on_sqlite
-def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch) -> None:
-    def refused(*_args: object, **_options: object) -> None:
+def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch):
+    def refused(*_args, **_options):
         raise DecisionRefused("You must also review this item blind in another queue.")
 
     ids = case.flagged(0.42, 0.4)
@@ -219,7 +214,7 @@ def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch
 @on_sqlite
 def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_is_kept(
     case,
-) -> None:
+):
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
     session.draft(ids[0]).notes["note"] = "typed for minutes"
@@ -237,7 +232,7 @@ def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_
 
 
 @on_sqlite
-def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case) -> None:
+def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case):
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
     other = begin(case.store, "q", case.mara)
@@ -263,12 +258,12 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case) ->
 @on_sqlite
 def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_removes_one(
     case,
-) -> None:
+):
     save_mode(case.store, "wrong figure", by=case.lead)
     case.flagged(0.1)
     work, session = started(case), ReviewSession()
 
-    def type_grades() -> QueueActions:
+    def type_grades():
         bound = actions_on(work, session)
         grades = (("label", Label.HALLUCINATED), ("groundedness", 0.2), ("quality", 2))
         for grade, value in grades:
@@ -294,7 +289,7 @@ def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_rem
 
 
 @on_sqlite
-def test_a_grounded_answer_with_a_problem_is_stored_as_given_and_both_are_said(case) -> None:
+def test_a_grounded_answer_with_a_problem_is_stored_as_given_and_both_are_said(case):
     case.flagged(0.1, 0.1)
     work, session = (
         started(case, optional_grades=("label",), **BLIND, reveal=False),
@@ -317,7 +312,7 @@ def test_a_grounded_answer_with_a_problem_is_stored_as_given_and_both_are_said(c
 
 
 @on_sqlite
-def test_both_reviewers_of_a_queue_see_the_same_total(case) -> None:
+def test_both_reviewers_of_a_queue_see_the_same_total(case):
     case.flagged(*(0.1 + number / 100 for number in range(8)))
     mara, session = started(case), ReviewSession()
     jon = begin(case.store, "q", case.jon)
@@ -331,7 +326,7 @@ def test_both_reviewers_of_a_queue_see_the_same_total(case) -> None:
 
 
 @contextmanager
-def full_disk(store) -> Iterator[None]:
+def full_disk(store):
     """No page can be added to the database file."""
     with store.writing() as connection:
         connection.exec_driver_sql(
@@ -343,7 +338,7 @@ def full_disk(store) -> Iterator[None]:
 
 
 @on_sqlite
-def test_a_full_disk_is_said_in_words_and_the_same_key_saves_the_kept_decision_later(case) -> None:
+def test_a_full_disk_is_said_in_words_and_the_same_key_saves_the_kept_decision_later(case):
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
     session.draft(ids[0]).notes["note"] = "long " * 20_000  # needs more room than the file has
@@ -359,7 +354,7 @@ def test_a_full_disk_is_said_in_words_and_the_same_key_saves_the_kept_decision_l
 
 
 @on_sqlite
-def test_the_end_of_a_queue_gives_skipped_items_back_with_what_was_typed(case) -> None:
+def test_the_end_of_a_queue_gives_skipped_items_back_with_what_was_typed(case):
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
     session.draft(ids[0]).notes["note"] = "half done"
@@ -380,7 +375,7 @@ def test_the_end_of_a_queue_gives_skipped_items_back_with_what_was_typed(case) -
 
 
 @on_sqlite
-def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
+def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case):
     ids = case.flagged(0.1, 0.2)
     work, session = started(case, needed=2), ReviewSession()
     press(work, session)
@@ -408,7 +403,7 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
 @on_sqlite
 def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_they_leave(
     case,
-) -> None:
+):
     case.flagged(0.1, 0.2)
     work = started(case)
     work.current.shown = True
@@ -428,7 +423,7 @@ def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_the
 
 
 @on_sqlite
-def test_an_item_held_too_long_is_taken_again_or_said_to_be_somebody_elses(case) -> None:
+def test_an_item_held_too_long_is_taken_again_or_said_to_be_somebody_elses(case):
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
     bound = actions_on(work, session)
@@ -447,7 +442,7 @@ def test_an_item_held_too_long_is_taken_again_or_said_to_be_somebody_elses(case)
     assert work.current.item.response_id == ids[1]
 
 
-def test_a_queue_that_is_closed_meanwhile_ends_with_a_sentence(case) -> None:
+def test_a_queue_that_is_closed_meanwhile_ends_with_a_sentence(case):
     case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
     close_queue(case.store, "q", by=case.lead)
@@ -458,7 +453,7 @@ def test_a_queue_that_is_closed_meanwhile_ends_with_a_sentence(case) -> None:
 
 
 @on_sqlite
-def test_work_in_a_queue_begins_anew_when_the_sources_of_a_person_change(case, monkeypatch) -> None:
+def test_work_in_a_queue_begins_anew_when_the_sources_of_a_person_change(case, monkeypatch):
     case.flagged(0.1, 0.2)
     case.queue(where=RowFilter(sources=("log",)))
     monkeypatch.setattr(leases, "st", SimpleNamespace(session_state={}))

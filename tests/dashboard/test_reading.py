@@ -11,7 +11,7 @@ from judgeboard_dashboard.session import as_now, reading, seen
 DASHBOARD = Path(judgeboard_dashboard.__file__).parent
 
 
-def test_no_page_reads_the_whole_database() -> None:
+def test_no_page_reads_the_whole_database():
     """A place that does belongs into this list only with a reason."""
     known = {
         "session.py",  # whether the person was removed in the meantime; whether anything has changed
@@ -33,7 +33,7 @@ def test_no_page_reads_the_whole_database() -> None:
     assert whole == known
 
 
-def test_outside_of_a_session_nobody_is_known_and_nothing_is_read() -> None:
+def test_outside_of_a_session_nobody_is_known_and_nothing_is_read():
     for ask in (seen, reading, lambda: as_now(bytes)):
         with pytest.raises(RuntimeError, match="no browser session"):
             ask()

@@ -2,25 +2,24 @@
 
 import pytest
 
-from app_pages import OpenPage, shown
+from app_pages import shown
 from judgeboard.domain import JudgeVersion, QueueOrder, Status, Verdict
 from judgeboard.methods.repeats.run import repeats_report
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
-from queue_case import QueueCase, queue_case
+from queue_case import queue_case
 
 FIVE = [(0.4, 2), (0.45, 2), (0.42, 2), (0.8, 3), (0.41, 2)]
 
 
 @pytest.fixture
-def case(page_store: Store) -> QueueCase:
+def case(page_store):
     return queue_case(page_store)
 
 
-def judged(case: QueueCase, *verdicts: Verdict, name: str = "rag") -> int:
+def judged(case, *verdicts, name="rag"):
     """An answer that one judge version judged so often; a later ask has another verdict."""
     [response_id] = case.add("a1")
     repeats = [
@@ -33,11 +32,11 @@ def judged(case: QueueCase, *verdicts: Verdict, name: str = "rag") -> int:
     return response_id
 
 
-def ok(groundedness: float, quality: int) -> Verdict:
+def ok(groundedness, quality):
     return Verdict(Status.OK, groundedness=groundedness, quality=quality)
 
 
-def test_the_range_is_that_of_the_repeats_report(case: QueueCase, open_page: OpenPage) -> None:
+def test_the_range_is_that_of_the_repeats_report(case, open_page):
     response_id = judged(case, *(ok(*each) for each in FIVE))
     line = "5 repeats: quality 2 to 3, groundedness 0.40 to 0.80, bad in 4 of 5"
     assert line in shown(open_page("item", response=response_id))
@@ -51,18 +50,14 @@ def test_the_range_is_that_of_the_repeats_report(case: QueueCase, open_page: Ope
     }
 
 
-def test_repeats_without_a_verdict_are_counted_and_equal_values_stand_once(
-    case: QueueCase, open_page: OpenPage
-) -> None:
+def test_repeats_without_a_verdict_are_counted_and_equal_values_stand_once(case, open_page):
     broken = Verdict(Status.UNPARSABLE, error="no JSON")
     response_id = judged(case, ok(0.7, 3), broken, ok(0.7, 3))
     line = "3 repeats: 1 without a usable verdict, quality 3, groundedness 0.70, bad in 0 of 2"
     assert line in shown(open_page("item", response=response_id))
 
 
-def test_a_judge_that_was_asked_once_or_is_hidden_shows_no_repeats(
-    case: QueueCase, open_page: OpenPage
-) -> None:
+def test_a_judge_that_was_asked_once_or_is_hidden_shows_no_repeats(case, open_page):
     once = judged(case, ok(0.2, 1))
     assert "repeat" not in shown(open_page("item", response=once))
     [hidden] = case.add("a2")

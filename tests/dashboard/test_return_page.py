@@ -1,11 +1,9 @@
 """Where a sign-in ends: at the page where it began, and never at another server."""
 
-from collections.abc import Iterator
-
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -17,18 +15,18 @@ from judgeboard_dashboard.sign_in import SignIn
 PROVIDER = "https://id.example.org/authorize"
 
 
-def _signing_in(_request: object) -> Response:
+def _signing_in(_request):
     return RedirectResponse(PROVIDER, 302)
 
 
-def _ending(_request: object) -> Response:
+def _ending(_request):
     reply = RedirectResponse("/", 302)
     reply.set_cookie("who", "ann")
     return reply
 
 
 @pytest.fixture(params=["", "/judgeboard", "/tools/judge"])
-def prefix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def prefix(request, monkeypatch):
     for module in (return_page, server):
         monkeypatch.setattr(
             module,
@@ -39,7 +37,7 @@ def prefix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 @pytest.fixture
-def client(prefix: str) -> Iterator[TestClient]:
+def client(prefix):
     """A browser behind a proxy that removes the path, at routes like those of Streamlit."""
     routes = [
         Route("/auth/login", _signing_in),
@@ -50,17 +48,17 @@ def client(prefix: str) -> Iterator[TestClient]:
     app = Starlette(routes=routes, middleware=[Middleware(OwnCookies), Middleware(ReturnPage)])
     root = prefix and f"{prefix}/"
 
-    async def proxy(scope: dict, receive: object, send: object) -> None:
+    async def proxy(scope, receive, send):
         if scope["type"] == "http":
             assert scope["path"].startswith(root)
             scope = scope | {"path": scope["path"].removeprefix(prefix)}
-        await app(scope, receive, send)  # type: ignore[arg-type]
+        await app(scope, receive, send)
 
     with TestClient(proxy, follow_redirects=False, base_url=f"http://testserver{prefix}") as opened:
         yield opened
 
 
-def ends_at(client: TestClient, page: str) -> str:
+def ends_at(client, page):
     """Sign in from a page, and return where the browser is sent afterwards."""
     assert client.get("auth/login", params={"page": page}).headers["location"] == PROVIDER
     return client.get("oauth2callback").headers["location"]
@@ -69,7 +67,7 @@ def ends_at(client: TestClient, page: str) -> str:
 @pytest.mark.parametrize(
     "page", ["/", "/item", "/my_reviews", "/item?response=5&where=a%2Cb+c", "/?show=Queues"]
 )
-def test_sign_in_ends_where_it_began(client: TestClient, prefix: str, page: str) -> None:
+def test_sign_in_ends_where_it_began(client, prefix, page):
     assert ends_at(client, page) == prefix + page
 
 
@@ -101,13 +99,13 @@ def test_sign_in_ends_where_it_began(client: TestClient, prefix: str, page: str)
         ),
     ],
 )
-def test_sign_in_never_ends_outside_the_pages(client: TestClient, prefix: str, page: str) -> None:
+def test_sign_in_never_ends_outside_the_pages(client, prefix, page):
     assert ends_at(client, page) == f"{prefix}/"
     client.cookies.set(return_page.COOKIE, "//evil.example.org", path=prefix or "/")
     assert client.get("oauth2callback").headers["location"] == f"{prefix}/"
 
 
-def test_the_page_counts_once(client: TestClient, prefix: str) -> None:
+def test_the_page_counts_once(client, prefix):
     assert ends_at(client, "/item") == f"{prefix}/item"
     assert client.get("oauth2callback").headers["location"] == f"{prefix}/"
     client.get("auth/login", params={"page": "/item"})
@@ -115,7 +113,7 @@ def test_the_page_counts_once(client: TestClient, prefix: str) -> None:
     assert client.get("oauth2callback").headers["location"] == f"{prefix}/"
 
 
-def test_cookies_are_for_the_path_of_the_pages_alone(client: TestClient, prefix: str) -> None:
+def test_cookies_are_for_the_path_of_the_pages_alone(client, prefix):
     for reply in (
         client.get("oauth2callback"),
         client.get("auth/login", params={"page": "/item"}),

@@ -7,7 +7,6 @@ a test fails until it is.
 import ast
 import inspect
 import re
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 
 import judgeboard
 from agent_client import Agent
-from app_pages import OpenPage, charts, click, markup
+from app_pages import charts, click, markup
 from cli_commands import command_examples
 from graded_log import BAD, GradedLog, labels_in
 from judgeboard.cli import options
@@ -30,7 +29,6 @@ from judgeboard.reports.datasets import shapes, write_dataset
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.api_keys import key_of_token
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables, exports
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
@@ -47,7 +45,7 @@ from judgeboard_dashboard.widgets.accounts import ORIGINS
 from page_session import page_session
 from sent_traces import receiving
 from served import serving
-from two_sources import MARKED, MARKERS, MINE, TwoSources, two_sources
+from two_sources import MARKED, MARKERS, MINE, two_sources
 
 # The name of a session, and the minutes of a history at which a row was stored.
 SESSION = re.compile(r"data-session=\"\w+\"|(?<=jb-past\"><span>)[^<]*")
@@ -55,11 +53,11 @@ SESSION = re.compile(r"data-session=\"\w+\"|(?<=jb-past\"><span>)[^<]*")
 TIME = re.compile(rb"\"\d{4}-\d\d-\d\dT[^\"]*\"")
 
 
-def markers(sent: bytes) -> set[str]:
+def markers(sent):
     return set(MARKERS.findall(sent.decode("utf-8", "replace")))
 
 
-def addresses(case: TwoSources) -> list[str]:
+def addresses(case):
     """Every page, and addresses made by hand that ask for the other source in every way that a page shows rows."""
     marked, rag = case.marked, case.marked.versions["rag"]
     views = [view for tabs in PAGES.values() for view in tabs if view != FIRST]
@@ -91,7 +89,7 @@ def addresses(case: TwoSources) -> list[str]:
     return ["/", *(f"/{each}" for each in (*views, *by_hand))]
 
 
-def tour(url: str, reviewer: str, places: list[str]) -> dict[str, set[str]]:
+def tour(url, reviewer, places):
     """The markers that are sent to a reviewer, by address, with all files that the pages offer."""
     with page_session(url, {own_cookie("judgeboard_reviewer", url): reviewer}) as session:
         for address in places:
@@ -106,8 +104,8 @@ def tour(url: str, reviewer: str, places: list[str]) -> dict[str, set[str]]:
 
 
 def test_no_page_and_no_download_has_anything_of_another_source(
-    new_store: Callable[[], Store],
-) -> None:
+    new_store,
+):
     case = two_sources(new_store())
     places = addresses(case)
     with serving(str(case.store.engine.url.database)) as url:
@@ -118,15 +116,15 @@ def test_no_page_and_no_download_has_anything_of_another_source(
 
 
 @pytest.fixture
-def case(sqlite_store: Store) -> TwoSources:
+def case(sqlite_store):
     return two_sources(sqlite_store)
 
 
-def test_no_export_has_anything_of_another_source(case: TwoSources) -> None:
+def test_no_export_has_anything_of_another_source(case):
     with case.store.reading() as connection:
         ratings = ratings_table(get_version(connection, case.marked.versions["rag"]))
     known = {**exports(), RATINGS: ratings}
-    everything: set[str] = set()
+    everything = set()
     for name in known:
         mine, whole = BytesIO(), BytesIO()
         export_tables(case.store, {name: mine}, viewer=case.mara.id, known=known)
@@ -150,7 +148,7 @@ TAKES = {"POST"}
 TOOLS_OF_AGENTS = "/mcp"  # tested below, by its tools
 
 
-def test_a_key_for_one_source_reads_nothing_of_another(case: TwoSources) -> None:
+def test_a_key_for_one_source_reads_nothing_of_another(case):
     endpoints = HttpTransport(Receiver(lambda: case.store)).endpoints()
     assert {each.path for each in endpoints if each.method not in TAKES} == {
         *READS,
@@ -163,7 +161,7 @@ def test_a_key_for_one_source_reads_nothing_of_another(case: TwoSources) -> None
         for source in ("log", None)
     }
     review = {"reviewer": "Mara", "flag": case.marked.flag_id, "decision": "confirm"}
-    told: dict[str | None, set[str]] = {source: set() for source in tokens}
+    told = {source: set() for source in tokens}
     with receiving(case.store) as http:
         for source, token in tokens.items():
             headers = {"authorization": f"Bearer {token}"}
@@ -185,14 +183,14 @@ def test_a_key_for_one_source_reads_nothing_of_another(case: TwoSources) -> None
     assert len(told[None]) > 10
 
 
-def test_no_tool_of_agents_has_anything_of_another_source(case: TwoSources) -> None:
+def test_no_tool_of_agents_has_anything_of_another_source(case):
     link_person(case.store, options.actor(), "Mara", "lead")
     token = create_key(case.store, "k", scopes=("read", "draft"), source="log", by="test")
     with case.store.reading() as connection:
         key = Sender(key_of_token(connection, token))
     marked = {"answer": str(case.marked.response_id), "judge_version": "rag", "judge": "rag"}
     marked |= {"judge_versions": ["rag"], "by": None, "where": []}
-    told: dict[str, set[str]] = {"everybody": set()}
+    told = {"everybody": set()}
     for name, tool in TOOLS.items():
         arguments = tool.example | {k: v for k, v in marked.items() if k in tool.example}
         for who, agent in (
@@ -206,7 +204,7 @@ def test_no_tool_of_agents_has_anything_of_another_source(case: TwoSources) -> N
     assert len(told["everybody"]) > 10
 
 
-def seen_in_source() -> set[str]:
+def seen_in_source():
     """The functions of commands that read what the user of the terminal may see."""
     functions = set()
     for path in Path(str(judgeboard.__file__)).parent.rglob("*.py"):
@@ -242,17 +240,17 @@ GIVEN = (
 
 
 def test_no_command_prints_anything_of_another_source(
-    case: TwoSources,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    case,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     folder = tmp_path / "terminal"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    reading: list[str] = []
+    reading = []
 
-    def seen(store: Store) -> Seen:
+    def seen(store):
         reading.append(inspect.stack()[1].function)
         return seen_by_user(store, options.actor(), print)
 
@@ -278,7 +276,7 @@ def test_no_command_prints_anything_of_another_source(
     assert seen_in_source() - reached == NOT_REACHED
 
 
-def nine_weeks(store: Store, *, with_others: bool) -> Store:
+def nine_weeks(store, *, with_others):
     """Store nine weeks of answers of the source ``log``, with labels and flags; the others change for the worse."""
     log, today = GradedLog(store), utc_day(utc_now())
     version = log.version()
@@ -301,10 +299,10 @@ def nine_weeks(store: Store, *, with_others: bool) -> Store:
 
 
 def test_pages_and_exports_are_the_same_whether_or_not_there_are_other_sources(
-    new_store: Callable[[], Store], open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    new_store, open_page, monkeypatch
+):
     views = [view for tabs in PAGES.values() for view in tabs if view not in MANAGED]
-    queries: dict[str, dict[str, object]] = {"item": {"response": 1}, "trends": {"tables": True}}
+    queries = {"item": {"response": 1}, "trends": {"tables": True}}
     pages, files = [], []
     for with_others in (False, True):
         store = nine_weeks(new_store(), with_others=with_others)
@@ -333,9 +331,7 @@ def test_pages_and_exports_are_the_same_whether_or_not_there_are_other_sources(
     assert files[0]["responses"].count(b"\n") == 360
 
 
-def test_an_admin_gives_a_person_sources_on_the_page(
-    page_store: Store, open_page: OpenPage
-) -> None:
+def test_an_admin_gives_a_person_sources_on_the_page(page_store, open_page):
     two_sources(page_store)
     page = open_page("people", reviewer="Ada", part="Accounts")
     page.selectbox(key="sources_person").select(f"Mara ({ORIGINS['page']})").run()

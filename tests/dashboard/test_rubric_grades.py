@@ -5,14 +5,13 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import select
 
-from app_pages import OpenPage, texts
+from app_pages import texts
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import FieldType, LabelSchema, Option, SchemaField
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queues import new_queue
@@ -22,7 +21,6 @@ from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import SchemaActions, rubric_schema
 from judgeboard_dashboard.widgets.keys import Keyboard, Press, Turn
-from page_rows import PageRows
 from stored_rows import read
 
 UNSCORED = "Not scored by the judge: tone."
@@ -34,7 +32,7 @@ SCORES = (
 
 
 @pytest.fixture
-def judged(page_rows: PageRows, sqlite_store: Store) -> int:
+def judged(page_rows, sqlite_store):
     """An answer without a flag that a rubric judge judged."""
     levels = ["bad", "poor", "fair", "good", "best"]
     params = {
@@ -53,7 +51,7 @@ def judged(page_rows: PageRows, sqlite_store: Store) -> int:
     return response_id
 
 
-def given(store: Store) -> list[tuple[str, float | None, str]]:
+def given(store):
     table = REVIEW_SCORE
     with store.reading() as connection:
         rows = connection.execute(
@@ -62,7 +60,7 @@ def given(store: Store) -> list[tuple[str, float | None, str]]:
         return [(dimension, value, scale) for dimension, value, scale in rows]
 
 
-def test_the_judges_scores_are_shown_with_their_sentences(open_page: OpenPage, judged: int) -> None:
+def test_the_judges_scores_are_shown_with_their_sentences(open_page, judged):
     (pane,) = texts(open_page("item", response=judged), "jb-pane jb-signals")
     assert "house v1" in pane
     assert "2.00 overall" in pane
@@ -72,9 +70,7 @@ def test_the_judges_scores_are_shown_with_their_sentences(open_page: OpenPage, j
     assert UNSCORED in pane
 
 
-def test_a_person_grades_on_the_same_rubric(
-    open_page: OpenPage, judged: int, sqlite_store: Store
-) -> None:
+def test_a_person_grades_on_the_same_rubric(open_page, judged, sqlite_store):
     app = open_page("item", response=judged)
     fields = [each for each in app.button_group if str(each.key).startswith("rubric")]
     assert [each.label for each in fields] == ["accuracy", "tone"]
@@ -90,9 +86,7 @@ def test_a_person_grades_on_the_same_rubric(
     assert "2 on a" in pane
 
 
-def test_without_a_rubric_judgment_there_is_no_field(
-    open_page: OpenPage, page_rows: PageRows, sqlite_store: Store
-) -> None:
+def test_without_a_rubric_judgment_there_is_no_field(open_page, page_rows, sqlite_store):
     with sqlite_store.reading() as connection:
         response_id = connection.execute(select(RESPONSE.c.id)).scalars().first()
     app = open_page("item", response=response_id)
@@ -100,12 +94,10 @@ def test_without_a_rubric_judgment_there_is_no_field(
     assert "Rubric" not in texts(app, "jb-pane jb-signals")[0]
 
 
-def test_only_standing_grades_count_and_only_levels_are_taken(
-    judged: int, sqlite_store: Store
-) -> None:
+def test_only_standing_grades_count_and_only_levels_are_taken(judged, sqlite_store):
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
 
-    def say(key: str, *scores: DimensionScore) -> int:
+    def say(key, *scores):
         return submit(
             sqlite_store,
             Submission(
@@ -133,14 +125,14 @@ RULES = new_queue("q", grades=("label", "accuracy"), optional_grades=("tone", "s
 
 
 @pytest.fixture
-def actions() -> SchemaActions:
+def actions():
     session = ReviewSession()
     schema = rubric_schema(RULES, {"tone": ("rude", "cold", "fair", "warm", "kind")})
     session.put_draft(1, Draft(schema=schema))
     return SchemaActions(session, 1, schema, None)
 
 
-def test_each_level_is_given_to_the_dimension_after_the_one_before(actions: SchemaActions) -> None:
+def test_each_level_is_given_to_the_dimension_after_the_one_before(actions):
     for digit in "425":  # bound to one drawing: the page was not drawn in between
         actions.pick(digit)
     assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 5}
@@ -151,8 +143,8 @@ def test_each_level_is_given_to_the_dimension_after_the_one_before(actions: Sche
 
 
 def test_one_key_in_quick_succession_gives_two_dimensions_their_level(
-    actions: SchemaActions,
-) -> None:
+    actions,
+):
     keyboard = Keyboard(row="row")
     for number, level in enumerate((4, 4, 3)):
         act = Press(Turn.GIVE, lambda level=level: actions.pick(str(level)), each=True)
@@ -162,7 +154,7 @@ def test_one_key_in_quick_succession_gives_two_dimensions_their_level(
     assert actions.draft.values == {"accuracy": 4, "tone": 4, "safety": 3}
 
 
-def test_the_same_level_again_takes_it_back(actions: SchemaActions) -> None:
+def test_the_same_level_again_takes_it_back(actions):
     actions.draft.field_at = "safety"
     actions.pick("3")
     actions.pick("3")
@@ -170,7 +162,7 @@ def test_the_same_level_again_takes_it_back(actions: SchemaActions) -> None:
     assert actions.current.name == "safety"
 
 
-def test_the_same_digits_after_an_undo_give_the_same_levels(actions: SchemaActions) -> None:
+def test_the_same_digits_after_an_undo_give_the_same_levels(actions):
     for _ in range(2):
         for digit in "425":
             actions.pick(digit)
@@ -186,8 +178,8 @@ def test_the_same_digits_after_an_undo_give_the_same_levels(actions: SchemaActio
 
 
 def test_a_field_named_as_a_part_of_the_draft_keeps_its_own_restored_values(
-    actions: SchemaActions,
-) -> None:
+    actions,
+):
     draft = Draft(values={"modes": ["made up"]}, modes=["made up"]).brought_back()
     for _ in range(2):  # the first press keeps the failure mode, the second removes it
         draft.choose_mode("made up")
@@ -206,7 +198,7 @@ def test_a_field_named_as_a_part_of_the_draft_keeps_its_own_restored_values(
     assert fields.draft.values == {"modes": ["made up"]}
 
 
-def test_next_goes_round_and_skips_no_required_field(actions: SchemaActions) -> None:
+def test_next_goes_round_and_skips_no_required_field(actions):
     actions.next()
     assert (actions.current.name, actions.session.refused) == ("accuracy", True)
     actions.draft.values["accuracy"] = 2
@@ -225,21 +217,19 @@ def test_next_goes_round_and_skips_no_required_field(actions: SchemaActions) -> 
         (range(1, 11), {**{str(level): level for level in range(1, 10)}, "0": 10}),
     ],
 )
-def test_a_level_has_its_own_digit(
-    actions: SchemaActions, levels: range, digits: dict[str, int]
-) -> None:
+def test_a_level_has_its_own_digit(actions, levels, digits):
     field = SchemaField("tone", FieldType.SCALE, levels=tuple((level, None) for level in levels))
     assert actions.digits(field) == digits
 
 
 def test_the_queue_says_what_is_required_and_the_judge_what_a_level_means(
-    actions: SchemaActions,
-) -> None:
+    actions,
+):
     assert actions.draft.missing() == ("accuracy",)
     assert [dict(field.levels)[5] for field in actions.fields] == [None, "kind", None]
 
 
-def test_values_of_another_queue_are_left_out(actions: SchemaActions) -> None:
+def test_values_of_another_queue_are_left_out(actions):
     actions.draft.values["warmth"] = 5
     actions.pick("1")
     assert [score.dimension for score in actions.draft.grade().scores] == ["accuracy"]

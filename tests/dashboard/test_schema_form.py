@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from app_pages import OpenPage, enter, labels, press, shown, texts
+from app_pages import enter, labels, press, shown, texts
 from judgeboard.domain import Response
 from judgeboard.formats.label_schema import BUILT_IN, FieldType, read_schema, schema_in
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import add_schema, create_queue
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.items import Item, load_item
+from judgeboard.store.items import load_item
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.queues import new_queue
 from judgeboard.store.storing import store_responses
@@ -28,8 +27,8 @@ SCHEMA = read_schema(Path("examples/schema.yaml"))
 
 
 def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+    open_page, page_rows, page_store
+):
     lead = ensure_reviewer(page_store, "page", "Mara")
     add_schema(page_store, SCHEMA, by=lead)
     create_queue(
@@ -82,16 +81,14 @@ PASSES = "type: category, required: true, options: [pass, not passed]}"
         ("{name: causes, type: category, required: true, options: [unsupported, incorrect]}", None),
     ],
 )
-def test_one_field_with_words_for_good_and_bad_is_the_decision(
-    fields: str, decides: str | None
-) -> None:
+def test_one_field_with_words_for_good_and_bad_is_the_decision(fields, decides):
     field = deciding_field(Draft(schema=schema_in(f"{{name: s, fields: [{fields}]}}")))
     assert (field and field.name) == decides
 
 
 def test_where_a_field_is_the_decision_no_other_is_asked_and_a_later_one_must_agree(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+    open_page, page_rows, page_store
+):
     lead = ensure_reviewer(page_store, "page", "Mara")
     field = "{name: verdict, type: category, required: true, options: [good, bad]}"
     add_schema(page_store, schema_in(f"{{name: checks, fields: [{field}]}}"), by=lead)
@@ -111,9 +108,7 @@ def test_where_a_field_is_the_decision_no_other_is_asked_and_a_later_one_must_ag
     assert (row["decision"], row["choices"]) == ("dismiss", {"verdict": "good"})
 
 
-def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(
-    open_page: OpenPage, page_store: Store
-) -> None:
+def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page, page_store):
     ensure_reviewer(page_store, "page", "Mara")
     app = open_page("schemas")
     yaml = app.text_area[0]
@@ -132,7 +127,7 @@ def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(
     assert "Create queue" in labels(queue)
 
 
-def test_the_menu_adds_a_field_of_each_type(open_page: OpenPage, page_store: Store) -> None:
+def test_the_menu_adds_a_field_of_each_type(open_page, page_store):
     ensure_reviewer(page_store, "page", "Mara")
     app = open_page("schemas")
     before = schema_in(str(app.text_area[0].value)).fields
@@ -158,7 +153,7 @@ def test_the_menu_adds_a_field_of_each_type(open_page: OpenPage, page_store: Sto
     assert schema_in(str(app.text_area[0].value)).fields == before
 
 
-def actions_on(item: Item) -> SchemaActions:
+def actions_on(item):
     session = ReviewSession()
     session.put_draft(1, Draft(schema=SPANS))
     return SchemaActions(session, 1, SPANS, item.response)
@@ -173,7 +168,7 @@ fields:
 """)
 
 
-def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store: Store) -> None:
+def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store):
     response = Response("log", "a", "q?", "It is made up. It is not.", ("one", "two"))
     with sqlite_store.writing() as connection:
         (response_id,) = store_responses(connection, [response]).new

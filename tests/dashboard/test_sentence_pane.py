@@ -3,13 +3,11 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from app_pages import plain, press
 from judgeboard.judges.evidence_alignment import align
-from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.texts import MOST_SENTENCES, sentence_pane
 from page_rows import HOSTILE
@@ -20,12 +18,10 @@ GOALS = re.compile(r' href="#([^"]+)"')
 
 
 @pytest.fixture
-def pane(page_rows, sqlite_store: Store):
+def pane(page_rows, sqlite_store):
     """The pane of an answer by its outside id."""
 
-    def made(
-        name: str, *, whole: bool = False, forgotten_at: datetime | None = None, **changes: Any
-    ) -> str:
+    def made(name, *, whole=False, forgotten_at=None, **changes):
         item = read(sqlite_store, load_item, page_rows.responses[name])
         item = replace(item, response=replace(item.response, **changes), forgotten_at=forgotten_at)
         claims = item.currents[0].claims or () if item.currents else ()
@@ -38,7 +34,7 @@ def pane(page_rows, sqlite_store: Store):
     return made
 
 
-def test_each_sentence_leads_to_its_place_and_back(pane) -> None:
+def test_each_sentence_leads_to_its_place_and_back(pane):
     markup = pane("claims")
     ids, goals = IDS.findall(markup), GOALS.findall(markup)
     assert len(ids) == len(set(ids))
@@ -49,14 +45,14 @@ def test_each_sentence_leads_to_its_place_and_back(pane) -> None:
     assert "67 % of" in plain(markup)
 
 
-def test_what_stands_nowhere_is_said(pane) -> None:
+def test_what_stands_nowhere_is_said(pane):
     for name in ("no-passages", "nothing-found"):
         assert plain(pane(name)).count("no passage contains") == 3
     assert "has no passages" in plain(pane("no-passages"))
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name != "long"])
-def test_hostile_texts_are_text(pane, name: str) -> None:
+def test_hostile_texts_are_text(pane, name):
     markup = pane(f"hostile-{name}")
     left = re.sub(r"</?(div|span|mark|a|i|input)\b[^>]*>", "", markup)
     assert "<" not in left
@@ -64,7 +60,7 @@ def test_hostile_texts_are_text(pane, name: str) -> None:
     assert 'href="javascript' not in markup
 
 
-def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane) -> None:
+def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane):
     long = "A stone is hard. " * (MOST_SENTENCES + 5)
     part = pane("good", answer=long)
     assert "5 more sentences" in plain(part)
@@ -72,7 +68,7 @@ def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane) -> None:
     assert pane("good", answer=long, whole=True).count('class="jb-sentence"') == MOST_SENTENCES + 5
 
 
-def test_a_forgotten_answer_is_said(pane) -> None:
+def test_a_forgotten_answer_is_said(pane):
     markup = pane(
         "good", forgotten_at=datetime(2026, 3, 12, tzinfo=UTC), query="", answer="", passages=None
     )
@@ -80,7 +76,7 @@ def test_a_forgotten_answer_is_said(pane) -> None:
     assert plain(markup).count("was removed") == 3
 
 
-def test_one_key_switches_and_the_way_is_kept_for_the_next_item(page_rows, open_page) -> None:
+def test_one_key_switches_and_the_way_is_kept_for_the_next_item(page_rows, open_page):
     page = open_page("item", flag=page_rows.flags["claims"])
     bodies = [node.proto.body for node in press(page, "switch_").get("html")]
     assert any('class="jb-sentence"' in body for body in bodies)

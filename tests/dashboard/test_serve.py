@@ -4,20 +4,16 @@ import asyncio
 import shutil
 import socket
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from starlette.types import Message, Receive, Scope, Send
 from streamlit import config as streamlit_config
 
-from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, asked, ended, fill, rag
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.receiving.keys import from_own_page
-from judgeboard.store.engine import Store
 from judgeboard_dashboard import passwords, server
 from judgeboard_dashboard.server import POLICY, OwnPages, check_free, serve, server_options
 from judgeboard_dashboard.theme import streamlit_options
@@ -27,8 +23,8 @@ from served import free_port, serving
 ROOT = Path(__file__).parents[2]
 
 
-def flat(table: dict[str, object], prefix: str = "") -> dict[str, object]:
-    found: dict[str, object] = {}
+def flat(table, prefix=""):
+    found = {}
     for key, value in table.items():
         if isinstance(value, dict):
             found |= flat(value, f"{prefix}{key}.")
@@ -37,7 +33,7 @@ def flat(table: dict[str, object], prefix: str = "") -> dict[str, object]:
     return found
 
 
-def test_the_checkout_and_the_wheel_have_one_theme_and_one_set_of_safe_settings() -> None:
+def test_the_checkout_and_the_wheel_have_one_theme_and_one_set_of_safe_settings():
     checkout = flat(
         tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     )
@@ -50,7 +46,7 @@ def test_the_checkout_and_the_wheel_have_one_theme_and_one_set_of_safe_settings(
         ), name
 
 
-def test_every_option_is_one_that_streamlit_knows() -> None:
+def test_every_option_is_one_that_streamlit_knows():
     known = set(streamlit_config.get_config_options())
     assert set(server_options("localhost", 8501)) <= known
 
@@ -66,13 +62,13 @@ def test_every_option_is_one_that_streamlit_knows() -> None:
         ),
     ],
 )
-def test_a_server_answers_to_its_own_names_only(host: str, address: str, names: set[str]) -> None:
+def test_a_server_answers_to_its_own_names_only(host, address, names):
     options = server_options(host, 8501)
     assert options["server.address"] == address
     assert set(options["server.allowedHosts"]) == names
 
 
-def test_even_a_server_for_everybody_does_not_answer_to_any_name() -> None:
+def test_even_a_server_for_everybody_does_not_answer_to_any_name():
     allowed = server_options("0.0.0.0", 8501, allowed_hosts=["case.example.org"])[
         "server.allowedHosts"
     ]
@@ -82,7 +78,7 @@ def test_even_a_server_for_everybody_does_not_answer_to_any_name() -> None:
     assert allowed
 
 
-def test_nothing_is_sent_home_and_no_detail_of_an_error_is_shown() -> None:
+def test_nothing_is_sent_home_and_no_detail_of_an_error_is_shown():
     options = server_options("localhost", 8501)
     assert options["browser.gatherUsageStats"] is False
     assert options["client.showErrorDetails"] == "none"
@@ -91,7 +87,7 @@ def test_nothing_is_sent_home_and_no_detail_of_an_error_is_shown() -> None:
     assert "http" not in POLICY
 
 
-def test_a_taken_port_names_the_option_and_no_database_is_made(tmp_path: Path) -> None:
+def test_a_taken_port_names_the_option_and_no_database_is_made(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -103,7 +99,7 @@ def test_a_taken_port_names_the_option_and_no_database_is_made(tmp_path: Path) -
         assert not database.exists()
 
 
-def test_a_host_that_is_not_ours_is_said() -> None:
+def test_a_host_that_is_not_ours_is_said():
     with pytest.raises(BadInput, match="--host"):
         check_free("192.0.2.1", 0)
     with pytest.raises(BadInput, match="--port"):
@@ -114,14 +110,14 @@ def test_a_host_that_is_not_ours_is_said() -> None:
     "reaching", [["--host", "0.0.0.0"], ["--host", ""], ["--allow-host", "judge.example.org"]]
 )
 def test_a_server_that_other_machines_reach_does_not_start_without_a_sign_in(
-    tmp_path: Path,
-    reaching: list[str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    tmp_path,
+    reaching,
+    capsys,
+    monkeypatch,
+):
     monkeypatch.setenv("JUDGEBOARD_DB", "")  # the server sets it
     monkeypatch.chdir(tmp_path)
-    started: list[object] = []
+    started = []
     monkeypatch.setattr(server.app, "run", lambda **_: started.append(True))
     monkeypatch.setattr(server.gc, "freeze", lambda: None)
     database = str(tmp_path / "judgeboard.db")
@@ -141,8 +137,8 @@ def test_a_server_that_other_machines_reach_does_not_start_without_a_sign_in(
 
 
 def test_quickstart_for_other_machines_does_not_start_without_a_sign_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setenv("JUDGEBOARD_DB", "")
     monkeypatch.chdir(tmp_path)
     assert run(["quickstart", "--host", "0.0.0.0", "--port", str(free_port())]) == 2
@@ -150,13 +146,13 @@ def test_quickstart_for_other_machines_does_not_start_without_a_sign_in(
     assert not list(tmp_path.iterdir())  # before the sample data are stored
 
 
-def test_a_missing_database_is_said_before_the_server_starts(tmp_path: Path) -> None:
+def test_a_missing_database_is_said_before_the_server_starts(tmp_path):
     with pytest.raises(MissingDatabase):
         serve(tmp_path / "none.db", port=0)
 
 
 @pytest.fixture(scope="module")
-def port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def port(sqlite_template, tmp_path_factory):
     database = tmp_path_factory.mktemp("served") / "judgeboard.db"
     shutil.copyfile(sqlite_template, database)
     server = serving(database)
@@ -164,9 +160,7 @@ def port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield server.port
 
 
-def test_a_server_killed_in_the_middle_of_a_job_finishes_it_after_a_restart(
-    sqlite_store: Store, endpoint: HeldEndpoint
-) -> None:
+def test_a_server_killed_in_the_middle_of_a_job_finishes_it_after_a_restart(sqlite_store, endpoint):
     fill(sqlite_store)
     endpoint.hold_after(5)
     first = serving(str(sqlite_store.engine.url.database))
@@ -204,9 +198,7 @@ def test_a_server_killed_in_the_middle_of_a_job_finishes_it_after_a_restart(
         ("", False),
     ],
 )
-def test_pages_of_other_servers_send_upload_and_open_nothing(
-    port: int, origin: str | None, own: bool
-) -> None:
+def test_pages_of_other_servers_send_upload_and_open_nothing(port, origin, own):
     headers = {} if origin is None else {"origin": origin.replace("PORT", str(port))}
     with httpx.Client(base_url=f"http://localhost:{port}", headers=headers) as http:
         sent = http.post("/api/responses", json={"id": "1", "query": "q", "answer": "a"})
@@ -217,14 +209,14 @@ def test_pages_of_other_servers_send_upload_and_open_nothing(
 
 
 def test_a_page_that_renames_itself_to_this_server_gets_no_data_and_no_page_goes_elsewhere(
-    port: int,
-) -> None:
+    port,
+):
     assert not opens_session(port, {"origin": f"http://evil.example:{port}"}, "evil.example")
     answer = httpx.get(f"http://localhost:{port}/healthz")
     assert answer.headers["content-security-policy"].startswith("default-src 'self'")
 
 
-def opens_session(port: int, headers: dict[str, str], host: str = "localhost") -> bool:
+def opens_session(port, headers, host="localhost"):
     lines = (
         "GET /_stcore/stream HTTP/1.1",
         f"Host: {host}:{port}",
@@ -266,9 +258,7 @@ def opens_session(port: int, headers: dict[str, str], host: str = "localhost") -
     ],
 )
 @pytest.mark.parametrize("scheme", ["http", "ws"])
-def test_the_page_of_a_server_behind_a_proxy_is_its_own(
-    scheme: str, origin: str, host: str, proxy: dict[str, str], own: bool
-) -> None:
+def test_the_page_of_a_server_behind_a_proxy_is_its_own(scheme, origin, host, proxy, own):
     assert from_own_page({"origin": origin, "host": host, **proxy}, scheme) == own
 
 
@@ -284,20 +274,18 @@ def test_the_page_of_a_server_behind_a_proxy_is_its_own(
     ],
 )
 def test_a_refused_session_is_logged_once_with_the_option_that_allows_it(
-    host: str, origin: str, words: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def refusing(
-        _scope: Scope, _receive: Receive, send: Send
-    ) -> None:  # as Streamlit refuses other hosts
+    host, origin, words, caplog
+):
+    async def refusing(_scope, _receive, send):  # as Streamlit refuses other hosts
         await send({"type": "websocket.close", "code": 1008})
 
-    async def drop(_message: Message) -> None:
+    async def drop(_message):
         pass
 
     headers = [(b"host", host.encode()), (b"origin", origin.encode())]
     scope = {"type": "websocket", "scheme": "ws", "path": "/_stcore/stream", "headers": headers}
     guard = OwnPages(refusing)
     for _ in range(3):  # browsers try again
-        asyncio.run(guard(scope, None, drop))  # type: ignore[arg-type]
+        asyncio.run(guard(scope, None, drop))
     (record,) = caplog.records
     assert words in record.getMessage()

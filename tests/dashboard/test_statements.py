@@ -25,11 +25,11 @@ CLAIMS = (
 )
 
 
-def actions(*, claims: tuple[Claim, ...] = (), judgment_id: int | None = None) -> MarkActions:
+def actions(*, claims=(), judgment_id=None):
     return MarkActions(ReviewSession(), 1, statements_of(ANSWER, claims, judgment_id))
 
 
-def test_a_judge_that_is_seen_gives_the_statements() -> None:
+def test_a_judge_that_is_seen_gives_the_statements():
     statements = statements_of(ANSWER, CLAIMS, 7)
     assert [(one.text, one.start, one.judgment_id) for one in statements] == [
         ("Granite is hard", 0, 7),
@@ -37,7 +37,7 @@ def test_a_judge_that_is_seen_gives_the_statements() -> None:
     ]
 
 
-def test_without_claims_or_blind_the_sentences_are_the_statements() -> None:
+def test_without_claims_or_blind_the_sentences_are_the_statements():
     for found in (
         statements_of(ANSWER),
         statements_of(ANSWER, (), 7),
@@ -49,7 +49,7 @@ def test_without_claims_or_blind_the_sentences_are_the_statements() -> None:
         ]
 
 
-def test_the_next_statement_comes_after_the_last_the_first() -> None:
+def test_the_next_statement_comes_after_the_last_the_first():
     bound = actions()
     assert bound.at is None
     places = []
@@ -59,7 +59,7 @@ def test_the_next_statement_comes_after_the_last_the_first() -> None:
     assert places == [0, 1, 0]
 
 
-def test_a_mark_is_on_the_statement_that_the_keys_are_at_and_the_same_again_takes_it_back() -> None:
+def test_a_mark_is_on_the_statement_that_the_keys_are_at_and_the_same_again_takes_it_back():
     bound = actions(claims=CLAIMS, judgment_id=7)
     bound.mark(CONTRADICTED)
     bound.next()
@@ -74,14 +74,14 @@ def test_a_mark_is_on_the_statement_that_the_keys_are_at_and_the_same_again_take
     assert [mark.number for mark in bound.draft.marks.values()] == [1]
 
 
-def test_nothing_to_mark_is_no_error() -> None:
+def test_nothing_to_mark_is_no_error():
     bound = MarkActions(ReviewSession(), 1, ())
     bound.next()
     bound.mark(SUPPORTED)
     assert (bound.at, bound.draft.marks) == (None, {})
 
 
-def test_a_copied_draft_is_not_changed_by_later_marks() -> None:
+def test_a_copied_draft_is_not_changed_by_later_marks():
     bound = actions()
     bound.mark(SUPPORTED)
     kept = bound.draft.copied()
@@ -89,9 +89,7 @@ def test_a_copied_draft_is_not_changed_by_later_marks() -> None:
     assert (len(kept.marks), len(bound.draft.marks)) == (1, 0)
 
 
-def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_is_outlined() -> (
-    None
-):
+def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_is_outlined():
     bound = actions(claims=CLAIMS, judgment_id=7)
     bound.mark(CONTRADICTED)
     first, second = shown_claims(CLAIMS, bound.statements, bound.shown, bound.at)
@@ -104,7 +102,7 @@ def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_
     assert 'data-n="✓1 you ✗"' in markup
 
 
-def test_of_sentences_only_marked_ones_are_shown() -> None:
+def test_of_sentences_only_marked_ones_are_shown():
     bound = actions()
     assert shown_claims((), bound.statements, bound.shown, bound.at) == []
     bound.next()
@@ -121,7 +119,7 @@ def test_of_sentences_only_marked_ones_are_shown() -> None:
 
 
 @given(st.text(max_size=80), st.lists(st.sampled_from(["next", *ClaimStatus]), max_size=12))
-def test_marking_changes_no_character_of_the_text(answer: str, keys: list[str]) -> None:
+def test_marking_changes_no_character_of_the_text(answer, keys):
     bound = MarkActions(ReviewSession(), 1, statements_of(answer))
     for key in keys:
         bound.next() if key == "next" else bound.mark(ClaimStatus(key))
@@ -132,7 +130,7 @@ def test_marking_changes_no_character_of_the_text(answer: str, keys: list[str]) 
 
 def test_saved_marks_are_shown_to_their_author_and_wait_for_the_review_of_others(
     page_rows, open_page, sqlite_store
-) -> None:
+):
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     submit(
         sqlite_store,

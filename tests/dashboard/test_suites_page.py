@@ -1,24 +1,17 @@
 """The Suites page: what a run came to, the runs before it, the cases that fell, and what it says with nothing."""
 
-from typing import Any
-
 import pytest
 
-from app_pages import OpenPage, table_rows, text_with, texts
-from judgeboard.store.engine import Store
-from page_rows import PageRows
+from app_pages import table_rows, text_with, texts
 from suite_log import HOSTILE, fill_suites
 
 
 @pytest.fixture
-def runs(page_rows: PageRows, sqlite_store: Store, fill_once: Any) -> list[int]:
-    run_ids: list[int] = fill_once("suites", sqlite_store, fill_suites)
-    return run_ids
+def runs(page_rows, sqlite_store, fill_once):
+    return fill_once("suites", sqlite_store, fill_suites)
 
 
-def test_the_newest_run_is_shown_against_the_one_before(
-    open_page: OpenPage, runs: list[int]
-) -> None:
+def test_the_newest_run_is_shown_against_the_one_before(open_page, runs):
     app = open_page("suites")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith("Average score ")
@@ -40,9 +33,7 @@ def test_the_newest_run_is_shown_against_the_one_before(
     assert len(changes) == 22
 
 
-def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(
-    open_page: OpenPage, runs: list[int]
-) -> None:
+def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(open_page, runs):
     app = open_page("suites", run=f"Run {runs[1]}", baseline="No baseline")
     assert "2 of 24" in texts(app, "jb-say")[0]
     assert text_with(app, " score, 2", cls="jb-part")

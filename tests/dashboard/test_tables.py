@@ -3,19 +3,17 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.formats.output import Column, Format, Table
+from judgeboard.formats.output import Column, Table
 from judgeboard_dashboard.widgets.tables import fitted
 
-FORMATS: tuple[Format, ...] = ("text", "count", "share")
+FORMATS = ("text", "count", "share")
 WIDTHS = st.lists(
     st.tuples(st.integers(40, 400), st.sampled_from(FORMATS)), min_size=1, max_size=12
 )
 
 
 @given(WIDTHS, st.integers(100, 1600))
-def test_what_is_shown_fits_and_only_texts_shrink(
-    columns: list[tuple[int, Format]], room: int
-) -> None:
+def test_what_is_shown_fits_and_only_texts_shrink(columns, room):
     table = Table(
         tuple(Column(str(n), shape, width=width) for n, (width, shape) in enumerate(columns)), ()
     )
@@ -36,6 +34,6 @@ def test_what_is_shown_fits_and_only_texts_shrink(
         )
 
 
-def test_a_table_whose_texts_decide_its_widths_stays_as_it_is() -> None:
+def test_a_table_whose_texts_decide_its_widths_stays_as_it_is():
     table = Table((Column("File", width=900), Column("Kind")), ())
     assert fitted(table, 500) == (table, None)

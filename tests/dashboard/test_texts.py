@@ -21,15 +21,15 @@ from judgeboard_dashboard.widgets.texts import numbers
         ("rose in about the week of 12 Oct 2026, from 7 % to 97 %", ["7 %", "97 %"]),
     ],
 )
-def test_a_digit_inside_a_name_or_a_date_is_no_number(said: str, bold: list[str]) -> None:
+def test_a_digit_inside_a_name_or_a_date_is_no_number(said, bold):
     assert re.findall(r"<b[^>]*>(.*?)</b>", numbers(said)) == bold
 
 
-def test_a_number_of_several_words_is_never_broken_over_two_lines() -> None:
+def test_a_number_of_several_words_is_never_broken_over_two_lines():
     assert numbers("49 % of 300") == f"{tag('b', '49 %', cls='jb-whole')} of {tag('b', '300')}"
 
 
-def test_half_a_character_is_shown_as_one_that_is_not_known() -> None:
+def test_half_a_character_is_shown_as_one_that_is_not_known():
     shown = table_frame(
         Table((Column("Query"), Column("n", "count")), (("rock \ud800 face", 1), (None, None)))
     )
@@ -37,7 +37,7 @@ def test_half_a_character_is_shown_as_one_that_is_not_known() -> None:
     assert shown["Query"].isna()[1]
 
 
-def test_a_header_of_a_long_list_chooses_the_order_of_the_whole_list() -> None:
+def test_a_header_of_a_long_list_chooses_the_order_of_the_whole_list():
     from judgeboard_dashboard.widgets.tables import sorts_by_header
 
     sort = sorts_by_header("headers", {"Asked": ("newest", "oldest"), "Why": ("worst",)})

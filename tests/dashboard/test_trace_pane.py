@@ -2,12 +2,10 @@
 
 import pytest
 from sqlalchemy import event, select
-from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, press, shown
 from judgeboard.domain import QueueOrder, Response
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE
@@ -20,7 +18,7 @@ from sent_traces import PROTOBUF, gathered, receiving, request, trace
 
 
 @pytest.fixture
-def traced(page_store: Store) -> int:
+def traced(page_store):
     """An answer of a trace with three spans."""
     with receiving(page_store) as http:
         http.post("/v1/traces", content=request(trace(7, passages=2)), headers=PROTOBUF)
@@ -40,14 +38,12 @@ LONG_CHAT = {
 }
 
 
-def spans(app: AppTest) -> list[str]:
+def spans(app):
     return [body for body in bodies(app) if "jb-span" in body]
 
 
-def test_the_tree_of_spans_is_read_only_while_it_is_open(
-    traced: int, page_store: Store, open_page
-) -> None:
-    statements: list[str] = []
+def test_the_tree_of_spans_is_read_only_while_it_is_open(traced, page_store, open_page):
+    statements = []
     event.listen(
         session.store().engine,
         "before_cursor_execute",
@@ -80,9 +76,7 @@ def test_the_tree_of_spans_is_read_only_while_it_is_open(
     assert spans(press(page, "trace_")) == []
 
 
-def test_a_large_trace_is_sent_in_part(
-    traced: int, open_page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_trace_is_sent_in_part(traced, open_page, monkeypatch):
     monkeypatch.setattr(trace_view, "MOST_RECORDS", 2)
     monkeypatch.setattr(trace_view, "LONGEST", 4)
     page = press(open_page("item", response=traced), "trace_")
@@ -91,9 +85,7 @@ def test_a_large_trace_is_sent_in_part(
     assert "answer 7" not in shown(page).partition("2 of 3")[2]
 
 
-def test_long_names_and_many_short_texts_are_sent_in_part(
-    page_store: Store, open_page, monkeypatch
-) -> None:
+def test_long_names_and_many_short_texts_are_sent_in_part(page_store, open_page, monkeypatch):
     monkeypatch.setattr(trace_view, "LONGEST_TRACE", 3_000)
     root = Span("7" * 32, "1" * 16, None, f"<b>{'name' * 500}", 1, 2, attributes=LONG_CHAT)
     unnamed = Span("7" * 32, "2" * 16, "1" * 16, "", 1, 2)
@@ -114,9 +106,7 @@ def test_long_names_and_many_short_texts_are_sent_in_part(
 
 
 @pytest.mark.parametrize("hidden", ["blind_judge", "blind_people"])
-def test_a_blind_reviewer_sees_no_span(
-    traced: int, page_store: Store, open_page, hidden: str
-) -> None:
+def test_a_blind_reviewer_sees_no_span(traced, page_store, open_page, hidden):
     rules = {"blind_judge": False, "blind_people": False} | {hidden: True}
     case = queue_case(page_store)
     case.judge(traced, 0.1)
@@ -127,7 +117,7 @@ def test_a_blind_reviewer_sees_no_span(
     assert spans(page.run()) == []
 
 
-def test_an_imported_trace_says_that_no_span_is_stored(page_store: Store, open_page) -> None:
+def test_an_imported_trace_says_that_no_span_is_stored(page_store, open_page):
     with page_store.writing() as connection:
         metadata = {"span_id": "a1", "latency_ms": 850}
         [imported] = store_responses(

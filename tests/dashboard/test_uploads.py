@@ -1,9 +1,7 @@
 """Uploads: only in sessions of people who may import, and within limits for a session and for all together."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import httpx
 import pytest
@@ -15,7 +13,6 @@ from streamlit.web.server.starlette.starlette_routes import create_upload_routes
 
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, change_role
-from judgeboard.store.engine import Store
 from judgeboard_dashboard import sign_in, uploads
 from judgeboard_dashboard.sign_in import ProviderEntry, SignIn, SignIns
 
@@ -26,35 +23,35 @@ MULTIPART = {"content-type": "multipart/form-data; boundary=b"}
 class Server:
     """Streamlit's routes for uploads behind our limits: 1 MB for a file, 2 for a session, 3 for all."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.files = MemoryUploadedFileManager("/_stcore/upload_file")
-        runtime: Any = SimpleNamespace(is_active_session=lambda _session_id: True)
+        runtime = SimpleNamespace(is_active_session=lambda _session_id: True)
         self._app = Starlette(
             routes=create_upload_routes(runtime, self.files, None),
             middleware=[Middleware(uploads.LimitedUploads)],
         )
 
     @property
-    def held(self) -> dict[str, list[str]]:
+    def held(self):
         """The ids of the files in memory, by session."""
         return {
             session: sorted(files) for session, files in self.files.file_storage.items() if files
         }
 
-    async def put(self, session: str, file: str, size: int = MB // 2) -> httpx.Response:
+    async def put(self, session, file, size=MB // 2):
         async with self.client() as client:
             return await client.put(
                 f"/_stcore/upload_file/{session}/{file}", files={"file": ("a.csv", b"x" * size)}
             )
 
-    def client(self) -> httpx.AsyncClient:
+    def client(self):
         return httpx.AsyncClient(
             transport=httpx.ASGITransport(self._app), base_url="http://localhost"
         )
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(monkeypatch):
     for name, size in (("FILE_MB", 1), ("SESSION_MB", 2), ("ALL_MB", 3)):
         monkeypatch.setattr(uploads, name, size)
     served = Server()
@@ -73,18 +70,16 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         config.set_option(name, value)
 
 
-def test_a_new_file_replaces_the_earlier_one_of_its_session(server: Server) -> None:
+def test_a_new_file_replaces_the_earlier_one_of_its_session(server):
     for file in ("first", "second", "third"):
         assert asyncio.run(server.put("mine", file)).status_code == 204
     asyncio.run(server.put("yours", "other"))
     assert server.held == {"mine": ["third"], "yours": ["other"]}
 
 
-def test_a_session_and_all_sessions_together_have_a_limit_that_frees_itself(server: Server) -> None:
-    async def begin(
-        client: httpx.AsyncClient, session: str, ready: asyncio.Event
-    ) -> httpx.Response:
-        async def slow() -> AsyncIterator[bytes]:
+def test_a_session_and_all_sessions_together_have_a_limit_that_frees_itself(server):
+    async def begin(client, session, ready):
+        async def slow():
             ready.set()
             await end.wait()
             yield b""
@@ -93,7 +88,7 @@ def test_a_session_and_all_sessions_together_have_a_limit_that_frees_itself(serv
             f"/_stcore/upload_file/{session}/slow", content=slow(), headers=MULTIPART
         )
 
-    async def scenario() -> None:
+    async def scenario():
         async with server.client() as client, asyncio.TaskGroup() as group:
             for session in ("mine", "mine", "yours"):  # chunked: each may still send 1 MB
                 ready = asyncio.Event()
@@ -111,24 +106,24 @@ def test_a_session_and_all_sessions_together_have_a_limit_that_frees_itself(serv
     asyncio.run(scenario())
 
 
-def test_files_of_closed_sessions_give_way(server: Server) -> None:
+def test_files_of_closed_sessions_give_way(server):
     for session in ("closed", "mine", "yours", "third"):
         assert asyncio.run(server.put(session, "file", MB * 9 // 10)).status_code == 204
     assert server.held == {"mine": ["file"], "yours": ["file"], "third": ["file"]}
     assert asyncio.run(server.put("fourth", "file", MB * 9 // 10)).status_code == 503
 
 
-def test_a_body_without_an_end_is_cut_off(server: Server) -> None:
+def test_a_body_without_an_end_is_cut_off(server):
     sent = 0
 
-    async def endless() -> AsyncIterator[bytes]:
+    async def endless():
         nonlocal sent
         yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
         while True:
             sent += 1
             yield b"x" * MB
 
-    async def put() -> httpx.Response:
+    async def put():
         async with server.client() as client:
             return await client.put(
                 "/_stcore/upload_file/mine/endless", content=endless(), headers=MULTIPART
@@ -140,8 +135,8 @@ def test_a_body_without_an_end_is_cut_off(server: Server) -> None:
 
 
 def test_with_sign_in_only_who_may_import_and_has_opened_the_page_uploads(
-    server: Server, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    server, sqlite_store, monkeypatch
+):
     add_person(sqlite_store, "bob@example.org", Role.LEAD, "cli:root")
     monkeypatch.setattr(sign_in, "_ended", SignIns())
     bob = ProviderEntry({"email": "bob@example.org", "email_verified": True})

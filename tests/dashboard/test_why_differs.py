@@ -1,11 +1,9 @@
 """Why a person and the judge differ: one key on the item, pills on the page Agreement, counted per judge version."""
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app_pages import press, shown
 from judgeboard.domain import WhyDiffers
-from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard.store.tables import REVIEW
 from judgeboard.store.verdict_pairs import why_counts
@@ -14,15 +12,15 @@ from queue_case import queue_case
 from stored_rows import read, rows_of
 
 
-def why(app: AppTest) -> list[str]:
+def why(app):
     return [one.label for one in app.button if one.key == "why"]
 
 
-def reviews(store: Store, response_id: int):
+def reviews(store, response_id):
     return read(store, load_item, response_id).reviews
 
 
-def test_the_key_is_there_only_where_one_differs(page_rows, open_page) -> None:
+def test_the_key_is_there_only_where_one_differs(page_rows, open_page):
     page = open_page("item", flag=page_rows.flags["claims"])
     assert why(page) == []
     # The judge gave 3, too.
@@ -34,8 +32,8 @@ def test_the_key_is_there_only_where_one_differs(page_rows, open_page) -> None:
 
 
 def test_a_reason_without_a_difference_is_not_saved_and_the_verdict_that_was_seen_is(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     page = open_page("item", flag=page_rows.flags["claims"])
     press(press(press(press(page, "quality1_"), "why_"), "quality3_"), "confirm_")
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
@@ -46,7 +44,7 @@ def test_a_reason_without_a_difference_is_not_saved_and_the_verdict_that_was_see
 
 
 @pytest.fixture
-def graded(page_rows, sqlite_store: Store) -> int:
+def graded(page_rows, sqlite_store):
     """An answer on which Mara differs from the judge by 0.58."""
     response_id = page_rows.responses["claims"]
     case = queue_case(sqlite_store)
@@ -54,9 +52,7 @@ def graded(page_rows, sqlite_store: Store) -> int:
     return response_id
 
 
-def test_the_page_agreement_asks_who_graded_and_counts(
-    graded, open_page, sqlite_store: Store
-) -> None:
+def test_the_page_agreement_asks_who_graded_and_counts(graded, open_page, sqlite_store):
     page = open_page("agreement", grade="Groundedness")
     [pills] = [one for one in page.get("button_group") if one.label == "Why they differ"]
     pills.set_value(WhyDiffers.PARTIAL_SUPPORT).run()
@@ -76,7 +72,7 @@ def test_the_page_agreement_asks_who_graded_and_counts(
     )
 
 
-def test_who_did_not_grade_is_not_asked(graded, open_page) -> None:
+def test_who_did_not_grade_is_not_asked(graded, open_page):
     for reviewer in ("Jon", ""):
         page = open_page("agreement", reviewer=reviewer, grade="Groundedness")
         assert not page.exception

@@ -4,12 +4,9 @@ import gzip
 import importlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from datetime import date
 from itertools import combinations
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -38,11 +35,11 @@ WEEKS_BEFORE = range(7)
 WEEKS_AFTER = range(7, WEEKS)
 
 
-def unpacked(path: Path) -> str:
+def unpacked(path):
     return gzip.decompress(path.read_bytes()).decode()
 
 
-def rows(name: str) -> list[dict[str, Any]]:
+def rows(name):
     return [
         json.loads(line) for line in unpacked(sample_folder() / f"{name}.jsonl.gz").splitlines()
     ]
@@ -56,24 +53,24 @@ RANDOM_GRADES = rows("random_grades")
 BY_ID = {row["id"]: row for row in RESPONSES}
 
 
-def week_of(row: dict[str, Any]) -> int:
+def week_of(row):
     return (date.fromisoformat(row["asked_at"][:10]) - FIRST_MONDAY).days // 7
 
 
 @pytest.fixture(scope="module")
-def script() -> Iterator[ModuleType]:
+def script():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(DATA)
         yield importlib.import_module("make_sample")
 
 
 @pytest.fixture(scope="module")
-def answers(script: ModuleType) -> list[Any]:
+def answers(script):
     """The answers with what only their generator knows."""
     return script.Log(script.SEED).answers()
 
 
-def test_the_script_makes_the_files_that_are_in_the_repository(script: ModuleType, tmp_path: Path):
+def test_the_script_makes_the_files_that_are_in_the_repository(script, tmp_path):
     script.main(tmp_path / "once")
     script.main(tmp_path / "twice")
 
@@ -108,7 +105,7 @@ def test_no_two_answers_share_more_than_half_of_their_five_grams():
     assert len({row["answer"] for row in RESPONSES}) == len(RESPONSES)
 
 
-def five_grams(text: str) -> set[tuple[str, ...]]:
+def five_grams(text):
     words = "".join(char if char.isalnum() else " " for char in text.casefold()).split()
     return {tuple(words[i : i + 5]) for i in range(len(words) - 4)} or {tuple(words)}
 
@@ -206,7 +203,7 @@ def test_hard_cases_occur():
     )
 
 
-def weekly_intervals(values: dict[str, float], query_type: str) -> list[tuple[float, float]]:
+def weekly_intervals(values, query_type):
     """95 % t intervals of the mean by week."""
     weeks = defaultdict(list)
     for response_id, value in values.items():
@@ -220,7 +217,7 @@ def weekly_intervals(values: dict[str, float], query_type: str) -> list[tuple[fl
     return intervals
 
 
-def drop(values: dict[str, float], query_type: str) -> float:
+def drop(values, query_type):
     """Lowest end of a week before minus highest end of a week after: above 0 no two intervals overlap."""
     intervals = weekly_intervals(values, query_type)
     return min(intervals[week][0] for week in WEEKS_BEFORE) - max(
@@ -228,7 +225,7 @@ def drop(values: dict[str, float], query_type: str) -> float:
     )
 
 
-def test_groundedness_of_complex_answers_drops_in_the_last_three_weeks_alone(answers: list[Any]):
+def test_groundedness_of_complex_answers_drops_in_the_last_three_weeks_alone(answers):
     truth = {answer.id: answer.draft.groundedness for answer in answers}
 
     logged = [row["answer"].removeprefix("I think ").casefold() for row in RESPONSES]
@@ -265,9 +262,9 @@ def test_the_second_judge_is_informed_but_not_perfect():
 
 
 def test_supported_sentences_stand_on_words_of_the_passages_and_unsupported_ones_less_so(
-    answers: list[Any],
+    answers,
 ):
-    shares: dict[bool, list[float]] = {True: [], False: []}
+    shares = {True: [], False: []}
     for answer in answers:
         if answer.draft.passages and answer.draft.mood in {
             "grounded",

@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,7 @@ from sqlalchemy import text
 from judgeboard.cli.app import run
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.sample import answers_of
-from judgeboard.measure.trend import Panel, Point, trend
-from judgeboard.store.engine import Store
+from judgeboard.measure.trend import trend
 from judgeboard.store.opening import open_store
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
@@ -24,27 +22,27 @@ WEEKS_BEFORE = 7
 
 
 @pytest.fixture(scope="module")
-def judged(demo: Path) -> Iterator[Store]:
+def judged(demo):
     """The demo, open."""
     store = open_store(demo)
     yield store
     store.close()
 
 
-def weekly(store: Store) -> dict[str, Panel]:
+def weekly(store):
     with store.reading() as connection:
         return {panel.group: panel for panel in trend(connection, judge="lexical").panels}
 
 
-def bounds(point: Point) -> tuple[float, float]:
+def bounds(point):
     assert point.estimate.low is not None
     assert point.estimate.high is not None
     return point.estimate.low, point.estimate.high
 
 
 def test_the_offline_judge_shows_the_drop_in_the_last_three_weeks_of_complex_answers(
-    judged: Store,
-) -> None:
+    judged,
+):
     points = weekly(judged)["complex"].points
     assert len(points) == 10
     lowest_before = min(bounds(point)[0] for point in points[:WEEKS_BEFORE])
@@ -53,7 +51,7 @@ def test_the_offline_judge_shows_the_drop_in_the_last_three_weeks_of_complex_ans
     assert lowest_before > highest_after
 
 
-def test_the_trends_page_says_when_it_fell_and_of_the_others_nothing(judged: Store) -> None:
+def test_the_trends_page_says_when_it_fell_and_of_the_others_nothing(judged):
     panels = weekly(judged)
     complex_ = panels["complex"]
     assert complex_.change is not None
@@ -61,12 +59,12 @@ def test_the_trends_page_says_when_it_fell_and_of_the_others_nothing(judged: Sto
     assert [panels[other].change for other in ("simple", "sql")] == [None, None]
 
 
-def test_its_quality_takes_three_values_or_more_and_goes_with_that_of_people(judged: Store) -> None:
+def test_its_quality_takes_three_values_or_more_and_goes_with_that_of_people(judged):
     with judged.reading() as connection:
         given = connection.execute(
             text("SELECT response_id, quality FROM current_judgment WHERE judge_name = 'lexical'")
         ).all()
-        people: dict[int, list[int]] = {}
+        people = {}
         for response_id, quality in connection.execute(
             text("SELECT response_id, quality FROM review")
         ):
@@ -85,7 +83,7 @@ def test_its_quality_takes_three_values_or_more_and_goes_with_that_of_people(jud
     assert np.quantile(drawn, 0.025) > 0
 
 
-def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: Store) -> None:
+def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged):
     with judged.reading() as connection:
         flags = connection.execute(
             text(
@@ -111,9 +109,7 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
         ("labels plan --reach 0.05", "Label "),
     ],
 )
-def test_commands_of_random_labels_show_a_figure(
-    demo: Path, command: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_of_random_labels_show_a_figure(demo, command, shown, tmp_path, capsys):
     path = tmp_path / "demo.db"
     shutil.copyfile(demo, path)
     run([*command.split(), "--db", str(path)])
@@ -121,8 +117,8 @@ def test_commands_of_random_labels_show_a_figure(
 
 
 def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue(
-    judged: Store,
-) -> None:
+    judged,
+):
     with judged.reading() as connection:
         answers = answers_of(connection, None)
         alone = set(answers.response_ids[answers.drawn & ~answers.picked].tolist())
@@ -144,12 +140,12 @@ def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue
 
 @pytest.mark.parametrize("page", ["rates", "plans", "thresholds", "trends", "versions"])
 def test_the_output_in_a_how_to_page_is_that_of_the_demo(
-    demo: Path,
-    page: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    demo,
+    page,
+    tmp_path,
+    capsys,
+    monkeypatch,
+):
     path = tmp_path / "sample.db"
     shutil.copyfile(demo, path)
     monkeypatch.setenv("JUDGEBOARD_DB", str(path))

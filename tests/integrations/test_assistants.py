@@ -8,12 +8,10 @@ import runpy
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import httpx
 import pytest
@@ -22,7 +20,6 @@ from playwright.sync_api import sync_playwright
 from servers import served, tool_server
 from sqlalchemy import func, select
 
-from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judgeboard.store.tables import FLAG, RESPONSE
 from judgeboard_dashboard.sign_in import own_cookie
@@ -32,7 +29,6 @@ from served import free_port, serving
 
 QUESTION = "Who wrote the novel Moby Dick, and what happens at its end?"  # no passage of the sample answers it
 JUDGEBOARD = str(Path(sys.executable).with_name("judgeboard"))
-Scores = set[tuple[str, bool, Any]]
 
 FOLDER = Path(__file__).parents[2] / "examples" / "assistants"
 EXPORTER = ("opentelemetry-distro", "opentelemetry-exporter-otlp-proto-http")
@@ -48,7 +44,7 @@ LLAMAINDEX = (
 )
 
 
-def ask(script: str, packages: tuple[str, ...], *questions: str, **environment: str) -> str:
+def ask(script, packages, *questions, **environment):
     """Ask an assistant in an environment of its own, and return what it prints."""
     kept = {
         name: value
@@ -94,12 +90,12 @@ def ask(script: str, packages: tuple[str, ...], *questions: str, **environment: 
     ids=["openai", "openai-genai", "langchain", "llamaindex"],
 )
 def test_an_assistant_sends_its_answer(
-    script: str,
-    packages: tuple[str, ...],
-    switch: dict[str, str],
-    served_small_model: str,
-    sqlite_store: Store,
-) -> None:
+    script,
+    packages,
+    switch,
+    served_small_model,
+    sqlite_store,
+):
     with serving(Path(str(sqlite_store.engine.url.database))) as url:
         printed = ask(
             script,
@@ -123,11 +119,11 @@ def test_an_assistant_sends_its_answer(
 
 
 @contextmanager
-def collector(judgeboard: str, tools: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def collector(judgeboard, tools):
     """Passes on what an assistant sends, as an OpenTelemetry Collector: all to Judgeboard, traces to the tools too."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+        def do_POST(self):
             body = self.rfile.read(int(self.headers["content-length"]))
             kept = {
                 name: value
@@ -144,7 +140,7 @@ def collector(judgeboard: str, tools: Mapping[str, Mapping[str, str]]) -> Iterat
                     address + self.path, content=body, headers=kept | headers, timeout=120
                 ).raise_for_status()
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -153,7 +149,7 @@ def collector(judgeboard: str, tools: Mapping[str, Mapping[str, str]]) -> Iterat
         server.shutdown()
 
 
-def in_phoenix(address: str, _trace_id: str, span_id: str) -> Scores:
+def in_phoenix(address, _trace_id, span_id):
     from phoenix.client import Client
 
     annotations = Client(base_url=address).spans.get_span_annotations(
@@ -169,7 +165,7 @@ def in_phoenix(address: str, _trace_id: str, span_id: str) -> Scores:
     }
 
 
-def in_mlflow(address: str, trace_id: str, _span_id: str) -> Scores:
+def in_mlflow(address, trace_id, _span_id):
     from mlflow import MlflowClient
 
     trace = MlflowClient(tracking_uri=address).get_trace(f"tr-{trace_id}", display=False)
@@ -179,7 +175,7 @@ def in_mlflow(address: str, trace_id: str, _span_id: str) -> Scores:
     }
 
 
-def eventually(happened: Callable[[], Any], seconds: float = 90) -> Any:
+def eventually(happened, seconds=90):
     """Return what is there at last."""
     deadline = time.monotonic() + seconds
     while not (result := happened()):
@@ -188,25 +184,25 @@ def eventually(happened: Callable[[], Any], seconds: float = 90) -> Any:
     return result
 
 
-def judgeboard(*arguments: str) -> str:
+def judgeboard(*arguments):
     return subprocess.run(
         [JUDGEBOARD, *arguments], capture_output=True, text=True, check=True
     ).stdout
 
 
-def open_flags(store: Store) -> int:
+def open_flags(store):
     """The number of open flags for a low groundedness; an answer may also be in the random sample."""
     flags = select(func.count()).where(FLAG.c.rule == "low_groundedness", FLAG.c.state == "open")
     with store.reading() as connection:
         return int(connection.execute(flags).scalar_one())
 
 
-def answers(store: Store) -> dict[str, Any]:
+def answers(store):
     with store.reading() as connection:
         return {row.source: row for row in connection.execute(select(RESPONSE))}
 
 
-def review(url: str, store: Store) -> None:
+def review(url, store):
     """Confirm all open flags in a browser, each with the quality 2."""
     with sync_playwright() as playwright:
         browser = launch(playwright)
@@ -231,8 +227,8 @@ def review(url: str, store: Store) -> None:
 
 @pytest.mark.timeout(900)
 def test_answers_of_a_real_assistant_are_judged_reviewed_and_scored_in_real_tools(
-    served_small_model: str, tmp_path: Path
-) -> None:
+    served_small_model, tmp_path
+):
     database, url = str(tmp_path / "shop.db"), f"http://localhost:{(port := free_port())}"
     serve = [JUDGEBOARD, "serve", "--db", database, "--port", str(port)]
     with ExitStack() as servers:

@@ -1,9 +1,6 @@
 """An answer that Judgeboard and a real tool both received: its scores are found in the tool."""
 
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -21,7 +18,7 @@ ROOT = Sent(7)
 TOOL_SECONDS = 120  # a tool imports much with its first requests
 
 
-def in_phoenix(http: httpx.Client) -> set[tuple[Any, ...]]:
+def in_phoenix(http):
     path = "/v1/projects/default/span_annotations"
     found = http.get(path, params={"span_ids": ROOT.span_id}).json()["data"]
     return {
@@ -36,7 +33,7 @@ def in_phoenix(http: httpx.Client) -> set[tuple[Any, ...]]:
     }
 
 
-def in_mlflow(http: httpx.Client) -> set[tuple[Any, ...]]:
+def in_mlflow(http):
     found = http.get(f"/api/3.0/mlflow/traces/tr-{ROOT.trace_id}").json()["trace"]["trace_info"]
     values = (
         (each, each["feedback"]["value"], each.get("rationale") or None)
@@ -48,7 +45,7 @@ def in_mlflow(http: httpx.Client) -> set[tuple[Any, ...]]:
     }
 
 
-def add_scores(name: str, http: httpx.Client) -> None:
+def add_scores(name, http):
     """Let a person and a judge of the tool score the trace."""
     if name == "phoenix":
         common = {"span_id": ROOT.span_id, "metadata": {}}
@@ -83,11 +80,11 @@ def add_scores(name: str, http: httpx.Client) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "scores_in"), [("phoenix", in_phoenix), ("mlflow", in_mlflow)])
 def test_scores_are_found_in_the_real_tool(
-    name: str,
-    scores_in: Callable[[httpx.Client], set[tuple[Any, ...]]],
-    sqlite_store: Any,
-    tmp_path: Path,
-) -> None:
+    name,
+    scores_in,
+    sqlite_store,
+    tmp_path,
+):
     body = request(trace(7))
     with receiving(sqlite_store) as http:
         assert send_spans(http, body).status_code == 200

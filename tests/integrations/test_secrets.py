@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import logging
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -26,14 +25,14 @@ from judgeboard.llm.recording_endpoint import (
 from judgeboard.receiving.keys import create_key
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.settings.model import provider_key
-from judgeboard.store.engine import Store, database_url
+from judgeboard.store.engine import database_url
 from judgeboard.store.storing import store_responses
 from judgeboard.tools.pull import known_histories, pull
 from judgeboard.tools.push import known_targets, push
 from judgeboard_dashboard import session
 from judgeboard_dashboard.sign_in import checked_auth
 from judging_log import judge_once
-from recording_tool import RecordingTool, Reply, ToolRequest
+from recording_tool import RecordingTool, Reply
 from sent_traces import receiving
 
 APP = Path(session.__file__).with_name("app.py")
@@ -54,12 +53,12 @@ AUTH = {
 }
 
 
-def canary(name: str) -> str:
+def canary(name):
     """Return a secret with characters that JSON, URLs and base64 write in different ways."""
     return f"cnry+{name}/0f7&kw"
 
 
-def forms(secret: str, login: str = "user") -> Iterator[str]:
+def forms(secret, login="user"):
     """Yield a secret as an endpoint may repeat it."""
     yield from (
         secret,
@@ -71,7 +70,7 @@ def forms(secret: str, login: str = "user") -> Iterator[str]:
     yield base64.b64encode(secret.encode()).decode()
 
 
-def traces_of(secret: str) -> Iterator[str]:
+def traces_of(secret):
     """Yield texts that show a secret: its forms, and the middle of its base64 forms."""
     yield from (
         secret,
@@ -88,7 +87,7 @@ class EchoingTool(RecordingTool):
 
     echo = ""
 
-    def answer(self, request: ToolRequest) -> Reply:
+    def answer(self, request):
         words = f"{json.dumps(dict(request.headers))} {request.path} {self.echo}"
         if request.path == "/v1/logs":
             return Reply(
@@ -98,7 +97,7 @@ class EchoingTool(RecordingTool):
 
 
 @pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def known(monkeypatch):
     """Give the process a different secret in every place from which it reads one."""
     for name in VARIABLES:
         monkeypatch.setenv(name, canary(name))
@@ -120,7 +119,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def log() -> Iterator[io.StringIO]:
+def log():
     """What a handler of the whole process writes."""
     stream, make = io.StringIO(), logging.getLogRecordFactory()
     handler = logging.StreamHandler(stream)
@@ -130,7 +129,7 @@ def log() -> Iterator[io.StringIO]:
     logging.setLogRecordFactory(make)
 
 
-def store_answers(store: Store, count: int, *, first: int = 0, answer: str = "It is long.") -> None:
+def store_answers(store, count, *, first=0, answer="It is long."):
     with store.writing() as connection:
         store_responses(
             connection,
@@ -148,20 +147,20 @@ def store_answers(store: Store, count: int, *, first: int = 0, answer: str = "It
         )
 
 
-def judge(store: Store, endpoint: RecordingEndpoint, key: str | None) -> None:
+def judge(store, endpoint, key):
     options = {"model": "echo", "base_url": endpoint.base_url, "tries": 1, "api_key": key}
     judge_pending(store, make_judge("rag", **options), concurrency=1)
 
 
-def echoing(endpoint: RecordingEndpoint, echo: str) -> None:
+def echoing(endpoint, echo):
     """Let an endpoint repeat the headers of each request, and ``echo``, in all parts of its reply in turn."""
 
-    def reply(_request: object, number: int) -> ScriptedReply:
+    def reply(_request, number):
         words = f"{json.dumps(endpoint.requests[number].headers)} {echo}"
         headers = {"x-request-id": quote(words)[:4000]}
         good = verdict(reasoning=words).body
         escaped = json.dumps({**good, "model": words}).replace("&", "\\u0026")
-        replies: Mapping[int, ScriptedReply] = {
+        replies = {
             0: ScriptedReply({**good, "model": words}, headers=headers),
             1: failure(400, words),
             2: completion(words),
@@ -173,7 +172,7 @@ def echoing(endpoint: RecordingEndpoint, echo: str) -> None:
     endpoint.script = reply
 
 
-def tool_errors(store: Store, echo: str) -> dict[str, str]:
+def tool_errors(store, echo):
     """Push to every tool, and pull from every tool; each repeats the request. Return the messages."""
     messages = {}
     EchoingTool.echo = echo
@@ -191,7 +190,7 @@ def tool_errors(store: Store, echo: str) -> dict[str, str]:
     return messages
 
 
-def pages() -> dict[str, str]:
+def pages():
     """Return everything that pages send to a browser."""
     frames = {}
     for page in ("runs", "item"):
@@ -208,16 +207,16 @@ def pages() -> dict[str, str]:
 
 
 def test_no_secret_is_stored_logged_shown_or_sent(
-    sqlite_store: Store,
-    known: list[str],
-    log: io.StringIO,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    sqlite_store,
+    known,
+    log,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     database = str(sqlite_store.engine.url.database)
     echo = " ".join(form for secret in known for form in forms(secret))
-    outside: dict[str, str] = {}
+    outside = {}
     token = create_key(sqlite_store, "assistant", by="test")
     known.append(token)
     store_answers(sqlite_store, 7)
@@ -252,7 +251,7 @@ def test_no_secret_is_stored_logged_shown_or_sent(
 
     folder, grades = tmp_path / "out", tmp_path / "grades.jsonl"
     grades.write_text('{"response_id": "7", "rater": "Mara", "label": "good"}\n', encoding="utf-8")
-    commands: tuple[tuple[str, ...], ...] = (
+    commands = (
         ("export", "all", "-o", str(folder)),
         ("import", str(grades), "--kind", "grades", "--source", "log"),
         ("queue", "create", "q"),
@@ -302,9 +301,7 @@ def test_no_secret_is_stored_logged_shown_or_sent(
     assert "How long?" in outside["page item"]
 
 
-def test_an_imported_text_is_stored_and_exported_as_it_is(
-    store: Store, known: list[str], tmp_path: Path
-) -> None:
+def test_an_imported_text_is_stored_and_exported_as_it_is(store, known, tmp_path):
     answer = " ".join(form for secret in known for form in forms(secret))
     store_answers(store, 1, answer=answer)
     address = store.engine.url.render_as_string(hide_password=False)
@@ -316,7 +313,7 @@ def test_an_imported_text_is_stored_and_exported_as_it_is(
     assert [row["answer"] for row in exported] == [answer]
 
 
-def test_short_values_and_plain_headers_are_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_values_and_plain_headers_are_no_secrets(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "groundednes")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "content-type=application/x-kept")
     assert provider_key("openai") == "groundednes"

@@ -1,6 +1,5 @@
 """A server on a log of six weeks, for all tests of the pages of figures: they only read."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -20,7 +19,7 @@ class FiguresSite:
 
 
 @pytest.fixture(scope="session")
-def site(new_store: Callable[[], Store]) -> Iterator[FiguresSite]:
+def site(new_store):
     store = new_store()
     rows = fill_figures(store)
     with serving(str(store.engine.url.database)) as url:

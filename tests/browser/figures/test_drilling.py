@@ -4,7 +4,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.trend import trend
@@ -16,13 +16,13 @@ from stored_rows import read
 pytestmark = pytest.mark.browser
 
 
-def opened(page: Page, address: str) -> None:
+def opened(page, address):
     visit(page, address)
     expect(page.locator("[data-testid=stVegaLiteChart] svg").first).to_be_visible()
     idle(page)
 
 
-def marks(page: Page, kind: str, *, chart: int = 0) -> Locator:
+def marks(page, kind, *, chart=0):
     """The marks of a chart that take clicks: the last layer's, in the order of its rows."""
     return (
         page.locator("[data-testid=stVegaLiteChart]")
@@ -31,7 +31,7 @@ def marks(page: Page, kind: str, *, chart: int = 0) -> Locator:
     )
 
 
-def answers(page: Page) -> int:
+def answers(page):
     """How many answers the Responses page has found."""
     page.wait_for_url(re.compile("/responses"))
     line = page.locator(".jb-say").filter(has_text=re.compile(r"newest first"))
@@ -40,9 +40,7 @@ def answers(page: Page) -> int:
     return int(line.inner_text().split(" answer", maxsplit=1)[0].replace(",", ""))
 
 
-def test_a_trend_point_opens_exactly_its_rows_and_back_brings_the_trend_as_it_was_left(
-    page: Page, site
-) -> None:
+def test_a_trend_point_opens_exactly_its_rows_and_back_brings_the_trend_as_it_was_left(page, site):
     panel = read(site.store, trend, measure="low_share", period="day", last=30).panels[0]
     opened(page, "/trends?show=Share below 0.5&by=Day")
     points = marks(page, "point")
@@ -61,7 +59,7 @@ def test_a_trend_point_opens_exactly_its_rows_and_back_brings_the_trend_as_it_wa
     expect(page).not_to_have_url(re.compile("from="))
 
 
-def test_a_cell_of_the_two_signals_opens_its_answers(page: Page, site) -> None:
+def test_a_cell_of_the_two_signals_opens_its_answers(page, site):
     with site.store.reading() as connection:
         counts = quadrant(count_log(connection), signal_counts(connection))
     opened(page, "/")
@@ -72,7 +70,7 @@ def test_a_cell_of_the_two_signals_opens_its_answers(page: Page, site) -> None:
     assert answers(page) == counts["low", "down"]
 
 
-def test_a_number_of_what_waits_opens_the_queue(page: Page, site) -> None:
+def test_a_number_of_what_waits_opens_the_queue(page, site):
     opened(page, "/")
     table = page.locator("[data-testid=stDataFrame]").first
     table.scroll_into_view_if_needed()
@@ -83,9 +81,7 @@ def test_a_number_of_what_waits_opens_the_queue(page: Page, site) -> None:
     expect(page.locator(".jb-say")).to_contain_text("with open flags in ")
 
 
-def test_a_cell_of_the_matrix_lists_its_answers_and_a_chip_brings_all_back(
-    page: Page, site
-) -> None:
+def test_a_cell_of_the_matrix_lists_its_answers_and_a_chip_brings_all_back(page, site):
     with site.store.reading() as connection:
         (found,) = (
             row for row in every_judge(connection, ["label"]) if row.title == site.rows.rag.title

@@ -1,15 +1,13 @@
 """People are invited, set a password, sign in, and sign out in all tabs, in a real browser."""
 
 import re
-from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from browser_windows import Windows
 from judgeboard.accounts.accounts import invite
 from judgeboard.domain import Role
-from judgeboard.store.engine import Store
 from page_rows import fill_pages
 from served import serving
 
@@ -17,14 +15,14 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.fixture(scope="module")
-def store(new_store: Callable[[], Store]) -> Store:
+def store(new_store):
     opened = new_store()
     fill_pages(opened)
     return opened
 
 
 @pytest.fixture(scope="module")
-def windows(browser: Browser, store: Store) -> Iterator[Windows]:
+def windows(browser, store):
     # Before the server starts, so that it is on from the first page.
     invite(store, "ann", Role.ADMIN, "cli:root")
     with serving(str(store.engine.url.database)) as url:
@@ -34,7 +32,7 @@ def windows(browser: Browser, store: Store) -> Iterator[Windows]:
 
 
 @pytest.fixture
-def page(windows: Windows) -> Iterator[Page]:
+def page(windows):
     context = windows.take()
     page = context.new_page()
     page.set_default_timeout(60_000)
@@ -42,14 +40,14 @@ def page(windows: Windows) -> Iterator[Page]:
     windows.give_back(context)
 
 
-def set_password(page: Page, link: str) -> None:
+def set_password(page, link):
     page.goto(link)
     page.get_by_label("Password", exact=False).first.fill(PASSWORD)
     page.get_by_label("Password again").fill(PASSWORD)
     page.get_by_role("button", name="Set password and sign in").click()
 
 
-def test_a_link_sets_the_password_and_signing_out_ends_both_tabs(page: Page, store: Store) -> None:
+def test_a_link_sets_the_password_and_signing_out_ends_both_tabs(page, store):
     token = invite(store, "ann", None, "cli:root")
     page.goto("/open_flags")
     expect(page.get_by_role("button", name="Sign in with a password")).to_be_visible()
@@ -73,7 +71,7 @@ def test_a_link_sets_the_password_and_signing_out_ends_both_tabs(page: Page, sto
     expect(page.get_by_role("button", name="bob", exact=True)).to_be_visible()
 
 
-def test_sign_in_returns_to_the_page_and_says_what_is_wrong(page: Page, store: Store) -> None:
+def test_sign_in_returns_to_the_page_and_says_what_is_wrong(page, store):
     set_password(page, f"/account/link/{invite(store, 'carl', None, 'cli:root')}")
     page.get_by_role("button", name="carl", exact=True).click()
     expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
@@ -90,9 +88,7 @@ def test_sign_in_returns_to_the_page_and_says_what_is_wrong(page: Page, store: S
     expect(page).to_have_url(re.compile(r"/open_flags\?text=plain$"))
 
 
-def test_the_name_of_one_server_is_not_the_name_on_another_port(
-    browser: Browser, new_store: Callable[[], Store]
-) -> None:
+def test_the_name_of_one_server_is_not_the_name_on_another_port(browser, new_store):
     both = [serving(str(new_store().engine.url.database)) for _ in range(2)]
     with both[0] as first, both[1] as second:
         context = browser.new_context()

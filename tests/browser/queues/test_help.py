@@ -4,7 +4,7 @@ What each does is checked without a browser: tests/dashboard/test_lists_of_keys.
 """
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgeboard.reviews.failure_modes import save_mode
 from page_state import idle, in_the_end, settled, visit
@@ -29,7 +29,7 @@ KEEP = """(keys) => {
 }"""
 
 
-def together(page: Page, *keys: str) -> None:
+def together(page, *keys):
     """Press keys right after each other, as fast as people grade: the server must execute each of them."""
     idle(page)
     done, returned = page.evaluate(DONE)
@@ -39,7 +39,7 @@ def together(page: Page, *keys: str) -> None:
     assert in_the_end(lambda: page.evaluate(DONE), expected) == expected, keys
 
 
-def test_each_key_that_a_screen_lists_is_sent(reviewer, site) -> None:
+def test_each_key_that_a_screen_lists_is_sent(reviewer, site):
     page = reviewer("Ida")
     save_mode(site.store, "Wrong product", key=MODE_KEY, by=site.case.lead)
     site.queue(1)

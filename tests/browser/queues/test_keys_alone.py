@@ -3,10 +3,9 @@
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from browser_windows import Reviewers, Windows
-from judgeboard.store.engine import Store
 from page_state import GUARD, idle, press_at_times
 from queue_page import opened, row
 from served_queues import served_queues
@@ -14,7 +13,7 @@ from served_queues import served_queues
 pytestmark = pytest.mark.browser
 
 
-def decide_two(page: Page, name: str) -> None:
+def decide_two(page, name):
     """Grade and decide two items of a queue with keys alone."""
     opened(page, name)
     for decision in "yn":
@@ -27,7 +26,7 @@ def decide_two(page: Page, name: str) -> None:
         idle(page)
 
 
-def test_a_sentence_typed_in_a_queue_outside_a_field_decides_nothing(mara, site) -> None:
+def test_a_sentence_typed_in_a_queue_outside_a_field_decides_nothing(mara, site):
     opened(mara, site.queue(2))
     before, first = len(site.reviews()), row(mara)
     idle(mara)
@@ -41,7 +40,7 @@ def test_a_sentence_typed_in_a_queue_outside_a_field_decides_nothing(mara, site)
 
 
 @pytest.mark.postgres
-def test_two_items_with_keys_alone_on_postgresql(browser: Browser, postgres_store: Store) -> None:
+def test_two_items_with_keys_alone_on_postgresql(browser, postgres_store):
     with served_queues(postgres_store) as started:
         name = started.queue(2)
         with closing(Windows(browser, started.url)) as windows:

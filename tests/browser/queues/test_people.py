@@ -9,7 +9,7 @@ from page_state import idle, visit
 pytestmark = pytest.mark.browser
 
 
-def test_the_queues_of_the_person_that_was_chosen_in_the_table_are_shown(mara, site) -> None:
+def test_the_queues_of_the_person_that_was_chosen_in_the_table_are_shown(mara, site):
     first, second = (ensure_reviewer(site.store, "page", name) for name in ("Aaron", "Abel"))
     site.queue(1, assigned=(first,))
     site.queue(2, assigned=(second,))

@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgeboard.domain import Label, Preference, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 def test_every_page_of_queues_fits_and_the_names_of_your_queues_begin_below_each_other(
     reviewer, site
-) -> None:
+):
     fit = ensure_reviewer(site.store, "page", "Fit")
     site.queue(2, assigned=(fit,), **BLIND)
     seen = site.queue(4, grades=("label", "groundedness", "quality"), needed=2)
@@ -63,7 +63,7 @@ def test_every_page_of_queues_fits_and_the_names_of_your_queues_begin_below_each
     assert not any(found.values()), found
 
 
-def misfits_at_both_widths(page: Page) -> dict[int, list[str]]:
+def misfits_at_both_widths(page):
     """What does not fit, by width; a window that has one of them begins with it, and is left at the other."""
     size = page.viewport_size
     assert size is not None
@@ -77,9 +77,7 @@ def misfits_at_both_widths(page: Page) -> dict[int, list[str]]:
 
 
 @pytest.mark.parametrize("grades", [("label",), ("label", "groundedness")])
-def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(
-    mara, site, grades
-) -> None:
+def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(mara, site, grades):
     mara.set_viewport_size({"width": 800, "height": 900})
     opened(mara, site.queue(1, grades=grades, optional_grades=(), **BLIND))
     assert in_the_end(
@@ -88,7 +86,7 @@ def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(
     assert overflowing(mara) == []
 
 
-def names_of_queues_begin_below_each_other(page: Page) -> None:
+def names_of_queues_begin_below_each_other(page):
     expect(page.locator(".st-key-your_queues .jb-say")).to_have_count(2)
     page.wait_for_function(
         "new Set(Array.from(document.querySelectorAll('.st-key-your_queues .jb-say'), name =>"
@@ -96,7 +94,7 @@ def names_of_queues_begin_below_each_other(page: Page) -> None:
     )
 
 
-def test_the_bar_of_a_queue_is_in_view(mara, site) -> None:
+def test_the_bar_of_a_queue_is_in_view(mara, site):
     opened(mara, site.queue(2, **BLIND))
     for blind in (True, False):
         for height in (700, 1080, 900):

@@ -1,11 +1,10 @@
 """Named queues in a browser: items are graded blind, revealed, skipped, declined and undone, with keys alone."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from sqlalchemy import select
 
 from judgeboard.domain import Label
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import DRAFT
 from judging_log import until
 from page_state import GUARD, PAUSE, hold, idle, mash, settled
@@ -17,20 +16,18 @@ pytestmark = pytest.mark.browser
 JUDGE = '[class*="st-key-pane_judge"]:visible'
 
 
-def listened(page: Page) -> list[str]:
+def listened(page):
     """All that the server sends this window from now on, as text."""
-    frames: list[str] = []
+    frames = []
 
-    def keep(payload: str | bytes) -> None:
+    def keep(payload):
         frames.append(payload if isinstance(payload, str) else payload.decode("utf-8", "replace"))
 
     page.on("websocket", lambda socket: socket.on("framereceived", keep))
     return frames
 
 
-def test_a_blind_grade_is_changed_after_the_reveal_and_a_lead_decides_the_split(
-    reviewer, site
-) -> None:
+def test_a_blind_grade_is_changed_after_the_reveal_and_a_lead_decides_the_split(reviewer, site):
     case, mara = site.case, reviewer("Mara")
     name = site.queue(2, needed=2, grades=("groundedness", "label"), **BLIND)
     blind = case.review(
@@ -75,7 +72,7 @@ def test_a_blind_grade_is_changed_after_the_reveal_and_a_lead_decides_the_split(
     assert case.item_states()[-2:] == ["adjudicated", "open"]
 
 
-def decides_the_split(page: Page, name: str) -> None:
+def decides_the_split(page, name):
     """Adjudicate the only conflict of a queue, which needs a reason."""
     page.goto(f"/conflicts?of={name}")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
@@ -94,14 +91,14 @@ def decides_the_split(page: Page, name: str) -> None:
     expect(page.get_by_text("is adjudicated: confirmed")).to_be_visible()
 
 
-def kept_notes(store: Store) -> list[str | None]:
+def kept_notes(store):
     with store.reading() as connection:
         return [
             content.get("note") for content in connection.execute(select(DRAFT.c.content)).scalars()
         ]
 
 
-def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(mara, site) -> None:
+def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(mara, site):
     name = site.queue(3)
     opened(mara, name)
     mara.keyboard.press("2")
@@ -125,9 +122,7 @@ def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(mara, 
     expect(mara.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
 
 
-def test_a_decline_of_the_last_item_is_undone_with_a_key_and_leaving_gives_it_back(
-    mara, site
-) -> None:
+def test_a_decline_of_the_last_item_is_undone_with_a_key_and_leaving_gives_it_back(mara, site):
     name = site.queue(1)
     opened(mara, name)
     mara.keyboard.press("2")
@@ -151,7 +146,7 @@ def test_a_decline_of_the_last_item_is_undone_with_a_key_and_leaving_gives_it_ba
 
 def test_a_held_key_and_mashed_keys_decide_one_item_and_keys_pressed_across_each_other_grade_it(
     mara, site
-) -> None:
+):
     opened(mara, site.queue(4))
     before, first = len(site.reviews()), row(mara)
     for key in "3d":

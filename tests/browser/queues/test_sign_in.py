@@ -1,19 +1,16 @@
 """People sign in with a real provider: who was added comes in, with their role and no more, as long as it is theirs."""
 
 import re
-from collections.abc import Callable, Iterator
 from itertools import chain
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import expect
 
 from browser_windows import Windows
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, change_role
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.tables import Event
 from oidc_provider import CLIENT_SECRET, COOKIE_SECRET, identity_provider, write_secrets
 from page_rows import fill_pages
 from page_session import page_session
@@ -28,18 +25,16 @@ PEOPLE = {
     "eve": {"email": EVE, "email_verified": True},
 }
 
-Served = tuple[str, Store]
-
 
 class Site:
     """A server where people sign in, and browsers that do."""
 
-    def __init__(self, windows: Windows, store: Store) -> None:
+    def __init__(self, windows, store):
         self.windows, self.url, self.store = windows, windows.url, store
-        self.contexts: list[BrowserContext] = []
-        self.frames: list[bytes] = []
+        self.contexts = []
+        self.frames = []
 
-    def browse(self) -> Page:
+    def browse(self):
         """Open a browser of its own; what the server sends it is kept."""
         context = self.windows.take()
         self.contexts.append(context)
@@ -49,7 +44,7 @@ class Site:
         page.on("websocket", lambda socket: socket.on("framereceived", self._keep))
         return page
 
-    def sign_in(self, name: str, path: str = "/") -> Page:
+    def sign_in(self, name, path="/"):
         """Sign in by the provider's own form."""
         page = self.browse()
         page.goto(path)
@@ -59,28 +54,26 @@ class Site:
         page.wait_for_url(f"{self.url}/**")
         return page
 
-    def events(self, **given: str) -> tuple[Event, ...]:
+    def events(self, **given):
         with self.store.reading() as connection:
             return latest_events(connection, EventFilter(**given), limit=100)
 
-    def close(self) -> None:
+    def close(self):
         for context in self.contexts:
             self.windows.give_back(context)
 
-    def _keep(self, payload: str | bytes) -> None:
+    def _keep(self, payload):
         self.frames.append(payload if isinstance(payload, bytes) else payload.encode())
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[str]:
+def provider():
     with identity_provider(PEOPLE) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
-def served(
-    provider: str, new_store: Callable[[], Store], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Served]:
+def served(provider, new_store, tmp_path_factory):
     folder, store = tmp_path_factory.mktemp("signing_in"), new_store()
     fill_pages(store)
     server = serving(
@@ -92,9 +85,7 @@ def served(
 
 
 @pytest.fixture(scope="module")
-def served_below_a_path(
-    provider: str, served: Served, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
+def served_below_a_path(provider, served, tmp_path_factory):
     """The same database behind a proxy, at the path /judgeboard of its host."""
     folder, store = tmp_path_factory.mktemp("below_a_path"), served[1]
     server = serving(str(store.engine.url.database), HOME=str(folder), JUDGEBOARD_ADMIN=ANN)
@@ -105,20 +96,20 @@ def served_below_a_path(
 
 
 @pytest.fixture(scope="module")
-def windows(browser: Browser, served: Served) -> Iterator[Windows]:
+def windows(browser, served):
     opened = Windows(browser, served[0])
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def site(windows: Windows, served: Served) -> Iterator[Site]:
+def site(windows, served):
     opened = Site(windows, served[1])
     yield opened
     opened.close()
 
 
-def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(site: Site) -> None:
+def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(site):
     page = site.sign_in("eve", "/responses")
     expect(page.get_by_text(f"{EVE} may not sign in here yet")).to_be_visible()
     expect(page.get_by_text("An admin can add you")).to_be_visible()
@@ -136,8 +127,8 @@ def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(site: Site) -> No
 
 
 def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider_is_sent(
-    site: Site,
-) -> None:
+    site,
+):
     with site.store.reading() as connection:
         response_id = connection.exec_driver_sql(
             "SELECT min(response_id) FROM flag WHERE state = 'open'"
@@ -161,7 +152,7 @@ def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider
         assert secret.encode() not in sent
 
 
-def test_who_has_not_signed_in_uploads_nothing(site: Site) -> None:
+def test_who_has_not_signed_in_uploads_nothing(site):
     with page_session(site.url, {}) as session, httpx.Client(base_url=site.url) as client:
         session.open("/sources")
         client.get("/_stcore/host-config")
@@ -175,7 +166,7 @@ def test_who_has_not_signed_in_uploads_nothing(site: Site) -> None:
     assert "sign in" in answer.text
 
 
-def test_a_role_counts_at_once_and_signing_out_ends_also_a_copy_of_the_cookie(site: Site) -> None:
+def test_a_role_counts_at_once_and_signing_out_ends_also_a_copy_of_the_cookie(site):
     add_person(site.store, BOB, Role.REVIEWER, "cli:root")
     page = site.sign_in("bob", "/settings")
     refused = (
@@ -211,8 +202,8 @@ def test_a_role_counts_at_once_and_signing_out_ends_also_a_copy_of_the_cookie(si
 
 
 def test_below_a_path_people_sign_in_and_out_and_stay_below_it(
-    browser: Browser, served: Served, served_below_a_path: str
-) -> None:
+    browser, served, served_below_a_path
+):
     windows = Windows(browser, served_below_a_path)
     site = Site(windows, served[1])
     page = site.sign_in("ann", f"{site.url}/open_flags?text=plain")
@@ -227,5 +218,5 @@ def test_below_a_path_people_sign_in_and_out_and_stay_below_it(
     windows.close()
 
 
-def cookies_of(page: Page) -> dict[str, str]:
+def cookies_of(page):
     return {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}

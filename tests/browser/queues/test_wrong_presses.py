@@ -1,9 +1,7 @@
 """Wrong presses: none stores what was not meant. One page session on an item whose required grades are missing."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from sqlalchemy import func, select
 
 from browser_windows import Reviewers, Windows
@@ -42,7 +40,7 @@ GROUPS = {
 
 
 @pytest.fixture(scope="module")
-def item(windows_at: dict[str, Windows], browser, site) -> Iterator[Page]:
+def item(windows_at, browser, site):
     """An item that requires two levels of a rubric."""
     reviewers = Reviewers(windows_at.setdefault(site.url, Windows(browser, site.url)))
     page = reviewers("Mara")
@@ -53,8 +51,8 @@ def item(windows_at: dict[str, Windows], browser, site) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_wrong_presses_store_nothing(item: Page, site, group: str) -> None:
-    def stored() -> tuple[int, int]:
+def test_wrong_presses_store_nothing(item, site, group):
+    def stored():
         with site.store.reading() as connection:
             return len(site.reviews()), connection.execute(
                 select(func.count()).select_from(SKIP)

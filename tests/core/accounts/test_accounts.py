@@ -1,6 +1,5 @@
 """Links, passwords and sessions: what strangers and removed people cannot do with what they have."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
@@ -23,13 +22,11 @@ from judgeboard.accounts.accounts import (
     person_of_session,
     set_password,
 )
-from judgeboard.accounts.tables import Account
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.roster import add_person, change_role, remove_person
 from judgeboard.store.api_keys import token_hash
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.tables import METADATA
 from stored_rows import read
@@ -38,30 +35,30 @@ ROOT = "cli:root"
 PASSWORD = "correct horse battery"
 
 
-def account(store: Store, name: str = "ann", role: Role = Role.LEAD) -> Account:
+def account(store, name="ann", role=Role.LEAD):
     return set_password(store, invite(store, name, role, ROOT), PASSWORD)
 
 
-def session(store: Store, of: Account) -> str:
+def session(store, of):
     token = begin_session(store, of)
     assert token is not None
     return token_hash(token)
 
 
-def who(store: Store, hashed: str) -> str | None:
+def who(store, hashed):
     person = read(store, person_of_session, hashed)
     return person and person.name
 
 
 @pytest.fixture
-def days_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    def later(days: float) -> None:
+def days_later(monkeypatch):
+    def later(days):
         monkeypatch.setattr(accounts, "utc_now", lambda: utc_now() + timedelta(days=days))
 
     return later
 
 
-def test_a_link_sets_a_password_once(store: Store) -> None:
+def test_a_link_sets_a_password_once(store):
     assert not read(store, any_account)
     token = invite(store, "Ann@Example.org", Role.LEAD, ROOT)
     assert read(store, any_account)
@@ -75,10 +72,10 @@ def test_a_link_sets_a_password_once(store: Store) -> None:
     assert is_password(read(store, account_of, "ANN@example.org"), PASSWORD)
 
 
-def test_of_two_requests_at_a_time_one_uses_the_link(store: Store) -> None:
+def test_of_two_requests_at_a_time_one_uses_the_link(store):
     token, start = invite(store, "ann", None, ROOT), Barrier(2)
 
-    def use(password: str) -> bool:
+    def use(password):
         start.wait()
         try:
             set_password(store, token, password)
@@ -90,9 +87,7 @@ def test_of_two_requests_at_a_time_one_uses_the_link(store: Store) -> None:
         assert sorted(both.map(use, ["first password", "second password"])) == [False, True]
 
 
-def test_a_link_that_expired_was_replaced_or_never_was_does_nothing(
-    store: Store, days_later: Callable[[float], None]
-) -> None:
+def test_a_link_that_expired_was_replaced_or_never_was_does_nothing(store, days_later):
     first = invite(store, "ann", None, ROOT)
     second = invite(store, "ann", None, ROOT)
     for token in (first, "", "x" * 43):
@@ -105,31 +100,27 @@ def test_a_link_that_expired_was_replaced_or_never_was_does_nothing(
 
 
 @pytest.mark.parametrize("password", ["", "eleven char", "x" * 1_001])
-def test_a_password_that_is_too_short_or_long_leaves_the_link_usable(
-    sqlite_store: Store, password: str
-) -> None:
+def test_a_password_that_is_too_short_or_long_leaves_the_link_usable(sqlite_store, password):
     token = invite(sqlite_store, "ann", None, ROOT)
     with pytest.raises(BadInput):
         set_password(sqlite_store, token, password)
     set_password(sqlite_store, token, PASSWORD)
 
 
-def test_a_password_counts_however_its_letters_are_composed(sqlite_store: Store) -> None:
+def test_a_password_counts_however_its_letters_are_composed(sqlite_store):
     set_password(sqlite_store, invite(sqlite_store, "ann", None, ROOT), "cafe\u0301 au lait noir")
     ann = read(sqlite_store, account_of, "ann")
     assert is_password(ann, "caf\u00e9 au lait noir")
     assert not is_password(ann, "cafe au lait noir")
 
 
-def test_without_an_account_a_password_takes_as_long(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_an_account_a_password_takes_as_long(sqlite_store, monkeypatch):
     invite(sqlite_store, "bob", None, ROOT)
     ann = account(sqlite_store)
-    checked: list[str] = []
+    checked = []
     verify = PasswordHasher.verify
 
-    def counted(hasher: PasswordHasher, stored: str, password: str) -> bool:
+    def counted(hasher, stored, password):
         checked.append(stored.rpartition("$")[0].rpartition("$")[0])
         return bool(verify(hasher, stored, password))
 
@@ -141,9 +132,7 @@ def test_without_an_account_a_password_takes_as_long(
     assert len(set(checked)) == 1  # the same parameters of Argon2
 
 
-def test_a_session_ends_by_sign_out_and_after_some_days(
-    store: Store, days_later: Callable[[float], None]
-) -> None:
+def test_a_session_ends_by_sign_out_and_after_some_days(store, days_later):
     ann = account(store)
     first, second = session(store, ann), session(store, ann)
     end_session(store, first)
@@ -159,14 +148,14 @@ def test_a_session_ends_by_sign_out_and_after_some_days(
     assert not read(store, is_known_browser, ann, second)
 
 
-def test_a_new_session_of_a_browser_ends_its_earlier_one(store: Store) -> None:
+def test_a_new_session_of_a_browser_ends_its_earlier_one(store):
     ann = account(store)
     first = session(store, ann)
     begin_session(store, ann, instead_of=first)
     assert who(store, first) is None
 
 
-def test_a_reset_ends_all_sessions_and_the_password_when_it_is_used(store: Store) -> None:
+def test_a_reset_ends_all_sessions_and_the_password_when_it_is_used(store):
     ann = account(store)
     hashed = session(store, ann)
     token = invite(store, "ann", None, ROOT)
@@ -180,8 +169,8 @@ def test_a_reset_ends_all_sessions_and_the_password_when_it_is_used(store: Store
 
 
 def test_removal_ends_everything_and_to_add_the_person_again_brings_nothing_back(
-    store: Store,
-) -> None:
+    store,
+):
     ann = account(store)
     hashed = session(store, ann)
     token = invite(store, "ann", None, ROOT)
@@ -195,7 +184,7 @@ def test_removal_ends_everything_and_to_add_the_person_again_brings_nothing_back
         set_password(store, token, PASSWORD)
 
 
-def test_an_invitation_gives_no_other_role_and_only_an_admin_invites(store: Store) -> None:
+def test_an_invitation_gives_no_other_role_and_only_an_admin_invites(store):
     account(store, "root", Role.ADMIN)
     account(store)
     with pytest.raises(BadInput, match="lead"):
@@ -211,13 +200,13 @@ def test_an_invitation_gives_no_other_role_and_only_an_admin_invites(store: Stor
 @pytest.mark.parametrize(
     "name", ["", "  ", "cli:root", "key:shop", "a@", "x" * 81, "a\x00b", "a\u202eb"]
 )
-def test_what_cannot_be_a_name_is_not_invited(sqlite_store: Store, name: str) -> None:
+def test_what_cannot_be_a_name_is_not_invited(sqlite_store, name):
     with pytest.raises(BadInput):
         invite(sqlite_store, name, None, ROOT)
     assert not read(sqlite_store, any_account)
 
 
-def test_neither_tokens_nor_passwords_are_stored(store: Store) -> None:
+def test_neither_tokens_nor_passwords_are_stored(store):
     link = invite(store, "ann", None, ROOT)
     ann = set_password(store, link, PASSWORD)
     token = begin_session(store, ann)

@@ -1,15 +1,11 @@
 """The command that invites people."""
 
-from pathlib import Path
-
 import pytest
 
 from judgeboard.cli.app import run
 
 
-def test_an_invitation_prints_a_link_alone_and_the_next_one_another(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invitation_prints_a_link_alone_and_the_next_one_another(tmp_path, capsys, monkeypatch):
     command = ["people", "invite", "ann", "--db", str(tmp_path / "judgeboard.db")]
     monkeypatch.delenv("JUDGEBOARD_URL", raising=False)
     assert run([*command, "--role", "admin"]) == 0
@@ -26,7 +22,7 @@ def test_an_invitation_prints_a_link_alone_and_the_next_one_another(
 
 
 @pytest.mark.parametrize("name", ["", "cli:ann", "ann@"])
-def test_a_wrong_name_leaves_no_database(tmp_path: Path, name: str) -> None:
+def test_a_wrong_name_leaves_no_database(tmp_path, name):
     database = tmp_path / "judgeboard.db"
     assert run(["people", "invite", name, "--db", str(database)]) == 2
     assert not database.exists()

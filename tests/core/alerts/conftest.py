@@ -1,12 +1,10 @@
-from collections.abc import Iterator
-
 import pytest
 
-from hook_server import Hook, hook_server
+from hook_server import hook_server
 
 
 @pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hook]:
+def hook(monkeypatch):
     """A destination of alerts on this machine."""
     with hook_server() as served:
         monkeypatch.setenv("HOOK_URL", served.url)

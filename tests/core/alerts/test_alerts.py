@@ -7,7 +7,6 @@ import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import Never
 
 import pytest
 from sqlalchemy import insert, select
@@ -15,7 +14,6 @@ from sqlalchemy import insert, select
 from alert_checks import check
 from engines import on_sqlite
 from graded_log import GradedLog, read
-from hook_server import Hook
 from judgeboard.alerts import events
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.delivery import send
@@ -36,7 +34,6 @@ from judgeboard.store.alerts import (
     open_events,
     store_delivery,
 )
-from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker, remove_worker
 from judgeboard.store.rules import list_rules, rule_named
 from judgeboard.store.tables import (
@@ -55,34 +52,30 @@ MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 TO_HOOK = ("webhook:env:HOOK_URL",)
 
 
-def add(
-    store: Store, name: str = "workers", when: str = "missing_worker", **fields: object
-) -> None:
+def add(store, name="workers", when="missing_worker", **fields):
     add_alert_rule(
         store, WrittenRule(**{"name": name, "when": when, "to": TO_HOOK} | fields), "Mara", START
     )
 
 
-def begin_worker(store: Store) -> None:
+def begin_worker(store):
     with store.writing() as connection:
         register_worker(connection, "w")
 
 
-def end_worker(store: Store) -> None:
+def end_worker(store):
     with store.writing() as connection:
         remove_worker(connection, "w")
 
 
-def deliveries(store: Store) -> list[tuple[str, str, int]]:
+def deliveries(store):
     return [
         (each.kind.value, each.state, each.attempts)
         for _, each in reversed(read(store, latest_deliveries))
     ]
 
 
-def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(
-    store: Store, hook: Hook
-) -> None:
+def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store, hook):
     add(store, remind="2h")
     for minute in (0, 1, 9):
         check(store, START + minute * MINUTE)
@@ -113,9 +106,7 @@ def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(
     assert len({body["id"] for body in hook.bodies}) == 4
 
 
-def test_quiet_hours_hold_messages_back_and_drop_what_began_and_ended_in_them(
-    sqlite_store: Store, hook: Hook
-) -> None:
+def test_quiet_hours_hold_messages_back_and_drop_what_began_and_ended_in_them(sqlite_store, hook):
     add(sqlite_store, quiet="13:00-15:00 Europe/Berlin", remind="never")  # 12:00 to 14:00 UTC
     check(sqlite_store, START)
     begin_worker(sqlite_store)
@@ -133,9 +124,7 @@ def test_quiet_hours_hold_messages_back_and_drop_what_began_and_ended_in_them(
     assert hours == [0, 1, 2, 3, 4, 5, 6, 22, 23]
 
 
-def test_a_message_is_tried_again_with_back_off_and_fails_in_the_end(
-    sqlite_store: Store, hook: Hook
-) -> None:
+def test_a_message_is_tried_again_with_back_off_and_fails_in_the_end(sqlite_store, hook):
     add(sqlite_store, remind="never")
     hook.status = 503
     tries = []
@@ -150,8 +139,8 @@ def test_a_message_is_tried_again_with_back_off_and_fails_in_the_end(
 
 
 def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_send_once(
-    store: Store, hook: Hook
-) -> None:
+    store, hook
+):
     add(store, to=(*TO_HOOK, "slack:env:HOOK_URL"))
     threads = [
         threading.Thread(target=evaluate, args=(store, START), kwargs={"every": timedelta(0)})
@@ -181,7 +170,7 @@ def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_s
     assert len(hook.bodies) == 2
 
 
-def test_a_test_message_is_left_to_the_process_that_stored_it(sqlite_store: Store) -> None:
+def test_a_test_message_is_left_to_the_process_that_stored_it(sqlite_store):
     add(sqlite_store)
     with sqlite_store.writing() as connection:
         rule = rule_named(connection, AlertRule, "workers")
@@ -189,9 +178,7 @@ def test_a_test_message_is_left_to_the_process_that_stored_it(sqlite_store: Stor
         assert due_deliveries(connection, START) == []
 
 
-def test_what_a_paused_or_removed_rule_would_send_is_not_sent(
-    sqlite_store: Store, hook: Hook
-) -> None:
+def test_what_a_paused_or_removed_rule_would_send_is_not_sent(sqlite_store, hook):
     for name in ("paused", "removed"):
         add(sqlite_store, name)
         hook.status = 503
@@ -206,7 +193,7 @@ def test_what_a_paused_or_removed_rule_would_send_is_not_sent(
     assert [body["rule"] for body in hook.bodies] == ["paused", "removed", "paused"]
 
 
-def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
+def test_each_condition_finds_its_subjects_and_says_so(store):
     log, now = GradedLog(store), datetime.now(UTC)
     judge, other = log.version("rag"), log.version("other")
     ids = log.answers(30)
@@ -292,11 +279,11 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
 
 
 def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
-    sqlite_store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    sqlite_store, hook, monkeypatch
+):
     fault = "the setting is not usable"
 
-    def fail(*_arguments: object) -> Never:
+    def fail(*_arguments):
         raise BadInput(fault)
 
     add(sqlite_store, "first", "open_flags", above=0)
@@ -313,9 +300,7 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
     assert [rule.problem for rule in read(sqlite_store, list_rules, AlertRule)] == [None, None]
 
 
-def test_no_secret_is_stored_or_logged(
-    sqlite_store: Store, hook: Hook, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_secret_is_stored_or_logged(sqlite_store, hook, caplog):
     caplog.set_level(logging.DEBUG)
     add(sqlite_store, remind="1h")
     for hours, status in enumerate((200, 404, 302)):
@@ -331,9 +316,7 @@ def test_no_secret_is_stored_or_logged(
 
 
 @on_sqlite
-def test_a_worker_follows_the_rules(
-    store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_follows_the_rules(store, hook, monkeypatch):
     monkeypatch.setattr(events, "LOOK_SECONDS", 0.01)
     add(store, "flags", when="open_flags", above=0)
     log = GradedLog(store)
@@ -344,16 +327,14 @@ def test_a_worker_follows_the_rules(
     worker.stop()
 
 
-def test_a_webhook_that_does_not_answer_delays_no_evaluation(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_webhook_that_does_not_answer_delays_no_evaluation(sqlite_store, monkeypatch):
     seconds, waits = [0.0], []
 
-    def take(duration: float) -> None:
+    def take(duration):
         seconds.append(seconds[-1] + duration)
 
     class Closing(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
+        def wait(self, timeout=None):
             waits.append(timeout)
             return len(waits) == 4
 
@@ -381,13 +362,13 @@ TO_MAIL = "email:ops@example.org"
     ],
 )
 def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets_it(
-    sqlite_store: Store,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    destination: str,
-    settings: dict[str, str],
-    missing: list[str],
-) -> None:
+    sqlite_store,
+    capsys,
+    monkeypatch,
+    destination,
+    settings,
+    missing,
+):
     words = [*["rule", "add", "alert", "--when", "old_flags", "--to"], destination]
     words += ["old flags", "--db", address(sqlite_store)]
     monkeypatch.setattr(masking, "_forms", ())  # another case has made the example a known secret
@@ -428,13 +409,13 @@ def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets
     ],
 )
 def test_a_destination_whose_setting_is_not_usable_is_refused_as_sending_to_it_would_be(
-    sqlite_store: Store,
-    monkeypatch: pytest.MonkeyPatch,
-    destination: str,
-    variable: str,
-    value: str,
-    reason: str,
-) -> None:
+    sqlite_store,
+    monkeypatch,
+    destination,
+    variable,
+    value,
+    reason,
+):
     monkeypatch.setenv(SENDER, "jb@example.org")
     monkeypatch.setenv(variable, value)
     with pytest.raises(BadInput, match=f"^to: {destination}: ") as added:
@@ -447,10 +428,8 @@ def test_a_destination_whose_setting_is_not_usable_is_refused_as_sending_to_it_w
     assert read(sqlite_store, list_rules, AlertRule) == []
 
 
-def test_the_commands_keep_rules_and_check_them(
-    sqlite_store: Store, hook: Hook, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def said(*words: str, code: int = 0) -> str:
+def test_the_commands_keep_rules_and_check_them(sqlite_store, hook, capsys):
+    def said(*words, code=0):
         assert run(["rule", *words, "--db", address(sqlite_store)]) == code
         streams = capsys.readouterr()
         return streams.err if code == 2 else streams.out

@@ -6,16 +6,13 @@ import logging
 import socket
 import ssl
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import httpcore
 import pytest
 from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword
+from aiosmtpd.smtp import AuthResult
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -37,17 +34,17 @@ MESSAGE = {
 class Mailbox:
     """Keeps the mails that come."""
 
-    def __init__(self) -> None:
-        self.mails: list[tuple[list[str], Any]] = []
+    def __init__(self):
+        self.mails = []
         self.refuse = False
 
-    async def handle_DATA(self, _server: SMTP, _session: Any, envelope: Envelope) -> str:  # noqa: N802 - name of aiosmtpd
+    async def handle_DATA(self, _server, _session, envelope):  # noqa: N802 - name of aiosmtpd
         self.mails.append((envelope.rcpt_tos, email.message_from_bytes(envelope.content or b"")))
         return "250 OK"
 
     async def handle_RCPT(  # noqa: N802 - name of aiosmtpd
-        self, _server: SMTP, _session: Any, envelope: Envelope, to: str, _options: Any
-    ) -> str:
+        self, _server, _session, envelope, to, _options
+    ):
         if self.refuse:
             return "550 no such person"
         envelope.rcpt_tos.append(to)
@@ -55,7 +52,7 @@ class Mailbox:
 
 
 @contextmanager
-def mail_server(mailbox: Mailbox, **options: Any) -> Iterator[int]:
+def mail_server(mailbox, **options):
     port = free_port()
     controller = Controller(mailbox, hostname="localhost", port=port, ready_timeout=60, **options)
     controller.start()
@@ -66,7 +63,7 @@ def mail_server(mailbox: Mailbox, **options: Any) -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def certificate(tmp_path_factory):
     """A certificate of localhost that signs itself, with its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
@@ -92,16 +89,12 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_mail_goes_through_an_encrypted_and_authenticated_server(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mail_goes_through_an_encrypted_and_authenticated_server(certificate, monkeypatch):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    logins: list[LoginPassword] = []
+    logins = []
 
-    def login(
-        _server: Any, _session: Any, _envelope: Any, _mechanism: str, data: LoginPassword
-    ) -> AuthResult:
+    def login(_server, _session, _envelope, _mechanism, data):
         logins.append(data)
         return AuthResult(success=data.password == b"S3/CR@ET", handled=False)
 
@@ -140,8 +133,8 @@ def test_a_mail_goes_through_an_encrypted_and_authenticated_server(
 
 
 def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     mailbox = Mailbox()
     with mail_server(mailbox) as port:
         monkeypatch.setenv("JUDGEBOARD_SMTP", f"smtp://localhost:{port}")
@@ -158,8 +151,8 @@ def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(
 
 
 def test_slack_gets_its_own_form_in_which_a_name_can_mention_nobody(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.setenv("JUDGEBOARD_ALERT_NETWORKS", "127.0.0.1")
     with hook_server() as hook:
         monkeypatch.setenv("HOOK", hook.url.replace("127.0.0.1", "mara:S3CRET@127.0.0.1"))
@@ -188,9 +181,7 @@ PRIVATE = (
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_a_host_with_one_private_address_is_refused(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_with_one_private_address_is_refused(address, monkeypatch):
     resolved = [(0, 0, 0, "", ("93.184.215.14", 443)), (0, 0, 0, "", (address, 443))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: resolved)
     with pytest.raises(NotSent, match="JUDGEBOARD_ALERT_NETWORKS"):
@@ -198,15 +189,15 @@ def test_a_host_with_one_private_address_is_refused(
 
 
 def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     answers = iter(["93.184.215.14", "127.0.0.1"])  # the name changes after the check
     monkeypatch.setattr(
         socket, "getaddrinfo", lambda *_args, **_options: [(0, 0, 0, "", (next(answers), 80))]
     )
-    connected: list[str] = []
+    connected = []
 
-    def connect(_self: Any, host: str, *_args: Any) -> None:
+    def connect(_self, host, *_args):
         connected.append(host)
         raise httpcore.ConnectError("no network here")
 
@@ -226,9 +217,7 @@ def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(
     assert (len(hook.bodies), other.bodies) == (1, [])
 
 
-def test_a_command_gets_the_message_on_its_standard_input(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_gets_the_message_on_its_standard_input(tmp_path, monkeypatch):
     script = tmp_path / "take it.py"
     script.write_text(
         "import sys; open('got.json', 'w').write(sys.stdin.read()); sys.exit(len(sys.argv) - 1)"
@@ -255,9 +244,7 @@ def test_a_command_gets_the_message_on_its_standard_input(
         "http://host:S3CRET/",
     ],
 )
-def test_no_error_and_no_log_shows_the_address(
-    address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_error_and_no_log_shows_the_address(address, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("HOOK", address)
     with pytest.raises(BadInput, match="HOOK") as refused:

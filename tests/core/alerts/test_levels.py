@@ -2,14 +2,12 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from alert_checks import check
 from engines import on_sqlite
 from graded_log import GradedLog, read
-from hook_server import Hook
 from judgeboard.alerts import levels
 from judgeboard.alerts.levels import level_figures, levels_now
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule, checked_rule, limits_words
@@ -19,7 +17,6 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.notes import note
 from judgeboard.store import day_sums
 from judgeboard.store.alerts import open_events
-from judgeboard.store.engine import Store
 from judgeboard.store.rules import list_rules
 from judgeboard.store.tables import AlertRule
 from judgeboard.text import utc_day
@@ -32,26 +29,24 @@ MINUTE = timedelta(minutes=1)
 SLICES = "only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE"
 
 
-def level(**fields: object) -> WrittenRule:
+def level(**fields):
     return WrittenRule(
         **({"name": "low", "when": "level", "to": ("webhook:env:HOOK_URL",)} | fields)
     )
 
 
-def figures(store: Store, **fields: object) -> list[tuple[str, float | None, int, bool]]:
+def figures(store, **fields):
     """The subject, value, n and whether the threshold is passed, of each slice."""
     every = list(read(store, level_figures, checked_rule(level(**fields)), NOW))
     return [(each.subject, each.value, each.n, each.is_met) for each in every]
 
 
-def sentences(store: Store, **fields: object) -> list[str]:
+def sentences(store, **fields):
     return read(store, levels_now, checked_rule(level(**fields)), NOW)
 
 
 @on_sqlite
-def test_a_level_sends_one_message_when_it_begins_and_one_when_it_ends(
-    store: Store, hook: Hook
-) -> None:
+def test_a_level_sends_one_message_when_it_begins_and_one_when_it_ends(store, hook):
     log = GradedLog(store)
     version = log.version()
     log.say_all(version, log.answers(20, day=TODAY - 1), groundedness=0.9)
@@ -71,7 +66,7 @@ def test_a_level_sends_one_message_when_it_begins_and_one_when_it_ends(
 
 
 @on_sqlite
-def test_a_level_at_the_threshold_is_neither_above_nor_below(store: Store) -> None:
+def test_a_level_at_the_threshold_is_neither_above_nor_below(store):
     log = GradedLog(store)
     ids = log.answers(30, day=TODAY)
     log.say(
@@ -92,7 +87,7 @@ def test_a_level_at_the_threshold_is_neither_above_nor_below(store: Store) -> No
 
 
 @on_sqlite
-def test_too_few_answers_say_so_and_do_not_fire(store: Store, hook: Hook) -> None:
+def test_too_few_answers_say_so_and_do_not_fire(store, hook):
     log = GradedLog(store)
     assert figures(store, below=0.7) == [("", None, 0, False)]
     log.say_all(log.version(), log.answers(9, day=TODAY, query_type="QA"), groundedness=0.1)
@@ -117,7 +112,7 @@ def test_too_few_answers_say_so_and_do_not_fire(store: Store, hook: Hook) -> Non
 
 
 @on_sqlite
-def test_each_slice_has_its_own_figure(store: Store) -> None:
+def test_each_slice_has_its_own_figure(store):
     log = GradedLog(store)
     version = log.version()
     for name, score in (("QA", 0.2), ("sql", 0.8)):
@@ -133,7 +128,7 @@ def test_each_slice_has_its_own_figure(store: Store) -> None:
 
 
 @on_sqlite
-def test_the_last_answers_are_those_asked_last_and_days_end_today(store: Store) -> None:
+def test_the_last_answers_are_those_asked_last_and_days_end_today(store):
     log = GradedLog(store)
     version = log.version()
     for day, score in (
@@ -149,7 +144,7 @@ def test_the_last_answers_are_those_asked_last_and_days_end_today(store: Store) 
 
 
 @on_sqlite
-def test_wrong_dates_do_not_count_and_are_named(store: Store) -> None:
+def test_wrong_dates_do_not_count_and_are_named(store):
     log = GradedLog(store)
     version = log.version()
     for day, n in ((0, 3), (TODAY + 400, 2), (None, 4)):
@@ -167,7 +162,7 @@ def test_wrong_dates_do_not_count_and_are_named(store: Store) -> None:
 
 
 @on_sqlite
-def test_a_criterion_of_a_rubric_judge_has_a_level(store: Store) -> None:
+def test_a_criterion_of_a_rubric_judge_has_a_level(store):
     log = GradedLog(store)
     ids = log.answers(12, day=TODAY)
     log.say_all(log.version(), ids, groundedness=1.0)
@@ -183,9 +178,7 @@ def test_a_criterion_of_a_rubric_judge_has_a_level(store: Store) -> None:
 
 
 @on_sqlite
-def test_a_level_of_an_unknown_judge_or_criterion_is_refused_with_the_known_ones(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_level_of_an_unknown_judge_or_criterion_is_refused_with_the_known_ones(store, tmp_path):
     log = GradedLog(store)
     version, ids = log.version("rubric"), log.answers(12, day=TODAY)
     log.say_all(version, ids, scores=(DimensionScore("completeness", 2, "1-5"),))
@@ -203,9 +196,7 @@ def test_a_level_of_an_unknown_judge_or_criterion_is_refused_with_the_known_ones
     assert (rule.level.measure, rule.level.criterion) == (None, "completeness")
 
 
-def test_a_level_whose_criterion_vanished_has_a_problem_and_no_traceback(
-    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_level_whose_criterion_vanished_has_a_problem_and_no_traceback(store, tmp_path, caplog):
     log = GradedLog(store)
     version = log.version("rubric")
     log.say_all(
@@ -222,9 +213,7 @@ def test_a_level_whose_criterion_vanished_has_a_problem_and_no_traceback(
 
 
 @on_sqlite
-def test_a_window_of_days_says_when_it_is_cut(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_window_of_days_says_when_it_is_cut(store, monkeypatch):
     for module in (day_sums, levels):
         monkeypatch.setattr(module, "NEWEST", 20)
     log = GradedLog(store)
@@ -241,9 +230,7 @@ def test_a_window_of_days_says_when_it_is_cut(
         assert sentences(store, below=0.7, last=last) == [figure]
 
 
-def test_a_level_reads_the_newest_answers_only(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_level_reads_the_newest_answers_only(store, monkeypatch):
     monkeypatch.setattr(day_sums, "NEWEST", 20)
     log = GradedLog(store)
     version = log.version()
@@ -266,9 +253,7 @@ def test_a_level_reads_the_newest_answers_only(
 
 
 @on_sqlite
-def test_a_level_is_stored_listed_and_imported_unchanged(
-    store: Store, capsys: pytest.CaptureFixture[str], tmp_path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_level_is_stored_listed_and_imported_unchanged(store, capsys, tmp_path, monkeypatch):
     GradedLog(store).version()
     rule = level(below=0.7, last="7d", judge="rag", only=("query_type=QA",), remind="2h")
     add_alert_rule(store, rule, "Mara", NOW)
@@ -342,9 +327,7 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
         ({"when": "open_flags", "below": 1}, "below: the condition open_flags does not use it"),
     ],
 )
-def test_a_level_that_cannot_be_read_is_refused_with_its_field(
-    fields: dict[str, object], reason: str
-) -> None:
+def test_a_level_that_cannot_be_read_is_refused_with_its_field(fields, reason):
     with pytest.raises(BadInput) as refusal:
         checked_rule(level(**fields))
     assert str(refusal.value).startswith(reason)

@@ -2,24 +2,21 @@
 
 import json
 import shlex
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from command_lines import Shell, run_line
-from graded_log import BAD, GOOD, GradedLog
+from command_lines import run_line
+from graded_log import BAD, GOOD
 from judgeboard.cli.app import run
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.reviews.queues import add_schema, create_queue
-from judgeboard.store.engine import Store
 from judgeboard.store.queues import new_queue
 from judging_log import address
 from queue_case import CONFIRM, queue_case
 
 
 @pytest.fixture
-def graded(sqlite_log: GradedLog) -> str:
+def graded(sqlite_log):
     """A database in which a judge and two people labelled 40 answers; returns its address."""
     log = sqlite_log
     ids = log.answers(40, query_type="sql")
@@ -30,9 +27,7 @@ def graded(sqlite_log: GradedLog) -> str:
     return address(log.store)
 
 
-def test_too_few_grades_are_said_once_with_the_command_that_gets_more(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_few_grades_are_said_once_with_the_command_that_gets_more(sqlite_log, capsys):
     ids = sqlite_log.answers(20)
     sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
     sqlite_log.review_all(ids[:2], label=GOOD)
@@ -49,10 +44,8 @@ def test_too_few_grades_are_said_once_with_the_command_that_gets_more(
     assert "--n 10 --needed 2" in capsys.readouterr().err
 
 
-def test_where_no_judge_is_named_the_others_are(
-    graded: str, sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def others(*words: str) -> list[dict[str, Any]]:
+def test_where_no_judge_is_named_the_others_are(graded, sqlite_log, capsys):
+    def others(*words):
         assert run(["agreement", *words, "--json", "--db", graded]) == 0
         steps = json.loads(capsys.readouterr().out)["next"]
         return [each["values"] for each in steps if each["code"] == "other_versions"]
@@ -65,9 +58,7 @@ def test_where_no_judge_is_named_the_others_are(
     assert others("--judge-version", "nli v1") == []
 
 
-def test_the_report_is_written_beside_what_is_said(
-    graded: str, tmp_path: Path, shell: Shell
-) -> None:
+def test_the_report_is_written_beside_what_is_said(graded, tmp_path, shell):
     report = tmp_path / "agreement.html"
     assert f"written to {report}" in shell(f"agreement --db {graded} --report {report}")
     assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -77,9 +68,7 @@ def test_the_report_is_written_beside_what_is_said(
     shell(f"agreement --db {graded}")
 
 
-def test_the_command_in_the_sentence_has_the_filter(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_in_the_sentence_has_the_filter(sqlite_log, capsys):
     """Without it, the queue would hold answers that the figure is not about."""
     ids = [*sqlite_log.answers(60, query_type="sql"), *sqlite_log.answers(60, query_type="prose")]
     sqlite_log.say(
@@ -100,7 +89,7 @@ def test_the_command_in_the_sentence_has_the_filter(
     assert run(shlex.split(command)[1:]) == 0
 
 
-def test_tied_answers_alone_are_said_to_be_tied(sqlite_log: GradedLog, shell: Shell) -> None:
+def test_tied_answers_alone_are_said_to_be_tied(sqlite_log, shell):
     ids = sqlite_log.answers(12)
     sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
     for reviewer, label in (("mara", GOOD), ("jon", BAD)):
@@ -121,17 +110,13 @@ def test_tied_answers_alone_are_said_to_be_tied(sqlite_log: GradedLog, shell: Sh
         ("--schema support --by source --of people", "remove --of, --by"),
     ],
 )
-def test_what_cannot_be_measured_is_one_line_and_exit_code_2(
-    graded: str, words: str, said: str, shell: Shell
-) -> None:
+def test_what_cannot_be_measured_is_one_line_and_exit_code_2(graded, words, said, shell):
     error = shell(f"agreement --db {graded} {words}", code=2)
     assert said in error
     assert error.count("\n") == 1
 
 
-def test_a_label_schema_is_measured_on_the_answers_of_a_filter(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_a_label_schema_is_measured_on_the_answers_of_a_filter(sqlite_store, shell):
     case = queue_case(sqlite_store)
     case.flagged(0.1, 0.1)
     case.flagged(0.1, query_type="Summary")

@@ -2,18 +2,16 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.cli.options import actor
 from judgeboard.domain import Grade, JudgeVersion, QueueOrder, Status, Verdict
 from judgeboard.measure.trend import trend
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -25,7 +23,7 @@ from recording_tool import FakeLangfuse
 from stored_rows import read
 
 
-def blind_case(store: Store) -> str:
+def blind_case(store):
     case = queue_case(store)
     mark_answer(store, case.ada)
     me = ensure_reviewer(store, "cli", actor())
@@ -36,8 +34,8 @@ def blind_case(store: Store) -> str:
 
 
 def test_an_export_leaves_out_what_its_user_reviews_blind_and_says_how_many(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    sqlite_store, tmp_path, capsys
+):
     db = blind_case(sqlite_store)
     assert run_line(f"export all -o {tmp_path / 'out'} --db {db}") == 0
     assert "hidden: 1 answer " in capsys.readouterr().err
@@ -46,9 +44,7 @@ def test_an_export_leaves_out_what_its_user_reviews_blind_and_says_how_many(
     assert "plain-reasoning" in files["judgments.jsonl"]
 
 
-def test_a_push_sends_nothing_that_its_user_reviews_blind(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_push_sends_nothing_that_its_user_reviews_blind(sqlite_store, monkeypatch, capsys):
     db = blind_case(sqlite_store)
     monkeypatch.setattr("judgeboard.tools.langfuse.trace_id_of", lambda _item: "ab" * 16)
     with FakeLangfuse() as tool:
@@ -61,12 +57,12 @@ def test_a_push_sends_nothing_that_its_user_reviews_blind(
     assert "hidden: 1 answer" in capsys.readouterr().err
 
 
-def test_figures_count_the_others(sqlite_store: Store, shell: Shell) -> None:
+def test_figures_count_the_others(sqlite_store, shell):
     db = blind_case(sqlite_store)
     assert json.loads(shell(f"stats --json --db {db}"))["responses"] == 1
 
 
-def test_no_change_is_named_where_answers_are_hidden(sqlite_store: Store, shell: Shell) -> None:
+def test_no_change_is_named_where_answers_are_hidden(sqlite_store, shell):
     db = blind_case(sqlite_store)
     sentence = read(sqlite_store, trend).changes.sentence
     assert sentence not in shell(f"trends --db {db}")
@@ -89,11 +85,11 @@ READING = (
 
 @pytest.mark.parametrize("command", READING)
 def test_what_reads_tells_as_much_whatever_was_said_of_the_hidden_answer_and_says_that_it_is_left_out(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+    sqlite_store, capsys, command
+):
     db = blind_case(sqlite_store)
 
-    def told() -> tuple[int, str, str]:
+    def told():
         code = run_line(f"{command} --db {db}")
         said = capsys.readouterr()
         return (
@@ -109,7 +105,7 @@ def test_what_reads_tells_as_much_whatever_was_said_of_the_hidden_answer_and_say
     assert told() == before
 
 
-def say_more(store: Store) -> None:
+def say_more(store):
     """A colleague and a judge say of the hidden answer what had not been said."""
     jon = ensure_reviewer(store, "page", "Jon")
     with store.reading() as connection:

@@ -8,18 +8,16 @@ import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from stat import filemode
 
 import pytest
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.cli.app import Root, run
 from judgeboard.errors import DatabaseAway
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure
 from judgeboard.runs import judging
-from judgeboard.store.engine import Store
 from judgeboard.store.export import exports
 from judgeboard.store.opening import open_store
 from judging_log import address
@@ -27,7 +25,7 @@ from tool_files import written as written_rows
 
 
 @pytest.fixture
-def database(sqlite_template: Path, tmp_path: Path) -> str:
+def database(sqlite_template, tmp_path):
     path = str(shutil.copyfile(sqlite_template, tmp_path / "judgeboard.db"))
     rows = [
         {"id": f"a{n}", "question": f"q{n}?", "response": f"answer {n}", "contexts": ["p"]}
@@ -38,11 +36,11 @@ def database(sqlite_template: Path, tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("name", Root.places)
-def test_every_command_has_help_with_an_example(name: str, shell: Shell) -> None:
+def test_every_command_has_help_with_an_example(name, shell):
     assert f"judgeboard {name}" in shell(f"{name} --help").split("Example:")[1]
 
 
-def test_a_program_that_calls_a_command_keeps_its_garbage_collector(database: str) -> None:
+def test_a_program_that_calls_a_command_keeps_its_garbage_collector(database):
     threshold, frozen = gc.get_threshold(), gc.get_freeze_count()
     assert run_line(f"stats --db {database}") == 0
     assert gc.get_threshold() == threshold
@@ -50,15 +48,15 @@ def test_a_program_that_calls_a_command_keeps_its_garbage_collector(database: st
 
 
 @pytest.fixture
-def permissive_umask() -> Iterator[None]:
+def permissive_umask():
     before = os.umask(0)
     yield
     os.umask(before)
 
 
 def test_only_its_owner_can_read_the_database_and_what_is_written_from_it(
-    permissive_umask: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    permissive_umask, tmp_path, capsys
+):
     log = tmp_path / "log.jsonl"
     log.write_text('{"id": "a1", "question": "how?", "response": "so"}\n{"id": "a2"}\n')
     written = tmp_path / "written"
@@ -86,17 +84,13 @@ def test_only_its_owner_can_read_the_database_and_what_is_written_from_it(
     assert set(modes.values()) == {"-rw-------"}, modes
 
 
-def test_a_database_that_is_shared_on_purpose_stays_shared(
-    permissive_umask: None, database: str
-) -> None:
+def test_a_database_that_is_shared_on_purpose_stays_shared(permissive_umask, database):
     Path(database).chmod(0o660)
     assert run_line(f"db migrate --db {database}") == 0
     assert filemode(Path(database).stat().st_mode) == "-rw-rw----"
 
 
-def test_a_missing_database_names_the_next_command_and_makes_no_file(
-    tmp_path: Path, shell: Shell
-) -> None:
+def test_a_missing_database_names_the_next_command_and_makes_no_file(tmp_path, shell):
     missing = tmp_path / "none.db"
     for words in (
         "stats",
@@ -110,9 +104,7 @@ def test_a_missing_database_names_the_next_command_and_makes_no_file(
     assert not missing.exists()
 
 
-def test_every_suggested_command_opens_the_database_of_this_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+def test_every_suggested_command_opens_the_database_of_this_command(tmp_path, capsys, shell):
     database, log = str(tmp_path / "my log.db"), tmp_path / "log.jsonl"
     log.write_text(
         json.dumps(
@@ -168,16 +160,12 @@ def test_every_suggested_command_opens_the_database_of_this_command(
         "suite list",
     ],
 )
-def test_an_empty_list_names_the_command_that_fills_it(
-    words: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_list_names_the_command_that_fills_it(words, sqlite_store, capsys):
     assert run([*words.split(), "--db", address(sqlite_store)]) == 0
     assert "`judgeboard " in capsys.readouterr().out
 
 
-def test_settings_and_findings_are_printed_as_json(
-    database: str, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+def test_settings_and_findings_are_printed_as_json(database, capsys, shell):
     capsys.readouterr()
     settings = {
         each["name"]: each
@@ -190,7 +178,7 @@ def test_settings_and_findings_are_printed_as_json(
     assert {*findings[0]} == {"ok", "what", "value", "fix"}
 
 
-def test_import_exit_codes_tell_all_some_and_none(tmp_path: Path) -> None:
+def test_import_exit_codes_tell_all_some_and_none(tmp_path):
     good = json.dumps({"query": "q", "answer": "a"})
     for name, text, code in (("all", good, 0), ("some", f"{good}\n{{", 1), ("none", "{", 2)):
         log = tmp_path / f"{name}.jsonl"
@@ -199,7 +187,7 @@ def test_import_exit_codes_tell_all_some_and_none(tmp_path: Path) -> None:
     assert run_line(f"import {tmp_path / 'absent.jsonl'} --db {tmp_path / 'd.db'}") == 2
 
 
-def test_one_unreadable_file_does_not_keep_the_others_out(database: str, tmp_path: Path) -> None:
+def test_one_unreadable_file_does_not_keep_the_others_out(database, tmp_path):
     more = tmp_path / "more.jsonl"
     more.write_text(json.dumps({"id": "b1", "query": "q", "answer": "a"}))
     assert run_line(f"import {tmp_path / 'absent.jsonl'} {more} --db {database}") == 2
@@ -208,16 +196,14 @@ def test_one_unreadable_file_does_not_keep_the_others_out(database: str, tmp_pat
     assert count == 5
 
 
-def test_a_dry_run_makes_no_database(tmp_path: Path) -> None:
+def test_a_dry_run_makes_no_database(tmp_path):
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps({"query": "q", "answer": "a"}))
     assert run_line(f"import {log} --dry-run --db {tmp_path / 'new.db'}") == 0
     assert not (tmp_path / "new.db").exists()
 
 
-def test_stats_json_is_json_alone_and_the_same_bytes_each_time(
-    database: str, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+def test_stats_json_is_json_alone_and_the_same_bytes_each_time(database, capsys, shell):
     run_line(f"judge --judge lexical --db {database}")
     capsys.readouterr()
     first = shell(f"stats --json --db {database}")
@@ -227,8 +213,8 @@ def test_stats_json_is_json_alone_and_the_same_bytes_each_time(
 
 
 def test_a_reader_that_closes_the_pipe_does_not_change_the_exit_code(
-    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    database, tmp_path, monkeypatch
+):
     unusable = tmp_path / "unusable.jsonl"
     unusable.write_text("{}")
     for words, code in (
@@ -249,16 +235,14 @@ def test_a_reader_that_closes_the_pipe_does_not_change_the_exit_code(
             assert run([*words, "--db", database]) == code
 
 
-def test_export_all_writes_a_folder(database: str, tmp_path: Path) -> None:
+def test_export_all_writes_a_folder(database, tmp_path):
     assert run_line(f"export all --format csv -o {tmp_path / 'out'} --db {database}") == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(
         f"{table}.csv" for table in exports()
     )
 
 
-def test_forget_blanks_the_texts_and_keeps_the_scores(
-    database: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_forget_blanks_the_texts_and_keeps_the_scores(database, capsys):
     run_line(f"judge --judge lexical --db {database}")
     capsys.readouterr()
     run_line(f"stats --json --db {database}")
@@ -291,7 +275,7 @@ def test_forget_blanks_the_texts_and_keeps_the_scores(
     ],
     ids=" ".join,
 )
-def test_no_message_suggests_what_deletes(database: str, shell: Shell, words: str) -> None:
+def test_no_message_suggests_what_deletes(database, shell, words):
     error = shell(f"{words} --db {database}", code=2)
     assert "Error: " in error
     for deleting in ("--unused", "--yes", "Did you mean"):
@@ -303,19 +287,17 @@ def test_no_message_suggests_what_deletes(database: str, shell: Shell, words: st
     assert forgotten == 0
 
 
-def test_forget_of_an_unknown_id_says_so(database: str, shell: Shell) -> None:
+def test_forget_of_an_unknown_id_says_so(database, shell):
     assert "no response 'nobody'" in shell(f"db forget nobody --yes --db {database}", code=2)
 
 
-def test_migrate_says_where_the_database_stood(tmp_path: Path, shell: Shell) -> None:
+def test_migrate_says_where_the_database_stood(tmp_path, shell):
     path = str(tmp_path / "new.db")
     assert "created" in shell(f"db migrate --db {path}")
     assert "was at" in shell(f"db migrate --db {path}")
 
 
-def test_an_unexpected_error_is_one_line_and_debug_shows_the_rest(
-    tmp_path: Path, shell: Shell
-) -> None:
+def test_an_unexpected_error_is_one_line_and_debug_shows_the_rest(tmp_path, shell):
     words = f"import {tmp_path / 'absent.jsonl'} --map nothing --db {tmp_path / 'd.db'}"
     assert len(shell(words, code=2).strip().splitlines()) == 1
     assert "Traceback" in shell(f"{words} --debug", code=2)
@@ -333,9 +315,7 @@ def test_an_unexpected_error_is_one_line_and_debug_shows_the_rest(
         "sqlite:///judgeboard.db?password=s3cret",
     ],
 )
-def test_a_wrong_address_is_said_in_one_line_without_its_password(
-    address: str, shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_address_is_said_in_one_line_without_its_password(address, shell, monkeypatch):
     monkeypatch.setattr("judgeboard.store.outages.WAIT_SECONDS", 0)
     error = shell(f"stats --db {address}", code=2)
     assert "s3cret" not in error
@@ -343,15 +323,13 @@ def test_a_wrong_address_is_said_in_one_line_without_its_password(
     assert len(error.strip().splitlines()) == 1
 
 
-def test_a_revision_of_a_newer_program_is_said(database: str, shell: Shell) -> None:
+def test_a_revision_of_a_newer_program_is_said(database, shell):
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     assert "a newer Judgeboard" in shell(f"db migrate --db {database}", code=2)
 
 
-def test_names_that_are_not_utf8_do_not_keep_a_file_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_that_are_not_utf8_do_not_keep_a_file_out(tmp_path, monkeypatch):
     monkeypatch.setenv("LOGNAME", "b\udcff")
     log = tmp_path / "log\udcff.jsonl"
     log.write_text('{"query": "q", "answer": "a"}\n{"query": "q"}')
@@ -361,7 +339,7 @@ def test_names_that_are_not_utf8_do_not_keep_a_file_out(
     assert batches == [("log\ufffd.jsonl", "cli:b\ufffd")]
 
 
-def test_an_export_never_replaces_the_database(database: str, shell: Shell) -> None:
+def test_an_export_never_replaces_the_database(database, shell):
     assert database in shell(f"export responses -o {database} --db {database}", code=2)
     shell(f"stats --db {database}")
 
@@ -375,8 +353,8 @@ def test_an_export_never_replaces_the_database(database: str, shell: Shell) -> N
     ],
 )
 def test_an_error_of_the_database_is_one_line_with_what_to_do_and_without_the_rows(
-    fault: str, advice: str, database: str, tmp_path: Path, shell: Shell
-) -> None:
+    fault, advice, database, tmp_path, shell
+):
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute(
             f"CREATE TRIGGER bad BEFORE INSERT ON response BEGIN SELECT RAISE(ABORT, '{fault}'); END"
@@ -388,10 +366,8 @@ def test_an_error_of_the_database_is_one_line_with_what_to_do_and_without_the_ro
     assert (error.count("\n"), "private" in error) == (1, False)
 
 
-def test_a_run_that_gives_up_waiting_names_the_command_that_goes_on(
-    database: str, monkeypatch: pytest.MonkeyPatch, shell: Shell
-) -> None:
-    def give_up(*_: object, wait: float, **__: object) -> None:
+def test_a_run_that_gives_up_waiting_names_the_command_that_goes_on(database, monkeypatch, shell):
+    def give_up(*_, wait, **__):
         raise DatabaseAway(
             f"the database could not be used for {wait:g} s: 8 replies could not be stored", 8
         )
@@ -402,9 +378,7 @@ def test_a_run_that_gives_up_waiting_names_the_command_that_goes_on(
     assert error.endswith(f" --judge lexical --wait 5 --db {database}`\n")
 
 
-def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(
-    database: str, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(database, capsys, shell):
     db = f"--db {database}"
     assert run_line(f"judge --judge lexical --limit 3 {db}") == 0
     with RecordingEndpoint(always(failure(401, "wrong key"))) as endpoint:

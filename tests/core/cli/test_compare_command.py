@@ -3,18 +3,16 @@
 import json
 import shlex
 import signal
-from pathlib import Path
 
 import pytest
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always
 from judgeboard.store.comparisons import latest_asks, versions_that_compared
-from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import PAIR
 from judging_log import address, runs, until
@@ -25,17 +23,17 @@ from tool_files import written as written_rows
 AT_ONCE = 4
 
 
-def compare(store: Store, script: Script, *more: str) -> tuple[int, RecordingEndpoint]:
+def compare(store, script, *more):
     with RecordingEndpoint(script) as endpoint:
         return run(words(store, endpoint, *more)), endpoint
 
 
-def words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
+def words(store, endpoint, *more):
     options = f"--model scripted --base-url {endpoint.base_url} --concurrency {AT_ONCE} --yes"
     return shlex.split(f"compare {options} --db {address(store)} {' '.join(more)}")
 
 
-def pairs_file(folder: Path, count: int) -> Path:
+def pairs_file(folder, count):
     rows = [
         {
             "id": f"p{number}",
@@ -48,7 +46,7 @@ def pairs_file(folder: Path, count: int) -> Path:
     return written_rows(folder, *rows, name="pairs.jsonl")
 
 
-def answers(store: Store, source: str, *given: tuple[str, str, tuple[str, ...] | None]) -> None:
+def answers(store, source, *given):
     responses = [
         Response(source, f"{source}-{place}", query, answer, passages)
         for place, (query, answer, passages) in enumerate(given)
@@ -57,8 +55,8 @@ def answers(store: Store, source: str, *given: tuple[str, str, tuple[str, ...] |
 
 
 def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    sqlite_store, tmp_path, capsys
+):
     file = str(pairs_file(tmp_path, 5))
     code, endpoint = compare(sqlite_store, always(said("first")), f"--pairs {file} --json")
     content = json.loads(capsys.readouterr().out)
@@ -82,8 +80,8 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
 
 
 def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copied(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+    sqlite_store, capsys
+):
     answers(
         sqlite_store,
         "old",
@@ -116,7 +114,7 @@ def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copi
     assert sum("[BEGIN PASSAGE 1" in text for text in shown) == 2
 
 
-def test_the_first_answer_to_a_repeated_question_meets_the_first(sqlite_store: Store) -> None:
+def test_the_first_answer_to_a_repeated_question_meets_the_first(sqlite_store):
     answers(sqlite_store, "old", ("one?", "left-1", None), ("one?", "left-2", None))
     answers(
         sqlite_store,
@@ -131,7 +129,7 @@ def test_the_first_answer_to_a_repeated_question_meets_the_first(sqlite_store: S
     ] == [(1, 3), (2, 4)]
 
 
-def test_several_aspects_are_asked_in_one_call(sqlite_store: Store, tmp_path: Path, capsys) -> None:
+def test_several_aspects_are_asked_in_one_call(sqlite_store, tmp_path, capsys):
     script = always(said("first", "style", "truth"))
     file = str(pairs_file(tmp_path, 2))
     _, endpoint = compare(
@@ -144,9 +142,7 @@ def test_several_aspects_are_asked_in_one_call(sqlite_store: Store, tmp_path: Pa
     assert len(endpoint.requests) == 4
 
 
-def test_a_recording_is_read_without_asking_and_said_in_words(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store, shell):
     record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "aabt", "ba": "aaba"}, name="old judge")
     out = shell(f"compare --recorded --judge-version 'old judge' --db {address(sqlite_store)}")
     assert "old judge v1" in out
@@ -175,16 +171,14 @@ def test_a_recording_is_read_without_asking_and_said_in_words(
         ),
     ],
 )
-def test_a_command_that_cannot_be_meant_says_why(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: str, why: str
-) -> None:
+def test_a_command_that_cannot_be_meant_says_why(sqlite_store, capsys, options, why):
     assert run_line(f"compare --db {address(sqlite_store)} {options}") == 2
     captured = capsys.readouterr()
     assert why in captured.err
     assert captured.out == ""
 
 
-def stored(store: Store) -> set[tuple[int, str]]:
+def stored(store):
     """What is stored: which pair in which order."""
     with store.reading() as connection:
         versions = versions_that_compared(connection)
@@ -193,8 +187,8 @@ def stored(store: Store) -> set[tuple[int, str]]:
 
 
 def test_a_second_command_says_which_process_makes_the_run_and_repeats_its_calls_after_a_kill(
-    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    store, tmp_path, capsys
+):
     with held_endpoint() as endpoint:
         endpoint.reply = said("first")
         endpoint.hold_after(11)

@@ -5,47 +5,42 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
-from command_lines import Shell
 from judgeboard.cli.demo import fill
 from judgeboard.formats.output import to_json
 from judgeboard.health.record import State
 from judgeboard.health.report import measure_health
-from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.methods.control_answers.run import CONTROL_KINDS
 from judgeboard.methods.suites.gate import FAIL
 from judgeboard.methods.suites.results import list_results, suite_result
 from judgeboard.reports.stats import stats
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_flags, overview
 from judgeboard.store.tables import RESPONSE, REVIEW
 
 
-def numbers(store: Store) -> str:
+def numbers(store):
     with store.reading() as connection:
         return to_json(stats(connection))
 
 
-def stop_after(words: str) -> Callable[[str], None]:
-    def say(line: str) -> None:
+def stop_after(words):
+    def say(line):
         if words in line:
             raise RuntimeError
 
     return say
 
 
-def reading(kinds: list[str]) -> Callable[..., ImportSummary]:
+def reading(kinds):
     """Import as ever, and note what was read."""
 
-    def noted(*args: Any, **options: Any) -> ImportSummary:
+    def noted(*args, **options):
         kinds.append(options["kind"])
         return import_file(*args, **options)
 
@@ -53,9 +48,7 @@ def reading(kinds: list[str]) -> Callable[..., ImportSummary]:
 
 
 @pytest.fixture
-def filled(
-    fill_once: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
-) -> Callable[[Store], str]:
+def filled(fill_once, tmp_path, monkeypatch, shell):
     """Fills a database as the demo does; returns what it prints.
 
     An SQLite database is filled on the way that has most obstacles: the demo breaks off once, and
@@ -63,7 +56,7 @@ def filled(
     flags for low scores; and 7 is no threshold.
     """
 
-    def fill_and_listen(store: Store) -> str:
+    def fill_and_listen(store):
         if not store.is_sqlite:
             fill(store)
             return ""
@@ -81,9 +74,7 @@ def filled(
     return lambda store: fill_once("demo", store, fill_and_listen)
 
 
-def test_the_demo_brings_answers_verdicts_flags_and_grades(
-    sqlite_store: Store, filled: Any
-) -> None:
+def test_the_demo_brings_answers_verdicts_flags_and_grades(sqlite_store, filled):
     project, *steps, last = filled(sqlite_store).splitlines()
     assert "judgeboard.toml " in project
     assert len(steps) >= 12
@@ -98,16 +89,14 @@ def test_the_demo_brings_answers_verdicts_flags_and_grades(
     assert brought["flags"]["by_state"]["open"] > 100
 
 
-def test_the_demo_has_enough_control_answers_of_each_kind(sqlite_store: Store, filled: Any) -> None:
+def test_the_demo_has_enough_control_answers_of_each_kind(sqlite_store, filled):
     filled(sqlite_store)
     checks = measure_health(sqlite_store, "lexical").checks
     states = {check.name: check.state for check in checks}
     assert State.NOT_MEASURED not in {states[kind.check] for kind in CONTROL_KINDS.values()}
 
 
-def test_the_suite_of_the_demo_has_enough_cases_to_compare_its_runs(
-    sqlite_store: Store, filled: Any
-) -> None:
+def test_the_suite_of_the_demo_has_enough_cases_to_compare_its_runs(sqlite_store, filled):
     filled(sqlite_store)
     latest, before = list_results(sqlite_store)
     result = suite_result(sqlite_store, latest.run, baseline=before.run)
@@ -116,9 +105,7 @@ def test_the_suite_of_the_demo_has_enough_cases_to_compare_its_runs(
     assert result.gate.code == FAIL
 
 
-def test_no_review_of_the_demo_is_of_the_day_on_which_it_was_made(
-    sqlite_store: Store, filled: Any
-) -> None:
+def test_no_review_of_the_demo_is_of_the_day_on_which_it_was_made(sqlite_store, filled):
     filled(sqlite_store)
     with sqlite_store.reading() as connection:
         last_review = connection.execute(select(func.max(REVIEW.c.at))).scalar_one()
@@ -128,22 +115,20 @@ def test_no_review_of_the_demo_is_of_the_day_on_which_it_was_made(
     assert not reviewed
 
 
-def test_a_second_demo_changes_nothing(sqlite_store: Store, filled: Any) -> None:
+def test_a_second_demo_changes_nothing(sqlite_store, filled):
     filled(sqlite_store)
     before = numbers(sqlite_store)
-    lines: list[str] = []
+    lines = []
     fill(sqlite_store, lines.append)
     assert numbers(sqlite_store) == before
     stored_before = [re.findall(r"\d+", line) for line in lines if ": 0 new" in line]
     assert stored_before == [["0", each] for each in ("400", "48", "200", "198", "163", "53", "40")]
 
 
-def test_a_demo_of_another_release_is_completed(
-    sqlite_store: Store, filled: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_demo_of_another_release_is_completed(sqlite_store, filled, monkeypatch):
     filled(sqlite_store)
     before = numbers(sqlite_store)
-    read: list[str] = []
+    read = []
     monkeypatch.setattr("judgeboard.cli.demo.version", lambda _name: "later")
     monkeypatch.setattr("judgeboard.imports.importing.import_file", reading(read))
     fill(sqlite_store)
@@ -155,8 +140,8 @@ def test_a_demo_of_another_release_is_completed(
 
 
 def test_both_engines_give_the_same_numbers_to_the_byte_whatever_breaks_off(
-    sqlite_store: Store, postgres_store: Store, filled: Any
-) -> None:
+    sqlite_store, postgres_store, filled
+):
     filled(sqlite_store)
     filled(postgres_store)
     assert numbers(sqlite_store) == numbers(postgres_store)
@@ -165,8 +150,8 @@ def test_both_engines_give_the_same_numbers_to_the_byte_whatever_breaks_off(
 
 
 def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(
-    sqlite_store: Store, filled: Any, tmp_path: Path, shell: Shell
-) -> None:
+    sqlite_store, filled, tmp_path, shell
+):
     filled(sqlite_store)
     database = shutil.copyfile(str(sqlite_store.engine.url.database), str(tmp_path / "my demo.db"))
     *_, last = shell(f"quickstart --no-serve --db '{database}'").splitlines()

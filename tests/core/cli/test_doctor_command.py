@@ -4,18 +4,16 @@ import random
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import make_url, text
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    ScriptedReply,
     always,
     completion,
     failure,
@@ -33,15 +31,13 @@ from stored_rows import read
 KEY = "sk-live-0123456789abcdef"
 
 
-def doctor(db: str, reply: ScriptedReply | None = None, *options: str) -> int:
+def doctor(db, reply=None, *options):
     with RecordingEndpoint(always(reply or verdict())) as endpoint:
         asked = ["--model", "scripted", "--base-url", endpoint.base_url] if reply else []
         return run(["doctor", *asked, *options, "--db", db])
 
 
-def test_all_well_is_0_and_says_what_was_looked_at(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_well_is_0_and_says_what_was_looked_at(sqlite_store, capsys):
     store_answers(sqlite_store, 3)
     assert doctor(address(sqlite_store), verdict()) == 0
     out = capsys.readouterr().out
@@ -50,9 +46,7 @@ def test_all_well_is_0_and_says_what_was_looked_at(
     assert "fix " not in out
 
 
-def test_a_database_that_everybody_can_read_is_said_with_the_command(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_database_that_everybody_can_read_is_said_with_the_command(sqlite_store, capsys):
     store_answers(sqlite_store, 1)
     file = Path(address(sqlite_store))
     for mode, warns in ((0o644, True), (0o640, False), (0o600, False)):
@@ -71,16 +65,14 @@ def test_a_database_that_everybody_can_read_is_said_with_the_command(
     ],
     ids=["key", "model", "server", "reply"],
 )
-def test_what_is_wrong_with_an_endpoint_is_1_with_the_fix(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], reply: ScriptedReply, fix: str
-) -> None:
+def test_what_is_wrong_with_an_endpoint_is_1_with_the_fix(sqlite_store, capsys, reply, fix):
     store_answers(sqlite_store, 1)
     assert doctor(address(sqlite_store), reply) == 1
     wrong = [line for line in capsys.readouterr().out.split("fix ")[1:] if fix in line]
     assert len(wrong) == 1
 
 
-def test_an_address_where_nobody_answers_is_said(sqlite_store: Store, shell: Shell) -> None:
+def test_an_address_where_nobody_answers_is_said(sqlite_store, shell):
     store_answers(sqlite_store, 1)
     with RecordingEndpoint() as gone:
         pass
@@ -89,7 +81,7 @@ def test_an_address_where_nobody_answers_is_said(sqlite_store: Store, shell: She
     )
 
 
-def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store: Store, shell: Shell) -> None:
+def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store, shell):
     store_answers(sqlite_store, 1)
     assert "OPENAI_API_KEY" in shell(
         f"doctor --model gpt-4o-mini --db {address(sqlite_store)}", code=1
@@ -97,11 +89,11 @@ def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store: Store, shel
 
 
 def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
-    sqlite_store: Store,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    shell: Shell,
-) -> None:
+    sqlite_store,
+    tmp_path,
+    monkeypatch,
+    shell,
+):
     store_answers(sqlite_store, 3)
     theirs, ours = tmp_path / "theirs.toml", tmp_path / "ours.toml"
     prompt = '[judges.strict]\nmodel = "big"\nprompt = "{}"\n'
@@ -111,7 +103,7 @@ def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
         file.write_text("random_share = 0.5\n" + prompt.format(f"{folder}/strict.md"))
     database = address(sqlite_store)
 
-    def recorded() -> int:
+    def recorded():
         return len(read(sqlite_store, latest_events, EventFilter("use_settings"), limit=10))
 
     with serving(database, JUDGEBOARD_CONFIG=str(theirs)):
@@ -127,9 +119,7 @@ def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
     shell(f"doctor --db {database}")
 
 
-def test_a_database_that_cannot_be_used_yet_names_the_next_command(
-    sqlite_store: Store, tmp_path: Path, shell: Shell
-) -> None:
+def test_a_database_that_cannot_be_used_yet_names_the_next_command(sqlite_store, tmp_path, shell):
     missing = tmp_path / "none.db"
     assert "judgeboard quickstart" in shell(f"doctor --db {missing}", code=1)
     assert not missing.exists()
@@ -142,11 +132,11 @@ def test_a_database_that_cannot_be_used_yet_names_the_next_command(
 
 @pytest.mark.parametrize("command", ["config", "doctor"])
 def test_no_secret_reaches_the_screen(
-    sqlite_store: Store,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    command: str,
-) -> None:
+    sqlite_store,
+    monkeypatch,
+    capsys,
+    command,
+):
     store_answers(sqlite_store, 1)
     with RecordingEndpoint(always(failure(401, f"Incorrect API key provided: {KEY}"))) as endpoint:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -159,9 +149,7 @@ def test_no_secret_reaches_the_screen(
     assert "***" in printed.out
 
 
-def test_config_says_which_settings_come_from_where(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, shell: Shell
-) -> None:
+def test_config_says_which_settings_come_from_where(sqlite_store, monkeypatch, shell):
     monkeypatch.setenv("JUDGEBOARD_LOW_GROUNDEDNESS", "0.6")
     out = shell(f"config --db {address(sqlite_store)}")
     lines = {line.split()[0]: line.split(maxsplit=1)[1] for line in out.splitlines()}
@@ -170,16 +158,12 @@ def test_config_says_which_settings_come_from_where(
     assert lines["OPENAI_API_KEY"] == "not set  (default)"
 
 
-def test_config_fails_where_the_database_cannot_be_opened(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_config_fails_where_the_database_cannot_be_opened(tmp_path, capsys):
     assert run_line(f"config --db {tmp_path}") == 2
     assert "is a folder" in capsys.readouterr().out
 
 
-def test_config_without_a_database_still_shows_the_environment(
-    tmp_path: Path, shell: Shell
-) -> None:
+def test_config_without_a_database_still_shows_the_environment(tmp_path, shell):
     out = shell(f"config --db {tmp_path / 'none.db'}")
     assert [line.split()[-1] for line in out.splitlines() if line.startswith("db  ")] == [
         "(default)"
@@ -188,7 +172,7 @@ def test_config_without_a_database_still_shows_the_environment(
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole(tmp_path_factory):
     """A real database file, with rows in most tables."""
     folder = tmp_path_factory.mktemp("whole")
     store = Store(connect(make_url(f"sqlite:///{folder / 'whole.db'}"), create=True))
@@ -202,38 +186,38 @@ PAGE = 4096
 INTERIOR, LEAF, INDEX_INTERIOR, INDEX_LEAF = 5, 13, 2, 10  # first byte of a page
 
 
-def pages_of(data: bytes, kind: int) -> list[int]:
+def pages_of(data, kind):
     """The positions of the pages of a kind, after the first page."""
     return [at for at in range(PAGE, len(data), PAGE) if data[at] == kind]
 
 
-def put(data: bytes, at: int, new: bytes) -> bytes:
+def put(data, at, new):
     return data[:at] + new + data[at + len(new) :]
 
 
-def zeroed(kind: int) -> Callable[[bytes], bytes]:
+def zeroed(kind):
     """A page of this kind becomes zero, as after a lost write."""
     return lambda data: put(data, random.Random(7).choice(pages_of(data, kind)), bytes(PAGE))
 
 
-def swapped(data: bytes) -> bytes:
+def swapped(data):
     first, second = random.Random(7).sample(pages_of(data, LEAF), 2)
     return put(put(data, first, data[second : second + PAGE]), second, data[first : first + PAGE])
 
 
-def garbage(kind: int) -> Callable[[bytes], bytes]:
+def garbage(kind):
     """200 random bytes in a page of this kind."""
     chance = random.Random(7)
     return lambda data: put(data, chance.choice(pages_of(data, kind)) + 8, chance.randbytes(200))
 
 
-def other_letter(data: bytes) -> bytes:
+def other_letter(data):
     """One letter of an answer changes, which no structure of the file shows."""
     at = data.index(b"My sources are silent on how a helmet should fit")
     return put(data, at, b"N")
 
 
-DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+DAMAGE = {
     "magic": lambda data: bytes(16) + data[16:],
     "page size": lambda data: put(data, 16, b"\x08\x00"),
     "encoding": lambda data: put(data, 56, b"\0\0\0\2"),
@@ -258,9 +242,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_file_is_never_called_ok(
-    whole: bytes, damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_file_is_never_called_ok(whole, damage, tmp_path, capsys):
     file = tmp_path / "judgeboard.db"
     file.write_bytes(DAMAGE[damage](whole))
     assert doctor(str(file)) == 1
@@ -274,9 +256,7 @@ def test_a_damaged_file_is_never_called_ok(
         assert "Error" not in error
 
 
-def test_a_log_of_another_database_beside_the_file_is_damage(
-    whole: bytes, sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_of_another_database_beside_the_file_is_damage(whole, sqlite_store, tmp_path, capsys):
     file = tmp_path / "judgeboard-copy.db"
     file.write_bytes(whole)
     with sqlite_store.reading():  # an open connection keeps the log
@@ -286,9 +266,7 @@ def test_a_log_of_another_database_beside_the_file_is_damage(
     assert "is damaged" in capsys.readouterr().out
 
 
-def test_a_whole_file_is_ok(
-    whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_whole_file_is_ok(whole, tmp_path, capsys):
     file = tmp_path / "judgeboard.db"
     file.write_bytes(whole)
     assert doctor(str(file)) == 0
@@ -297,7 +275,7 @@ def test_a_whole_file_is_ok(
     assert "604 of 604" in out
 
 
-def test_a_check_that_takes_too_long_ends_and_is_not_ok(whole: bytes, tmp_path: Path) -> None:
+def test_a_check_that_takes_too_long_ends_and_is_not_ok(whole, tmp_path):
     file = tmp_path / "judgeboard.db"
     file.write_bytes(whole)
     with closing(open_store(file)) as store:
@@ -305,9 +283,7 @@ def test_a_check_that_takes_too_long_ends_and_is_not_ok(whole: bytes, tmp_path: 
     assert (stopped.faults, stopped.complete) == ((), False)
 
 
-def test_of_a_large_log_some_answers_are_compared(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_large_log_some_answers_are_compared(sqlite_store, monkeypatch):
     store_answers(sqlite_store, 30)
     monkeypatch.setattr(integrity, "MOST_HASHED", 10)
     with sqlite_store.reading() as connection:
@@ -316,9 +292,7 @@ def test_of_a_large_log_some_answers_are_compared(
 
 
 @pytest.mark.postgres
-def test_of_postgresql_the_content_is_compared_and_the_files_are_not(
-    postgres_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_postgresql_the_content_is_compared_and_the_files_are_not(postgres_store, capsys):
     store_answers(postgres_store, 3)
     assert doctor(address(postgres_store)) == 0
     out = capsys.readouterr().out
@@ -342,9 +316,7 @@ def test_of_postgresql_the_content_is_compared_and_the_files_are_not(
     ],
     ids=["number", "prompt", "reference"],
 )
-def test_a_value_that_no_command_misses_is_found(
-    whole: bytes, tmp_path: Path, change: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_value_that_no_command_misses_is_found(whole, tmp_path, change, capsys):
     file = tmp_path / "judgeboard.db"
     file.write_bytes(whole)
     with closing(sqlite3.connect(file)) as connection, connection:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Annotated, Literal
 
 import click
@@ -38,7 +37,7 @@ def boil(**options: object) -> None:
     click.echo(repr(options))
 
 
-def test_an_option_has_the_name_the_help_the_range_and_the_default_of_its_field() -> None:
+def test_an_option_has_the_name_the_help_the_range_and_the_default_of_its_field():
     shown = CliRunner().invoke(boil, ["--help"]).output
     assert "Heat of the water, from 0 to 100 (default: 95). Hotter" in " ".join(shown.split())
     assert "--cups, --n INTEGER" in shown
@@ -47,9 +46,7 @@ def test_an_option_has_the_name_the_help_the_range_and_the_default_of_its_field(
     assert OPTION_GROUPS[boil.params[0]] == "Heat"
 
 
-def test_an_option_that_is_not_typed_is_none_and_a_typed_one_is_read_as_the_field_reads_it() -> (
-    None
-):
+def test_an_option_that_is_not_typed_is_none_and_a_typed_one_is_read_as_the_field_reads_it():
     assert "{'degrees': 80.0, 'milk': True, 'cups': None, 'tea': None}" in str(
         CliRunner().invoke(boil, ["--degrees", "80", "--milk"]).output
     )
@@ -63,15 +60,13 @@ def test_an_option_that_is_not_typed_is_none_and_a_typed_one_is_read_as_the_fiel
         ("tea", "mint", "must be 'green' or 'black', not 'mint'"),
     ],
 )
-def test_a_command_and_python_refuse_a_value_with_the_same_words(
-    option: str, value: str, reason: str
-) -> None:
+def test_a_command_and_python_refuse_a_value_with_the_same_words(option, value, reason):
     assert f": {reason}" in CliRunner().invoke(boil, [f"--{option}", value]).output
     with pytest.raises(BadInput, match=f"{option} {reason}"):
         checked(Kettle, {option: value})
 
 
-def test_the_help_of_all_commands_makes_no_option(tmp_path: Path) -> None:
+def test_the_help_of_all_commands_makes_no_option(tmp_path):
     program = (
         "import sys; from judgeboard.cli import main; sys.argv = ['judgeboard', '--help']\n"
         "try: main()\nfinally: print('pydantic' in sys.modules)"

@@ -4,18 +4,15 @@ import json
 import re
 import shlex
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cli_commands import every_command
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.cli.app import root, run
 from judgeboard.domain import JudgeVersion, Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.runs.jobs import job_progress, request_rejudge
-from judgeboard.store.engine import Store
 from judgeboard.store.jobs import get_job, set_run
 from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.overview import count_open_flags
@@ -25,16 +22,14 @@ from judging_log import address, store_answers
 from stored_rows import read, write_to
 
 
-def last_command(text: str) -> list[str]:
+def last_command(text):
     """Return the words of the last command of a message."""
     command = re.findall(r"judgeboard [^`\n]+", text)[-1]
     return shlex.split(command)[1:]
 
 
 @pytest.mark.parametrize("command", ["judge", "rule add judge live"])
-def test_a_model_without_a_kind_of_judge_means_the_rag_judge(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_a_model_without_a_kind_of_judge_means_the_rag_judge(sqlite_store, capsys, command):
     store_answers(sqlite_store, 2)
     with RecordingEndpoint(always(verdict())) as endpoint:
         words = f"--model m1 --base-url {endpoint.base_url} --db {address(sqlite_store)} --json"
@@ -53,8 +48,8 @@ def test_a_model_without_a_kind_of_judge_means_the_rag_judge(
     ],
 )
 def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
-    sqlite_store: Store, shell: Shell, words: str, command: str
-) -> None:
+    sqlite_store, shell, words, command
+):
     db = f" --db {address(sqlite_store)}"
     suggested = last_command(shell(words + db, code=2))
     assert sorted(suggested) == sorted((command + db).split())
@@ -63,7 +58,7 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
         assert run(suggested) == 0
 
 
-def two_judges_and_a_queue(store: Store) -> None:
+def two_judges_and_a_queue(store):
     store_answers(store, 2)
     db = f"--db {address(store)}"
     for name in ("lexical", "other"):
@@ -100,13 +95,13 @@ def two_judges_and_a_queue(store: Store) -> None:
     ],
 )
 def test_a_refusal_ends_with_the_command_of_this_database(
-    sqlite_store: Store,
-    fill_once: Any,
-    shell: Shell,
-    monkeypatch: pytest.MonkeyPatch,
-    words: str,
-    command: str,
-) -> None:
+    sqlite_store,
+    fill_once,
+    shell,
+    monkeypatch,
+    words,
+    command,
+):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     fill_once("two judges and a queue", sqlite_store, two_judges_and_a_queue)
     db = f" --db {address(sqlite_store)}"
@@ -115,11 +110,11 @@ def test_a_refusal_ends_with_the_command_of_this_database(
 
 
 def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
-    sqlite_store: Store,
-    capsys: pytest.CaptureFixture[str],
-    shell: Shell,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    sqlite_store,
+    capsys,
+    shell,
+    monkeypatch,
+):
     question, passages = "How long is a rope? " * 20, ("A rope is 60 m long.",)
     answers = [
         Response(
@@ -151,9 +146,7 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     assert [(flag["external_id"], listed["total"]) for flag in listed["flags"]] == [("a1", 1)]
 
 
-def test_versions_alone_lists_them_and_the_version_names_the_program(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_versions_alone_lists_them_and_the_version_names_the_program(sqlite_store, shell):
     store_answers(sqlite_store, 1)
     db = f"--db {address(sqlite_store)}"
     shell(f"judge --judge lexical {db}")
@@ -165,8 +158,8 @@ def test_versions_alone_lists_them_and_the_version_names_the_program(
 
 
 def test_every_command_that_selects_answers_takes_since_and_until(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+    sqlite_store, tmp_path, capsys, shell
+):
     for day in (1, 2, 3, 4):
         store_answers(
             sqlite_store, 1, first=day, asked_at=datetime(2026, 5, day, 23, 59, tzinfo=UTC)
@@ -193,9 +186,7 @@ def test_every_command_that_selects_answers_takes_since_and_until(
         ), path
 
 
-def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_a_rule_that_does_not_exist_is_refused_with_the_rules(sqlite_store, shell):
     rule = "--where rule=judges_differ"
     commands = (
         f"flags list {rule}",
@@ -217,7 +208,7 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
     )
 
 
-def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, shell: Shell) -> None:
+def test_a_job_is_cancelled_from_a_terminal(sqlite_store, shell):
     db = f"--db {address(sqlite_store)}"
     store_answers(sqlite_store, 3)
     # It starts no worker.

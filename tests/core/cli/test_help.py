@@ -8,20 +8,17 @@ from pathlib import Path
 import pytest
 
 from cli_commands import every_command
-from command_lines import Shell
 from judgeboard.cli.app import root, run
 from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
 
 
-def help_of(name: str, capsys: pytest.CaptureFixture[str]) -> str:
+def help_of(name, capsys):
     assert run([*name.split(), "--help"]) == 0
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_a_list_of_commands_shows_whole_sentences(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_of_commands_shows_whole_sentences(capsys, monkeypatch):
     """A first click is chosen by this line, and a cut sentence hides what decides it."""
     monkeypatch.setenv("COLUMNS", "80")
     groups = {(), *(path[:-1] for path in every_command(root))}
@@ -33,8 +30,8 @@ def test_a_list_of_commands_shows_whole_sentences(
 
 @pytest.mark.parametrize("name", ["judge", "test audit", "refine reflect", "refine"])
 def test_every_field_of_where_is_explained_in_the_help_and_every_example_of_one_is_a_field(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+    name, capsys
+):
     text = help_of(name, capsys)
     assert (
         " ".join(f"{field}: {words}" for field, words in WHERE_FIELDS.items())
@@ -44,7 +41,7 @@ def test_every_field_of_where_is_explained_in_the_help_and_every_example_of_one_
         parse_where([example.split()[0]])
 
 
-def test_a_help_has_every_option_by_group(shell: Shell) -> None:
+def test_a_help_has_every_option_by_group(shell):
     whole = shell("judge -h")
     titles = [
         line.rstrip(":")
@@ -58,15 +55,13 @@ def test_a_help_has_every_option_by_group(shell: Shell) -> None:
     )
 
 
-def test_every_kind_of_judge_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_kind_of_judge_is_in_the_help(capsys):
     text = help_of("judge", capsys)
     assert all(kind in text.partition("--judge-version")[0] for kind in JUDGES)
 
 
 @pytest.mark.parametrize("name", ["compare pairs", "compare ssr"])
-def test_a_missing_file_is_said_before_a_missing_key(
-    name: str, tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_file_is_said_before_a_missing_key(name, tmp_path, shell, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     pairs, database = tmp_path / "none.jsonl", tmp_path / "judgeboard.db"
     error = shell(f"{name} --pairs {pairs} --model m --db {database}", code=2)
@@ -75,7 +70,7 @@ def test_a_missing_file_is_said_before_a_missing_key(
     assert not database.exists()
 
 
-def test_a_command_loads_no_module_of_another_command() -> None:
+def test_a_command_loads_no_module_of_another_command():
     code = (
         "import sys; from judgeboard.cli.app import run; run(['labels', 'rate', '-h']); "
         "print(sorted(name for name in sys.modules if name.startswith('judgeboard.cli.')))"
@@ -87,7 +82,7 @@ def test_a_command_loads_no_module_of_another_command() -> None:
     assert printed.splitlines()[-1] == str([f"judgeboard.cli.{name}" for name in used])
 
 
-def test_the_installed_command_ends_with_the_exit_code_of_the_command_line() -> None:
+def test_the_installed_command_ends_with_the_exit_code_of_the_command_line():
     """Other tests run commands in their own process, or fork them."""
     installed = Path(sys.executable).with_name("judgeboard")
     codes = [
@@ -97,7 +92,7 @@ def test_the_installed_command_ends_with_the_exit_code_of_the_command_line() -> 
     assert codes == [0, 2]
 
 
-def test_a_misspelt_command_names_similar_ones(shell: Shell) -> None:
+def test_a_misspelt_command_names_similar_ones(shell):
     assert "'rate'" in shell("labels ratee", code=2)
 
 
@@ -118,6 +113,6 @@ def test_a_misspelt_command_names_similar_ones(shell: Shell) -> None:
     ],
 )
 def test_a_number_out_of_range_is_refused_with_the_range_and_a_percentage_with_its_share(
-    words: str, message: str, shell: Shell
-) -> None:
+    words, message, shell
+):
     assert message in shell(words, code=2)

@@ -8,11 +8,10 @@ import shlex
 import shutil
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.cli.app import run
 from judgeboard.store.clock import utc_now
 from judgeboard.store.export import export_tables
@@ -24,16 +23,16 @@ from tool_files import written as written_rows
 
 
 @pytest.fixture
-def database(sqlite_template: Path, tmp_path: Path) -> Path:
+def database(sqlite_template, tmp_path):
     """An empty database; to make one takes longer than an import. `lines` and `asked` import into it."""
     return Path(shutil.copyfile(sqlite_template, tmp_path / "judgeboard.db"))
 
 
 @pytest.fixture
-def asked(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def asked(database, tmp_path, capsys):
     """Return ``asked(name, text, words)``: the exit code of an import of this file, and the lines that it prints."""
 
-    def ran(name: str, text: str, words: str = "") -> tuple[int, list[str]]:
+    def ran(name, text, words=""):
         (tmp_path / name).write_text(text, encoding="utf-8")
         capsys.readouterr()
         code = run_line(f"import {tmp_path / name} {words} --db {database}")
@@ -49,7 +48,7 @@ def lines(asked):
     return lambda rows, words="": asked("log.jsonl", "\n".join(map(json.dumps, rows)), words)[1]
 
 
-def ticket(number: int, **more: Any) -> dict[str, Any]:
+def ticket(number, **more):
     return {
         "ticket": f"T-{number}",
         "usr": f"why {number}?",
@@ -59,7 +58,7 @@ def ticket(number: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def stored(database: Path) -> list[dict[str, Any]]:
+def stored(database):
     """The answers, as they are exported."""
     file = database.with_suffix(".jsonl")
     export_tables(open_store(database), {"responses": file})
@@ -69,7 +68,7 @@ def stored(database: Path) -> list[dict[str, Any]]:
 BOTH = "--map usr=query --map bot=answer"
 
 
-def date_order(printed: list[str]) -> tuple[str, str] | None:
+def date_order(printed):
     """What comes first in dates, day or month, and the date that shows it."""
     orders = re.findall(
         r"^  dates: (day|month) first, as (.+) in date ", "\n".join(printed), re.MULTILINE
@@ -78,20 +77,18 @@ def date_order(printed: list[str]) -> tuple[str, str] | None:
     return orders[0] if orders else None
 
 
-def not_read(printed: list[str]) -> int:
+def not_read(printed):
     """How often a value of a date is not read."""
     return sum(line.startswith("  date: 1 value ") for line in printed)
 
 
-def labels_read(printed: list[str]) -> list[tuple[str, str, str]]:
+def labels_read(printed):
     """Each label with the word of the file that means it, and the number of rows."""
     (line,) = (line for line in printed if line.startswith("  labels: "))
     return re.findall(r"(\w+) \(\w+\) from '(\w+)' \((\d+) ", line)
 
 
-def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(
-    tmp_path: Path, shell: Shell
-) -> None:
+def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(tmp_path, shell):
     log, database = tmp_path / "log.jsonl", str(tmp_path / "judgeboard.db")
     sample = {
         "user_input": "q",
@@ -108,9 +105,7 @@ def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(
     assert shell(f"import {log} --db {database}").count("0 new") == 2
 
 
-def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(
-    lines, tmp_path: Path, shell: Shell
-) -> None:
+def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(lines, tmp_path, shell):
     lines([ticket(1)], BOTH)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -120,7 +115,7 @@ def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(
     assert "verdicts too" in shell(f"import {pipe} --db {tmp_path / 'judgeboard.db'}")
 
 
-def test_scores_beside_the_answers_are_imported_with_them(lines) -> None:
+def test_scores_beside_the_answers_are_imported_with_them(lines):
     row = {"id": "1", "question": "why?", "answer": "because", "groundedness": 0.5, "quality": 3}
     printed = lines([row])
     assert any("verdicts.judge is metrics" in line for line in printed)
@@ -130,7 +125,7 @@ def test_scores_beside_the_answers_are_imported_with_them(lines) -> None:
     )
 
 
-def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) -> None:
+def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines):
     odd = {"": "a", "\x1b[31mred": "b", "two\nlines": "c", "ünder way": "d"}
     said = r"(no name), '\x1b[31mred', 'two\nlines', ünder way"
     counted = said.replace(",", " (1 time),") + " (1 time)"
@@ -138,7 +133,7 @@ def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) 
     assert f"  not read: {counted} (kept in metadata)" in printed
 
 
-def test_very_many_columns_are_counted_from_below(lines) -> None:
+def test_very_many_columns_are_counted_from_below(lines):
     printed = lines(
         [{"id": "1", "query": "why?", "answer": "so"} | {f"c{n}": n for n in range(10_000)}]
     )
@@ -146,9 +141,7 @@ def test_very_many_columns_are_counted_from_below(lines) -> None:
 
 
 @pytest.mark.parametrize("rows", ["", "only one\n", "1,2,3\n1,2,3,4\n"])
-def test_nothing_is_said_of_columns_where_no_row_could_be_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str
-) -> None:
+def test_nothing_is_said_of_columns_where_no_row_could_be_read(tmp_path, capsys, rows):
     log = tmp_path / "log.csv"
     log.write_text(f"query,answer\n{rows}")
     run_line(f"import {log} --db {tmp_path / 'judgeboard.db'}")
@@ -159,8 +152,8 @@ def test_nothing_is_said_of_columns_where_no_row_could_be_read(
 
 def test_without_an_id_it_is_said_of_new_answers_that_another_map_brings_the_rows_once_more(
     lines,
-) -> None:
-    def says_so(number: int, words: str) -> bool:
+):
+    def says_so(number, words):
         return "  ids: derived from the content" in lines([ticket(number)], f"{BOTH} {words}")
 
     assert says_so(1, "")
@@ -170,7 +163,7 @@ def test_without_an_id_it_is_said_of_new_answers_that_another_map_brings_the_row
     assert not says_so(3, "--map ticket=extra --map snippets=extra")
 
 
-def test_nothing_is_said_of_columns_where_all_are_read_or_left_out_on_purpose(lines) -> None:
+def test_nothing_is_said_of_columns_where_all_are_read_or_left_out_on_purpose(lines):
     extra = "--map ticket=id --map snippets=extra"
     assert not any("not read" in line for line in lines([ticket(1)], f"{BOTH} {extra}"))
 
@@ -181,7 +174,7 @@ SUPPORT = """id,ts,user_message,bot_reply,kb_articles,channel,thumbs
 """
 
 
-def test_rows_that_differ_name_the_import_to_undo_and_the_command_to_repeat(asked) -> None:
+def test_rows_that_differ_name_the_import_to_undo_and_the_command_to_repeat(asked):
     asked("log.csv", SUPPORT, "--map kb_articles=extra")
     code, printed = asked("log.csv", SUPPORT, "--map kb_articles=passages")
     assert code == 2 or any("2 rejected" in line for line in printed)
@@ -193,13 +186,13 @@ def test_rows_that_differ_name_the_import_to_undo_and_the_command_to_repeat(aske
     assert [run(shlex.split(command)[1:]) for command in (undo, again)] == [0, 0]
 
 
-def the_command(printed: list[str]) -> list[str]:
+def the_command(printed):
     """Return the words of the command that an import prints."""
     (command,) = (line for line in printed if line.startswith("  judgeboard import"))
     return shlex.split(command)[1:]
 
 
-def test_passages_of_a_support_bot_are_found_by_their_values(asked, database: Path) -> None:
+def test_passages_of_a_support_bot_are_found_by_their_values(asked, database):
     code, printed = asked("log.csv", SUPPORT)
     assert code == 0
     assert re.findall(r"(\d+) (new|unchanged|rejected|feedback)", printed[0]) == [
@@ -219,8 +212,8 @@ T-2,Was kostet das?,Zehn Euro im Monat.,web
 
 
 def test_a_file_of_unknown_columns_gives_one_table_with_the_command_to_run(
-    asked, database: Path, tmp_path: Path
-) -> None:
+    asked, database, tmp_path
+):
     database.unlink()
     code, printed = asked("log.csv", OTHER_NAMES)
     assert code == 2
@@ -237,9 +230,7 @@ def test_a_file_of_unknown_columns_gives_one_table_with_the_command_to_run(
 
 
 @pytest.mark.parametrize("typed", ["", "--map kanal=query_type"])
-def test_broken_rows_among_the_first_are_rejected_by_the_printed_command(
-    asked, database: Path, typed: str
-) -> None:
+def test_broken_rows_among_the_first_are_rejected_by_the_printed_command(asked, database, typed):
     good = "".join(
         f"T-{n},Wo ist Paket {n}?,Es kommt am Montag um {n} Uhr.,web\n" for n in range(24)
     )
@@ -250,7 +241,7 @@ def test_broken_rows_among_the_first_are_rejected_by_the_printed_command(
     assert len(stored(database)) == 24
 
 
-def test_a_mapping_is_remembered_for_its_source(asked) -> None:
+def test_a_mapping_is_remembered_for_its_source(asked):
     _, printed = asked("log.csv", OTHER_NAMES, "--source shop")
     assert run(the_command(printed)) == 0
     later = OTHER_NAMES.replace("T-", "U-")
@@ -267,13 +258,13 @@ def test_a_mapping_is_remembered_for_its_source(asked) -> None:
     ],
 )
 def test_in_a_terminal_enter_takes_the_table_and_another_column_is_chosen_in_place(
-    database: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    answers: str,
-    code: int,
-    types: list[str],
-) -> None:
+    database,
+    tmp_path,
+    monkeypatch,
+    answers,
+    code,
+    types,
+):
     log = tmp_path / "log.csv"
     log.write_text(OTHER_NAMES)
     ours, theirs = pty.openpty()
@@ -285,7 +276,7 @@ def test_in_a_terminal_enter_takes_the_table_and_another_column_is_chosen_in_pla
     assert sorted({row["query_type"] for row in stored(database)}) == types
 
 
-def test_a_required_field_that_no_column_fits_has_no_command(asked) -> None:
+def test_a_required_field_that_no_column_fits_has_no_command(asked):
     code, printed = asked("log.csv", "nr,Frage\n1,Wo?\n2,Was?\n")
     assert code == 2
     assert [line.split()[:2] for line in printed if line.startswith(("  query", "  answer"))] == [
@@ -295,7 +286,7 @@ def test_a_required_field_that_no_column_fits_has_no_command(asked) -> None:
     assert not any("judgeboard import" in line for line in printed)
 
 
-def test_the_columns_show_the_kind_of_a_file(asked) -> None:
+def test_the_columns_show_the_kind_of_a_file(asked):
     assert asked("log.csv", "id,question,answer\na1,Why?,So.\n")[0] == 0
     code, printed = asked(
         "log.jsonl", json.dumps({"response_id": "a1", "annotator": "Ada", "quality": 2})
@@ -306,7 +297,7 @@ def test_the_columns_show_the_kind_of_a_file(asked) -> None:
     assert (code, "1 user rating" in printed[0]) == (0, True)
 
 
-def test_a_text_inside_an_object_is_proposed_by_its_path(asked) -> None:
+def test_a_text_inside_an_object_is_proposed_by_its_path(asked):
     row = {
         "input": {"question": "Where is it?"},
         "output": {"text": "It is there, in the account."},
@@ -327,9 +318,7 @@ def test_a_text_inside_an_object_is_proposed_by_its_path(asked) -> None:
         (("2026-04-03", "2026-04-04"), "2026-04-03T00:00:00Z"),
     ],
 )
-def test_the_file_decides_whether_its_dates_have_the_day_first(
-    asked, database: Path, dates, first
-) -> None:
+def test_the_file_decides_whether_its_dates_have_the_day_first(asked, database, dates, first):
     between = [
         f"a{n},q{n},a{n},{dates[0]}" for n in range(2_000)
     ]  # the date that decides comes after the first rows
@@ -339,9 +328,7 @@ def test_the_file_decides_whether_its_dates_have_the_day_first(
     assert stored(database)[0]["asked_at"] == first
 
 
-def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(
-    asked, database: Path
-) -> None:
+def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(asked, database):
     database.unlink()
     text = "id,query,answer,date\n1,q,a,03/04/2026\n2,q,b,05/04/2026\n"
     code, printed = asked("log.csv", text)
@@ -375,22 +362,20 @@ DAY_FIRST = ("day", "25/04/2026")
         (["31/12/9999", "03/04/2026"], ("day", "31/12/9999"), 1),
     ],
 )
-def test_dates_show_their_order_and_one_that_is_not_read_is_kept(
-    asked, dates: list[str], shown: tuple[str, str] | None, unread: int
-) -> None:
+def test_dates_show_their_order_and_one_that_is_not_read_is_kept(asked, dates, shown, unread):
     rows = [f"{number},q,a{number},{date}" for number, date in enumerate(dates)]
     code, printed = asked("log.csv", "\n".join(["id,query,answer,date", *rows]))
     assert (code, date_order(printed), not_read(printed)) == (0, shown, unread)
     assert f"{len(dates)} new, 0" in printed[0]
 
 
-def test_beside_a_date_that_does_not_exist_a_date_that_may_be_either_is_asked_for(asked) -> None:
+def test_beside_a_date_that_does_not_exist_a_date_that_may_be_either_is_asked_for(asked):
     code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,31/02/2026\n2,q,b,03/04/2026\n")
     assert code == 2
     assert "'date'" in printed[0]
 
 
-def test_an_import_says_how_many_flags_it_raised(asked) -> None:
+def test_an_import_says_how_many_flags_it_raised(asked):
     log = "id,query,answer,thumbs\n1,q,a,down\n2,q,b,up\n"
     assert "  flags: 1" in asked("log.csv", log, "--dry-run")[1]
     printed = asked("log.csv", log)[1]
@@ -401,7 +386,7 @@ def test_an_import_says_how_many_flags_it_raised(asked) -> None:
     assert any(line.startswith("  flags: ") for line in printed)
 
 
-def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_kind(lines) -> None:
+def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_kind(lines):
     row = ticket(1, ticket="(--kind grades)")
     named = f"{BOTH} --map ticket=id"
     lines([row], named)
@@ -410,7 +395,7 @@ def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_k
     assert any(line.startswith("  not read: snippets") for line in printed)
 
 
-def test_a_column_of_a_graded_pair_is_an_aspect_but_beside_aspects(lines) -> None:
+def test_a_column_of_a_graded_pair_is_an_aspect_but_beside_aspects(lines):
     pair = {"pair_id": "p1", "annotator": "Ada"}
     printed = lines([pair | {"aspects": {"style": "A"}, "mood": "good"}], "--kind grades")
     assert any(line.startswith("  not read: mood ") for line in printed)
@@ -420,7 +405,7 @@ def test_a_column_of_a_graded_pair_is_an_aspect_but_beside_aspects(lines) -> Non
 
 def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_differ(
     lines,
-) -> None:
+):
     first = [ticket(number) for number in range(5)]
     lines(first, f"{BOTH} --map ticket=id")
     unusable = [ticket(number, bot="") for number in range(9, 39)]
@@ -433,7 +418,7 @@ def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_d
     assert any("--source NAME" in line for line in printed)
 
 
-def test_every_field_that_a_known_id_brings_otherwise_is_named(lines) -> None:
+def test_every_field_that_a_known_id_brings_otherwise_is_named(lines):
     whole = {
         "id": "a1",
         "query": "why?",
@@ -461,7 +446,7 @@ def test_every_field_that_a_known_id_brings_otherwise_is_named(lines) -> None:
         assert differing.endswith(f": {field} differs")
 
 
-def test_a_rating_of_ones_and_noughts_is_left_out_until_a_mapping_names_its_scale(lines) -> None:
+def test_a_rating_of_ones_and_noughts_is_left_out_until_a_mapping_names_its_scale(lines):
     rows = [{"id": str(n), "query": "why?", "answer": "so", "rating": n % 2} for n in range(4)]
     printed = lines(rows)
     assert "4 new, 0" in printed[0]
@@ -472,7 +457,7 @@ def test_a_rating_of_ones_and_noughts_is_left_out_until_a_mapping_names_its_scal
     assert "4 feedback added" in lines(rows, "--map rating=thumbs")[0]
 
 
-def test_it_is_said_which_label_is_bad_and_how_to_turn_it_around(lines) -> None:
+def test_it_is_said_which_label_is_bad_and_how_to_turn_it_around(lines):
     lines([ticket(number, id=f"r{number}") for number in (1, 2, 3)], BOTH)
     graded = [{"response_id": f"r{n}", "annotator": "ann", "label": n == 1} for n in (1, 2, 3)]
     printed = lines(graded, "--kind grades --dry-run")
@@ -487,9 +472,7 @@ def test_it_is_said_which_label_is_bad_and_how_to_turn_it_around(lines) -> None:
     )
 
 
-def test_a_new_folder_of_the_database_is_said_and_several_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+def test_a_new_folder_of_the_database_is_said_and_several_are_refused(tmp_path, capsys, shell):
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps({"id": "1", "query": "why?", "answer": "so"}))
     typed = f"import {log} --db"
@@ -504,15 +487,13 @@ def test_a_new_folder_of_the_database_is_said_and_several_are_refused(
     assert "created the folder" not in capsys.readouterr().err
 
 
-def test_old_rejected_rows_are_named_as_such(lines, tmp_path: Path) -> None:
+def test_old_rejected_rows_are_named_as_such(lines, tmp_path):
     good = {"id": "1", "query": "why?", "answer": "so"}
     lines([good, {"id": "2"}])
     assert f"  earlier import: {tmp_path / 'log.jsonl.rejected.jsonl'}" in lines([good])
 
 
-def test_the_command_after_pairs_is_the_one_that_uses_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_after_pairs_is_the_one_that_uses_them(tmp_path, capsys):
     log, database = tmp_path / "pairs.jsonl", str(tmp_path / "judgeboard.db")
     models = {"model_a": "gpt-4o", "model_b": "llama"}
     log.write_text(
@@ -524,8 +505,8 @@ def test_the_command_after_pairs_is_the_one_that_uses_them(
 
 
 def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_import_on_one_line(
-    tmp_path: Path, shell: Shell
-) -> None:
+    tmp_path, shell
+):
     database = str(tmp_path / "log.db")
     write_to(
         open_store(database, create=True),
@@ -543,8 +524,8 @@ def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_i
 
 
 def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
-    tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, shell, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     for name in ("log.jsonl", "undo"):
         rows = [
@@ -567,7 +548,7 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
     assert "2 new" in shell("import log.jsonl --db log.db")
 
 
-def test_what_an_undo_leaves_is_listed(tmp_path: Path, shell: Shell) -> None:
+def test_what_an_undo_leaves_is_listed(tmp_path, shell):
     log, grades, database = (
         tmp_path / "log.jsonl",
         tmp_path / "grades.jsonl",
@@ -590,8 +571,8 @@ def test_what_an_undo_leaves_is_listed(tmp_path: Path, shell: Shell) -> None:
 
 
 def test_labels_beside_answers_are_read_as_grades_with_the_command_that_the_import_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
-) -> None:
+    tmp_path, monkeypatch, shell
+):
     monkeypatch.chdir(tmp_path)
     rows = [
         f"k{n},What is {n}?,It is {n}.,It is {n}.,{'good' if n % 2 else 'bad'}" for n in range(12)

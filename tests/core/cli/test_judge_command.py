@@ -7,25 +7,21 @@ import pty
 import re
 import shlex
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from forked_commands import ReadCommand
 from graded_log import GradedLog
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    Script,
     always,
     completion,
     failure,
     verdict,
 )
-from judgeboard.store.engine import Store
 from judging_log import (
     address,
     asked,
@@ -40,33 +36,31 @@ from judging_log import (
 AT_ONCE = 4
 
 
-def words(endpoint: RecordingEndpoint, store: Store, *more: str) -> list[str]:
+def words(endpoint, store, *more):
     # Every endpoint of a test has a port of its own, and counts as another host.
     options = f"--model scripted --base-url {endpoint.base_url} --concurrency {AT_ONCE} --yes"
     return shlex.split(f"judge --judge rag {options} --db {address(store)} {' '.join(more)}")
 
 
-def judge(store: Store, script: Script, *more: str) -> tuple[int, RecordingEndpoint]:
+def judge(store, script, *more):
     with RecordingEndpoint(script) as endpoint:
         return run(words(endpoint, store, *more)), endpoint
 
 
-def account_of(capsys: pytest.CaptureFixture[str]) -> list[int]:
+def account_of(capsys):
     """How many answers were asked about, and how many verdicts of each status there are."""
     account = json.loads(capsys.readouterr().out)
     return [account[name] for name in ("asked", "ok", "unparsable", "refused", "error")]
 
 
 @pytest.fixture
-def prices(tmp_path: Path) -> str:
+def prices(tmp_path):
     file = tmp_path / "prices.toml"
     file.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
     return str(file)
 
 
-def test_all_good_is_0_and_nothing_left_to_ask_is_0(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store, capsys):
     store_answers(sqlite_store, 7)
     assert judge(sqlite_store, always(verdict()), "--json")[0] == 0
     assert account_of(capsys) == [7, 7, 0, 0, 0]
@@ -79,9 +73,7 @@ def test_all_good_is_0_and_nothing_left_to_ask_is_0(
     ("more", "part"),
     [("--model m1", "judge"), ("--model m1 --repeats 2", "repeats"), ("--jury m1,m2", "jury")],
 )
-def test_json_stands_alone_on_standard_output(
-    sqlite_store: Store, shell: Shell, more: str, part: str
-) -> None:
+def test_json_stands_alone_on_standard_output(sqlite_store, shell, more, part):
     store_answers(sqlite_store, 3)
     with RecordingEndpoint(by_number({1: completion("hm")})) as endpoint:
         judge = f"judge --judge rag {more} --base-url {endpoint.base_url} --yes --json"
@@ -93,9 +85,7 @@ def test_json_stands_alone_on_standard_output(
         assert (each["unparsable"], each["not_reached"], each["cost"]) == (unusable, 0, 0)
 
 
-def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(sqlite_store, capsys):
     store_answers(sqlite_store, 6)
     unusable = {1: completion("hm"), 2: completion(None, refusal="no")}
     assert judge(sqlite_store, by_number(unusable), "--where id=1 --where id=2 --json")[0] == 1
@@ -107,9 +97,7 @@ def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(
     assert (code, sorted(asked(endpoint))) == (0, [1, 2, 4])
 
 
-def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(sqlite_store, capsys):
     store_answers(sqlite_store, 30)
     code, endpoint = judge(sqlite_store, always(failure(401, "bad key")))
     assert (code, judgments(sqlite_store)) == (2, [])
@@ -137,9 +125,7 @@ def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
         ),
     ],
 )
-def test_a_bad_option_is_2_and_one_line(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: str, says: str
-) -> None:
+def test_a_bad_option_is_2_and_one_line(sqlite_store, capsys, options, says):
     store_answers(sqlite_store, 1)
     assert run_line(f"judge {options} --db {address(sqlite_store)}") == 2
     printed = capsys.readouterr()
@@ -148,9 +134,7 @@ def test_a_bad_option_is_2_and_one_line(
     assert judgments(sqlite_store) == []
 
 
-def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(
-    sqlite_store: Store, prices: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(sqlite_store, prices, capsys):
     store_answers(sqlite_store, 60)
     code, _ = judge(sqlite_store, always(verdict()), f"--prices {prices} --max-cost 0.0012")
     out = capsys.readouterr().out
@@ -163,9 +147,7 @@ def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(
     assert len(runs(sqlite_store)) == 1
 
 
-def test_the_cost_of_one_cheap_call_is_not_shown_as_zero(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_cost_of_one_cheap_call_is_not_shown_as_zero(sqlite_store, tmp_path, capsys):
     store_answers(sqlite_store, 1)
     prices = tmp_path / "cheap.toml"
     prices.write_text("[models]\nscripted = { input = 0.15, output = 0.6 }\n")
@@ -183,18 +165,14 @@ def test_the_cost_of_one_cheap_call_is_not_shown_as_zero(
     ],
     ids=lambda options: options[0],
 )
-def test_the_offline_judge_refuses_what_is_meant_for_a_model(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: list[str]
-) -> None:
+def test_the_offline_judge_refuses_what_is_meant_for_a_model(sqlite_store, capsys, options):
     store_answers(sqlite_store, 1)
     assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store), *options]) == 2
     assert f"{options[0]}: " in capsys.readouterr().err
     assert judgments(sqlite_store) == []
 
 
-def test_the_offline_judge_does_not_mind_a_model_of_the_environment(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_offline_judge_does_not_mind_a_model_of_the_environment(sqlite_store, monkeypatch):
     store_answers(sqlite_store, 1)
     monkeypatch.setenv("JUDGEBOARD_MODEL", "m")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
@@ -202,8 +180,8 @@ def test_the_offline_judge_does_not_mind_a_model_of_the_environment(
 
 
 def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     store_answers(sqlite_store, 100)
     with held_endpoint() as endpoint:
         endpoint.hold_after(40)
@@ -225,8 +203,8 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
 
 
 def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     store_answers(sqlite_store, 40)
     assert judge(sqlite_store, always(verdict()))[0] == 0
     with held_endpoint() as endpoint:
@@ -249,9 +227,7 @@ def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_an
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_sigterm_finish_the_calls_in_flight_and_say_how_to_go_on(
-    sqlite_store: Store, stop: signal.Signals
-) -> None:
+def test_ctrl_c_and_sigterm_finish_the_calls_in_flight_and_say_how_to_go_on(sqlite_store, stop):
     store_answers(sqlite_store, 100)
     with held_endpoint() as endpoint:
         endpoint.hold_after(10)
@@ -271,7 +247,7 @@ def test_ctrl_c_and_sigterm_finish_the_calls_in_flight_and_say_how_to_go_on(
     assert len(judgments(sqlite_store)) == 100
 
 
-def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: Store) -> None:
+def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store):
     store_answers(sqlite_store, 20)
     with held_endpoint() as endpoint:
         endpoint.hold_after(5)
@@ -294,7 +270,7 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: S
     assert len(judgments(sqlite_store)) == 20
 
 
-def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store: Store) -> None:
+def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store):
     count = 100
     store_answers(store, count)
     with held_endpoint() as endpoint, contextlib.ExitStack() as stack:
@@ -312,9 +288,7 @@ def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store:
     assert asked(endpoint.server) == dict.fromkeys(range(count), 1)
 
 
-def test_nothing_but_the_summary_is_written_where_nobody_watches(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_but_the_summary_is_written_where_nobody_watches(sqlite_store, capsys):
     store_answers(sqlite_store, 20)
     judge(sqlite_store, always(verdict()))
     printed = capsys.readouterr()
@@ -325,7 +299,7 @@ def test_nothing_but_the_summary_is_written_where_nobody_watches(
     assert "\x1b" not in printed.out
 
 
-def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store: Store) -> None:
+def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store):
     store_answers(sqlite_store, 30)
     ours, theirs = pty.openpty()
     with held_endpoint() as endpoint:
@@ -345,16 +319,14 @@ def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store: Store) -> No
     assert "30/30" in shown
 
 
-def _reading(terminal: int) -> Iterator[str]:
+def _reading(terminal):
     """What a terminal is sent, until nobody writes there any more."""
     with contextlib.suppress(OSError):
         while text := os.read(terminal, 1 << 16):
             yield re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", text.decode(errors="replace"))
 
 
-def test_flags_at_stake_are_counted_before_a_rejudge_and_can_be_kept(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_flags_at_stake_are_counted_before_a_rejudge_and_can_be_kept(sqlite_store, capsys):
     log = GradedLog(sqlite_store)
     ids = log.answers(2)
     judging = f"judge --judge lexical --db {address(sqlite_store)}"

@@ -3,11 +3,10 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.runs.judging import make_judge
@@ -32,18 +31,18 @@ REPEATED = {
 
 
 @pytest.fixture(scope="module")
-def case(tmp_path_factory: pytest.TempPathFactory) -> str:
+def case(tmp_path_factory):
     """A database with ten judges of pairs, one that sampled and one that was asked more than once."""
     folder = tmp_path_factory.mktemp("judges")
     database = str(folder / "judgeboard.db")
-    files: dict[str, list[dict[str, Any]]] = {
+    files = {
         "pairs": [{**PAIR, **BOTH, "judge": f"GPT-4/prompt-{number}"} for number in range(10)],
         "samples": [{**SAMPLED, "model": "committee"}],
         "repeats": [{**REPEATED, "judge": "gpt-4 as judge"}],
         "responses": [{"id": "a1", "query": "why?", "answer": "so", "context": ["so"]}],
     }
     for kind, rows in files.items():
-        file: Path = folder / f"{kind}.jsonl"
+        file = folder / f"{kind}.jsonl"
         file.write_text("\n".join(map(json.dumps, rows)))
         assert run_line(f"import --kind {kind} {file} --db {database}") == 0
     assert run_line(f"judge --judge lexical --db {database}") == 0
@@ -78,7 +77,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("test health Lexicla", "no judge version 'Lexicla'; known: lexical v1"),
     ],
 )
-def test_a_judge_that_is_not_found(case: str, shell: Shell, words: str, said: str) -> None:
+def test_a_judge_that_is_not_found(case, shell, words, said):
     assert shell(f"{words} --db {case}", code=2).startswith(f"judgeboard: {said}")
 
 
@@ -91,9 +90,7 @@ def test_a_judge_that_is_not_found(case: str, shell: Shell, words: str, said: st
         ("a\0b", "the name of a judge cannot be stored: NUL at character 2"),
     ],
 )
-def test_a_name_that_cannot_be_stored_is_refused(
-    case: str, shell: Shell, name: str, said: str
-) -> None:
+def test_a_name_that_cannot_be_stored_is_refused(case, shell, name, said):
     with pytest.raises(BadInput, match=re.escape(said)):
         make_judge("lexical", name=name)
     assert said in shell("judge --judge lexical --db", case, name, code=2)
@@ -107,8 +104,8 @@ def test_a_name_that_cannot_be_stored_is_refused(
 
 
 def test_an_unknown_name_with_options_of_a_judge_is_a_new_judge_and_without_them_is_refused(
-    case: str, tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    case, tmp_path, shell, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     Path("judgeboard.toml").write_text('[judges.base]\nmodel = "big"\n')
     db = f"--db {case}"

@@ -4,22 +4,20 @@ import json
 
 import pytest
 
-from command_lines import Shell
 from judgeboard.domain import Response
 from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.storing import store_responses
 from judging_log import address, store_answers
 
 
 @pytest.fixture(autouse=True)
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def terminal(monkeypatch):
     monkeypatch.setenv("LOGNAME", "root")
 
 
-def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, shell: Shell) -> None:
+def test_people_are_added_promoted_listed_and_removed(sqlite_store, shell):
     db = f"--db {address(sqlite_store)}"
     assert "judgeboard people add" in shell(f"people list {db}")
     shell(f"people add Ann@example.org --role admin {db}")
@@ -45,9 +43,7 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, shell
     ]
 
 
-def test_a_queue_is_assigned_only_to_people_who_may_review(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_a_queue_is_assigned_only_to_people_who_may_review(sqlite_store, shell):
     db = f"--db {address(sqlite_store)}"
     store_answers(sqlite_store, 3)
     for name, role in (
@@ -74,17 +70,13 @@ def test_a_queue_is_assigned_only_to_people_who_may_review(
     ]
 
 
-def test_a_role_is_refused_for_a_name_which_has_all_permissions(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_a_role_is_refused_for_a_name_which_has_all_permissions(sqlite_store, shell):
     db = f"--db {address(sqlite_store)}"
     assert "leave out --role" in shell(f"people add Zoe --role auditor {db}", code=2)
     assert json.loads(shell(f"people list --json {db}"))["people"] == []
 
 
-def test_a_name_from_before_sign_in_is_removed_and_added_again(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_a_name_from_before_sign_in_is_removed_and_added_again(sqlite_store, shell):
     db = f"--db {address(sqlite_store)}"
     ensure_reviewer(sqlite_store, "page", "Mara")
     shell(f"people remove Mara {db}")
@@ -92,9 +84,7 @@ def test_a_name_from_before_sign_in_is_removed_and_added_again(
     assert shell(f"people add Mara {db}").startswith("Mara was added.")
 
 
-def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(sqlite_store, shell):
     db = f"--db {address(sqlite_store)}"
     store_answers(sqlite_store, 1)
     shell(f"people add Mara {db}")
@@ -121,13 +111,11 @@ def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(
         ("db events --limit 0", "limit"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_the_code_is_2(
-    sqlite_store: Store, shell: Shell, words: str, said: str
-) -> None:
+def test_what_cannot_be_done_is_said_and_the_code_is_2(sqlite_store, shell, words, said):
     assert said in shell(f"{words} --db {address(sqlite_store)}", code=2)
 
 
-def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store: Store, shell: Shell) -> None:
+def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store, shell):
     with sqlite_store.writing() as connection:
         ids = store_responses(
             connection, [Response(source="log", external_id="chat-1", query="q", answer="a")]
@@ -136,7 +124,7 @@ def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store: Store, she
             about = ids[0] if number == 3 else None
             record_event(connection, "grade", "Mara", response_id=about, details={"n": number})
     db = f"--db {address(sqlite_store)}"
-    seen: list[int] = []
+    seen = []
     older = ""
     for _ in range(3):
         page = json.loads(shell(f"db events --kind grade --limit 2 --json {older} {db}"))
@@ -150,7 +138,7 @@ def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store: Store, she
     assert shell(f"db events --since 2199-01-01 {db}") == ""
 
 
-def test_versions_are_retired_and_taken_back(sqlite_store: Store, shell: Shell) -> None:
+def test_versions_are_retired_and_taken_back(sqlite_store, shell):
     store_answers(sqlite_store, 1)
     for name in ("first", "second"):
         judge_pending(sqlite_store, make_judge("lexical", name=name))

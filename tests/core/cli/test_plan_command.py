@@ -2,22 +2,21 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.options import actor
 from judgeboard.measure.notes import note
 from judgeboard.store.tables import QUEUE_ITEM, RESPONSE
 from judging_log import address
-from queue_case import QueueCase, queue_case
+from queue_case import queue_case
 
 
 @pytest.fixture
-def case(sqlite_store) -> QueueCase:
+def case(sqlite_store):
     case = queue_case(sqlite_store)
     case.flagged(*([0.1] * 40), *([0.9] * 80))
     case.flagged(*([0.9] * 80), query_type="legal")
@@ -25,8 +24,8 @@ def case(sqlite_store) -> QueueCase:
 
 
 @pytest.fixture
-def typed(case: QueueCase, capsys: pytest.CaptureFixture[str]):
-    def type_(line: str, code: int = 0) -> Any:
+def typed(case, capsys):
+    def type_(line, code=0):
         assert run_line(f"{line} --db {address(case.store)}") == code
         output = capsys.readouterr()
         return output.err if code else json.loads(output.out) if "--json" in line else output
@@ -34,7 +33,7 @@ def typed(case: QueueCase, capsys: pytest.CaptureFixture[str]):
     return type_
 
 
-def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, typed) -> None:
+def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case, typed):
     (plan,) = typed("labels plan --reach 0.1 --target these --json")["plans"]
     rows = {(row["figure"], row["slice"]): row["value"] for row in plan["rows"]}
     more = rows["more", None]
@@ -70,7 +69,7 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     assert typed("queue list graded --json")["queue"]["grades"] == ["label", "quality"]
 
 
-def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
+def test_each_query_type_has_a_plan(case, typed):
     plans = typed("labels plan --reach 0.1 --by query_type --json")["plans"]
     types = [
         (plan["about"]["where"].get("query_type"), plan["about"]["counts"]["answers"])
@@ -94,16 +93,14 @@ def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
 
 @pytest.mark.parametrize("reach", ["0.0000001", "0.0004", "0.05"])
 @pytest.mark.parametrize("question", ["rate", "kappa"])
-def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(
-    typed, reach: str, question: str
-) -> None:
+def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(typed, reach, question):
     goal = typed(f"labels plan --reach {reach} --for {question}").out.splitlines()[0]
     assert "e-" not in goal
     assert not re.search(r"[ ±]0 percentage", goal)
     assert ("under" in goal) == (reach == "0.0000001" or (reach, question) == ("0.0004", "kappa"))
 
 
-def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
+def test_what_does_not_fit_is_refused(case, typed):
     assert "give --judge-version twice" in typed("labels plan --reach 0.1 --for judges", code=2)
     assert "below 1" in typed("labels plan --reach 1", code=2)
     assert "1e-09" in typed("labels plan --reach 1e-300", code=2)
@@ -117,7 +114,7 @@ def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
     )
 
 
-def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
+def test_an_empty_planned_queue_says_why(case, typed):
     log = GradedLog(case.store)
     with case.store.reading() as connection:
         ids = connection.execute(select(RESPONSE.c.id)).scalars().all()
@@ -136,7 +133,7 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
     assert note("queue_no_match").text in made
 
 
-def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed) -> None:
+def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case, typed):
     log = GradedLog(case.store)
     with case.store.reading() as connection:
         ids = connection.execute(select(RESPONSE.c.id).order_by(RESPONSE.c.id)).scalars().all()
@@ -156,7 +153,7 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
     assert types == ["legal"] * 80
 
 
-def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
+def test_answers_that_are_too_few_are_not_put_into_a_queue(typed):
     printed = typed("labels plan --reach 0.02")
     assert ": 200 are too few" in printed.out
     # Rate says: label them.
@@ -164,9 +161,7 @@ def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
     assert "queue create" not in printed.err
 
 
-def test_a_plan_that_would_show_nothing_gives_one_advice(
-    sqlite_store, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+def test_a_plan_that_would_show_nothing_gives_one_advice(sqlite_store, capsys, shell):
     GradedLog(sqlite_store).answers(1)
     command = f"labels plan --reach 0.05 --db {address(sqlite_store)}"
     (plan,) = json.loads(shell(f"{command} --json"))["plans"]

@@ -4,7 +4,6 @@ import io
 import json
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,12 +15,12 @@ ROWS = 1_000
 class Terminal(io.StringIO):
     """What a terminal shows."""
 
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Path:
+def log(tmp_path):
     file = tmp_path / "log.jsonl"
     rows = (
         {"id": f"a{n}", "question": "how?", "answer": f"so {n}", "contexts": ["p"]}
@@ -31,7 +30,7 @@ def log(tmp_path: Path) -> Path:
     return file
 
 
-def shown(words: list[str], monkeypatch: pytest.MonkeyPatch, *, terminal: bool = True) -> str:
+def shown(words, monkeypatch, *, terminal=True):
     stream = Terminal() if terminal else io.StringIO()
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", stream)
@@ -41,9 +40,7 @@ def shown(words: list[str], monkeypatch: pytest.MonkeyPatch, *, terminal: bool =
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
 
 
-def test_long_commands_show_units_and_rate_on_a_terminal_alone(
-    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_commands_show_units_and_rate_on_a_terminal_alone(log, tmp_path, monkeypatch):
     database = str(tmp_path / "log.db")
     commands = {
         ("import", str(log)): f"{ROWS:,} rows",

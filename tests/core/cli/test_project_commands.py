@@ -4,14 +4,11 @@ import json
 import re
 import resource
 import shutil
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.cli.app import run
 from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, verdict
@@ -28,17 +25,17 @@ QUESTION, ANSWER, PASSAGE = (
 )
 
 
-def lines(row: Callable[[int], Any]) -> str:
+def lines(row):
     return "".join(json.dumps(row(number), ensure_ascii=False) + "\n" for number in range(ROWS))
 
 
-def csv(header: str, row: str) -> str:
+def csv(header, row):
     return "".join(
         f"{line}\n" for line in (header, *(row.format(number) for number in range(ROWS)))
     )
 
 
-def flat(question: str, answer: str, context: str) -> Callable[[int], Any]:
+def flat(question, answer, context):
     return lambda number: {
         question: QUESTION.format(number),
         answer: ANSWER.format(number),
@@ -46,12 +43,12 @@ def flat(question: str, answer: str, context: str) -> Callable[[int], Any]:
     }
 
 
-def chat(number: int) -> Any:
+def chat(number):
     turns = [("user", QUESTION), ("assistant", ANSWER)]
     return {"messages": [{"role": role, "content": text.format(number)} for role, text in turns]}
 
 
-def spans(number: int) -> Any:
+def spans(number):
     texts = {"input.value": QUESTION, "output.value": ANSWER}
     return {
         "name": "answer",
@@ -86,16 +83,14 @@ LOGS = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JUDGEBOARD_CONFIG", "")  # what --config sets is taken back
     return tmp_path
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(
-    folder: Path, shell: Shell, name: str
-) -> None:
+def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(folder, shell, name):
     (folder / name).write_text(LOGS[name], encoding="utf-8")
     shell(f"init {name}")
     # Init stores nothing.
@@ -106,9 +101,7 @@ def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(
     assert "judgeboard.toml exists already" in shell(f"init {name}", code=2)
 
 
-def test_init_writes_its_file_whole_or_not_at_all(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_init_writes_its_file_whole_or_not_at_all(folder, capsys):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(
         resource.RLIMIT_FSIZE, (100, limits[1])
@@ -123,9 +116,7 @@ def test_init_writes_its_file_whole_or_not_at_all(
     assert load_settings().judges["lexical"].kind == "lexical"
 
 
-def test_init_writes_to_the_path_of_config(
-    folder: Path, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+def test_init_writes_to_the_path_of_config(folder, capsys, shell):
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"], encoding="utf-8")
     path = folder / "team.toml"
     assert run_line("init flat.jsonl --config team.toml") == 0
@@ -139,7 +130,7 @@ def test_init_writes_to_the_path_of_config(
     assert "team.toml exists already" in shell("init --config team.toml", code=2)
 
 
-def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder: Path) -> None:
+def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder):
     (folder / "suite.yaml").write_text("name: shop")
     run_line("init")
     file = folder / "judgeboard.toml"
@@ -161,8 +152,8 @@ def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder
 
 
 def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence(
-    folder: Path, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+    folder, capsys, shell
+):
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     with RecordingEndpoint(always(verdict())) as endpoint:
         (folder / "judgeboard.toml").write_text(
@@ -196,9 +187,7 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
     assert "'nobody': judgeboard.toml has strict, offline;" in err
 
 
-def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(folder, capsys):
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     with RecordingEndpoint(always(verdict())) as endpoint:
         (folder / "judgeboard.toml").write_text(
@@ -212,14 +201,14 @@ def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(
         assert {request.body["model"] for request in endpoint.requests} == {"small", "other"}
 
 
-def test_a_judge_of_the_database_is_asked_again_by_its_name(folder: Path, shell: Shell) -> None:
+def test_a_judge_of_the_database_is_asked_again_by_its_name(folder, shell):
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     run_line("import flat.jsonl --db log.db")
     run_line("judge first --judge lexical --limit 3 --db log.db")
     assert f" {ROWS - 3} asked " in shell("judge first --db log.db")
 
 
-def test_config_shows_the_place_of_each_value(folder: Path, shell: Shell) -> None:
+def test_config_shows_the_place_of_each_value(folder, shell):
     (folder / "team.toml").write_text("random_share = 0.25\n\n[judges.strict]\nmodel = 'm'\n")
     out = shell("config --config team.toml")
     (share,) = (line for line in out.splitlines() if line.startswith("random_share  "))
@@ -230,7 +219,7 @@ def test_config_shows_the_place_of_each_value(folder: Path, shell: Shell) -> Non
     assert "model" in schema["$defs"]["JudgeSettings"]["properties"]
 
 
-def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, shell: Shell) -> None:
+def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder, shell):
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     guidelines = "Read the passages first."
     (folder / "rules.md").write_text(guidelines)
@@ -284,8 +273,8 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, shell
 
 
 def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
-    folder: Path, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+    folder, capsys, shell
+):
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     file = folder / "judgeboard.toml"
     file.write_text(
@@ -357,13 +346,13 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     ],
 )
 def test_an_unknown_name_in_a_table_of_the_file_is_an_error_with_its_place(
-    folder: Path,
-    sqlite_template: Path,
-    capsys: pytest.CaptureFixture[str],
-    shell: Shell,
-    text: str,
-    fault: str,
-) -> None:
+    folder,
+    sqlite_template,
+    capsys,
+    shell,
+    text,
+    fault,
+):
     file = folder / "judgeboard.toml"
     file.write_text(text)
     assert run_line("config") == 2
@@ -384,7 +373,7 @@ cases:
 """
 
 
-def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder: Path, shell: Shell) -> None:
+def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder, shell):
     (folder / "tests").mkdir()
     (folder / "tests" / "shop.yaml").write_text(SUITE)
     (folder / "log.csv").write_text("question,answer\nIs it open?,Until six.\n")
@@ -405,9 +394,7 @@ def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder: Path, shell
     assert "'shops', and judgeboard.toml has shop" in shell("suite run shops", code=2)
 
 
-def test_checks_of_the_file_flag_answers_and_a_mistake_names_its_line(
-    folder: Path, shell: Shell
-) -> None:
+def test_checks_of_the_file_flag_answers_and_a_mistake_names_its_line(folder, shell):
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     checks = '# Checks.\n[[checks]]\nname = "short"\nlength = {max_words = 3}\n\n[[checks]]\nname = "no link"\n'
     (folder / "judgeboard.toml").write_text(f'{checks}not_regex = "http"\n')

@@ -1,14 +1,11 @@
 """`judgeboard queue`, as people type it."""
 
 import json
-from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.cli.app import run
 from judgeboard.cli.options import echo
 from judgeboard.domain import Label
@@ -18,23 +15,20 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import QUEUE
 from judging_log import address
-from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, queue_case
 from stored_rows import read, write_to
 
 
 @pytest.fixture
-def case(sqlite_store) -> QueueCase:
+def case(sqlite_store):
     return queue_case(sqlite_store)
 
 
-Typed = Callable[..., Any]
-
-
 @pytest.fixture
-def typed(case: QueueCase, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Typed:
+def typed(case, shell, monkeypatch):
     """Run a command as somebody; return what it printed, parsed where it is asked for JSON."""
 
-    def type_(user: str, line: str, code: int = 0) -> Any:
+    def type_(user, line, code=0):
         monkeypatch.setenv("LOGNAME", user)
         printed = shell(f"{line} --db {address(case.store)}", code=code)
         return json.loads(printed) if "--json" in line else printed
@@ -42,9 +36,7 @@ def typed(case: QueueCase, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Typ
     return type_
 
 
-def test_a_queue_is_made_worked_through_adjudicated_and_closed(
-    case: QueueCase, typed: Typed, tmp_path: Path
-) -> None:
+def test_a_queue_is_made_worked_through_adjudicated_and_closed(case, typed, tmp_path):
     case.flagged(0.4, 0.1)
     guide = tmp_path / "guide.txt"
     guide.write_text("Read every clause.")
@@ -74,7 +66,7 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(
     assert case.flag_states() == ["confirmed", "open"]
 
 
-def test_the_json_of_a_queue_has_its_columns(case: QueueCase, typed: Typed) -> None:
+def test_the_json_of_a_queue_has_its_columns(case, typed):
     case.flagged(0.1)
     typed(
         "lead",
@@ -91,7 +83,7 @@ def test_the_json_of_a_queue_has_its_columns(case: QueueCase, typed: Typed) -> N
     assert typed("lead", "queue list --json")["queues"][0]["queue"] == shown
 
 
-def test_a_blind_queue_must_name_its_people(case: QueueCase, typed: Typed) -> None:
+def test_a_blind_queue_must_name_its_people(case, typed):
     case.flagged(0.123)
     line = "queue create q --blind-judge --grades groundedness"
     command = f"judgeboard {line} --db {address(case.store)} --assign cli:lead"
@@ -104,7 +96,7 @@ def test_a_blind_queue_must_name_its_people(case: QueueCase, typed: Typed) -> No
     ]
 
 
-def test_a_queue_is_given_to_names(case: QueueCase, typed: Typed) -> None:
+def test_a_queue_is_given_to_names(case, typed):
     case.flagged(0.1)
     made = typed("lead", "queue create misspelt --assign Marra").splitlines()
     assert [line.split() for line in made if "Marra" in line or "Mara" in line] == [
@@ -145,7 +137,7 @@ def test_a_queue_is_given_to_names(case: QueueCase, typed: Typed) -> None:
         ),
     ],
 )
-def test_a_queue_that_cannot_be_made_says_why(words: str, message: str, typed: Typed) -> None:
+def test_a_queue_that_cannot_be_made_says_why(words, message, typed):
     assert message in typed("lead", f"queue create q {words}", code=2)
 
 
@@ -166,9 +158,7 @@ def test_a_queue_that_cannot_be_made_says_why(words: str, message: str, typed: T
         ),
     ],
 )
-def test_what_a_new_queue_asks_for_and_occurs_nowhere_is_said(
-    words: str, message: str, case: QueueCase, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_new_queue_asks_for_and_occurs_nowhere_is_said(words, message, case, capsys):
     case.flagged(0.1)
     assert run_line(f"queue create q {words} --db {address(case.store)}") == 0
     heard = capsys.readouterr().err
@@ -176,9 +166,7 @@ def test_what_a_new_queue_asks_for_and_occurs_nowhere_is_said(
     assert bool(message) == bool(heard)
 
 
-def test_the_next_command_that_is_printed_works_for_who_made_the_queue(
-    case: QueueCase, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_command_that_is_printed_works_for_who_made_the_queue(case, capsys, monkeypatch):
     case.flagged(0.1)
     monkeypatch.setenv("LOGNAME", "lead")
     for name, options in (
@@ -193,14 +181,12 @@ def test_the_next_command_that_is_printed_works_for_who_made_the_queue(
         assert name in capsys.readouterr().out
 
 
-def test_a_text_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_does_not_steer_the_terminal(capsys):
     echo("\x1b[2J \x9b2Jevil\u202e")
     assert capsys.readouterr().out == "\ufffd[2J \ufffd2Jevil\ufffd\n"
 
 
-def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
-    case: QueueCase, typed: Typed, tmp_path: Path
-) -> None:
+def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(case, typed, tmp_path):
     case.flagged(0.1, 0.2)
     typed("lead", "queue create q --grades ''")
     file = tmp_path / "mara.jsonl"
@@ -228,7 +214,7 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
     assert "exists already" in typed("lead", f"queue export q {file} --reviewer Mara", code=2)
 
 
-def test_people_work_shows_how_each_person_reviews(case: QueueCase, typed: Typed) -> None:
+def test_people_work_shows_how_each_person_reviews(case, typed):
     case.flagged(0.1)
     case.queue("gold", needed=2)
     case.review(case.mara, CONFIRM, "gold", label=Label.HALLUCINATED)

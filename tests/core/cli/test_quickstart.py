@@ -2,16 +2,13 @@
 
 import json
 import shlex
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from forked_commands import ReadCommand
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.store.engine import Store
 from judging_log import address, store_answers, until
 from served import answers, free_port
 from tool_files import written as written_rows
@@ -35,14 +32,12 @@ ROWS = [
 QUERIES = [row | {"query": row["Frage"]} for row in ROWS]
 
 
-def next_of(captured: Any) -> list[str]:
+def next_of(captured):
     (line,) = [line for line in captured.err.splitlines() if line.startswith("next: ")]
     return shlex.split(line.removeprefix("next: "))
 
 
-def test_one_command_imports_judges_and_flags_and_again_changes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+def test_one_command_imports_judges_and_flags_and_again_changes_nothing(tmp_path, capsys, shell):
     file, database = written_rows(tmp_path, *ROWS), str(tmp_path / "a b.db")
     command = f"quickstart {file} --map Frage=query --db '{database}' --no-serve"
     assert run_line(command) == 0
@@ -59,17 +54,13 @@ def test_one_command_imports_judges_and_flags_and_again_changes_nothing(
 
 
 @pytest.mark.parametrize("words", ["quickstart --no-serve", "import"])
-def test_a_file_that_cannot_be_read_leaves_no_database(
-    words: str, tmp_path: Path, shell: Shell
-) -> None:
+def test_a_file_that_cannot_be_read_leaves_no_database(words, tmp_path, shell):
     database = tmp_path / "judgeboard.db"
     assert "none.jsonl" in shell(f"{words} {tmp_path / 'none.jsonl'} --db {database}", code=2)
     assert not database.exists()
 
 
-def test_without_answers_the_next_step_is_the_import(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_answers_the_next_step_is_the_import(tmp_path, capsys):
     database = str(tmp_path / "judgeboard.db")
     assert run_line(f"db migrate --db {database}") == 0
     for words in ("judge --judge lexical", "flags apply"):
@@ -78,7 +69,7 @@ def test_without_answers_the_next_step_is_the_import(
         assert next_of(capsys.readouterr()) == ["judgeboard", "import", "FILE", "--db", database]
 
 
-def test_it_ends_in_pages_that_are_served(tmp_path: Path) -> None:
+def test_it_ends_in_pages_that_are_served(tmp_path):
     file, port = written_rows(tmp_path, *QUERIES), free_port()
     url, place = f"http://localhost:{port}", ("--db", str(tmp_path / "log.db"), "--port", str(port))
     with ReadCommand("quickstart", str(file), *place) as process:
@@ -88,9 +79,7 @@ def test_it_ends_in_pages_that_are_served(tmp_path: Path) -> None:
         process.terminate()
 
 
-def test_each_command_names_the_next_which_can_be_typed(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_command_names_the_next_which_can_be_typed(sqlite_store, tmp_path, capsys):
     file, database = written_rows(tmp_path, *QUERIES), address(sqlite_store)
     assert run_line(f"import {file} --db {database}") == 0
     judge = next_of(capsys.readouterr())
@@ -113,8 +102,8 @@ def test_each_command_names_the_next_which_can_be_typed(
 
 
 def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that_it_judged(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], shell: Shell
-) -> None:
+    sqlite_store, capsys, shell
+):
     store_answers(sqlite_store, 3, generator_model="gpt-4o")
     store_answers(sqlite_store, 1, first=3, generator_model="claude-sonnet-4")
     with RecordingEndpoint() as endpoint:
@@ -146,7 +135,7 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that
     assert ": gpt-4o." in refine_warning
 
 
-def test_without_a_log_the_options_of_one_are_refused(tmp_path: Path, shell: Shell) -> None:
+def test_without_a_log_the_options_of_one_are_refused(tmp_path, shell):
     database = tmp_path / "sample.db"
     assert "remove --map, --source" in shell(
         f"quickstart --no-serve --source shop --map a=b --db {database}", code=2

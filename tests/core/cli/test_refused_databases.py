@@ -2,9 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -18,7 +16,7 @@ from judgeboard.store.opening import open_store
 EXAMPLES = list(command_examples(root))
 
 
-def shop(path: Path, journal: str) -> sqlite3.Connection:
+def shop(path, journal):
     connection = sqlite3.connect(path)
     connection.execute(f"PRAGMA journal_mode = {journal}")
     connection.execute("CREATE TABLE orders (id)")
@@ -27,28 +25,28 @@ def shop(path: Path, journal: str) -> sqlite3.Connection:
     return connection
 
 
-def of_another_program(path: Path, _template: Path) -> None:
+def of_another_program(path, _template):
     shop(path, "DELETE").close()
 
 
-def in_use(path: Path, template: Path) -> None:
+def in_use(path, template):
     IN_USE.append(shop(path, "WAL"))
 
 
-def left_by_a_crash(path: Path, _template: Path) -> None:
+def left_by_a_crash(path, _template):
     with closing(shop(path.with_name("live.db"), "WAL")):
         for end in ("", "-wal"):  # all tables are in the log
             shutil.copy(path.with_name(f"live.db{end}"), path.with_name(f"{path.name}{end}"))
     path.with_name("live.db").unlink()
 
 
-def with_alembic(path: Path, _template: Path) -> None:
+def with_alembic(path, _template):
     with closing(shop(path, "DELETE")) as connection, connection:
         connection.execute("CREATE TABLE alembic_version (version_num)")
         connection.execute("INSERT INTO alembic_version VALUES ('0012')")
 
 
-def newer(path: Path, template: Path) -> None:
+def newer(path, template):
     live = path.with_name("live.db")
     shutil.copy(template, live)
     with closing(sqlite3.connect(live, isolation_level=None)) as connection:
@@ -60,24 +58,24 @@ def newer(path: Path, template: Path) -> None:
     live.unlink()
 
 
-def notes(path: Path, _template: Path) -> None:
+def notes(path, _template):
     path.write_text("this is a text and no database\n" * 100)
 
 
-def parquet(path: Path, _template: Path) -> None:
+def parquet(path, _template):
     path.write_bytes(b"PAR1" + bytes(5_000) + b"PAR1")
 
 
-def folder(path: Path, _template: Path) -> None:
+def folder(path, _template):
     path.mkdir()
 
 
-IN_USE: list[sqlite3.Connection] = []
+IN_USE = []
 KINDS = [of_another_program, in_use, left_by_a_crash, with_alembic, newer, notes, parquet, folder]
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def place(tmp_path, monkeypatch):
     """A folder for the file that is refused, and another one with a log, in which commands run."""
     work = tmp_path / "work"
     work.mkdir()
@@ -89,7 +87,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         IN_USE.pop().close()
 
 
-def contents(place: Path) -> dict[str, bytes]:
+def contents(place):
     """Return the bytes of each file, but for the index in memory that another program has open."""
     files = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
     return files | dict.fromkeys((name for name in files if name.endswith("-shm")), b"")
@@ -97,12 +95,12 @@ def contents(place: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("make", KINDS)
 def test_a_refused_file_is_unchanged_by_every_command(
-    make: Callable[[Path, Path], None],
-    place: Path,
-    sqlite_template: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    make,
+    place,
+    sqlite_template,
+    capsys,
+    monkeypatch,
+):
     file = place / "theirs.db"
     make(file, sqlite_template)
     before, silent = contents(place), set()
@@ -126,9 +124,7 @@ def test_a_refused_file_is_unchanged_by_every_command(
 
 @pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize("create", [False, True])
-def test_a_refused_file_is_unchanged_by_python(
-    make: Callable[[Path, Path], None], create: bool, place: Path, sqlite_template: Path
-) -> None:
+def test_a_refused_file_is_unchanged_by_python(make, create, place, sqlite_template):
     make(place / "theirs.db", sqlite_template)
     before = contents(place)
     with pytest.raises(JudgeboardError):
@@ -136,7 +132,7 @@ def test_a_refused_file_is_unchanged_by_python(
     assert contents(place) == before
 
 
-def test_an_empty_file_is_unchanged_until_a_command_creates_the_database(place: Path) -> None:
+def test_an_empty_file_is_unchanged_until_a_command_creates_the_database(place):
     file = place / "empty.db"
     file.touch()
     for words in EXAMPLES:
@@ -147,7 +143,7 @@ def test_an_empty_file_is_unchanged_until_a_command_creates_the_database(place: 
     assert run_line(f"stats --db {file}") == 0
 
 
-def test_tables_that_are_still_in_the_log_are_found(place: Path, sqlite_template: Path) -> None:
+def test_tables_that_are_still_in_the_log_are_found(place, sqlite_template):
     live = place / "live.db"
     with closing(open_store(live, create=True)) as store, store.reading():
         for end in ("", "-wal"):
@@ -156,7 +152,7 @@ def test_tables_that_are_still_in_the_log_are_found(place: Path, sqlite_template
 
 
 @pytest.mark.postgres
-def test_a_schema_of_another_program_gets_nothing(empty_postgres: str, place: Path) -> None:
+def test_a_schema_of_another_program_gets_nothing(empty_postgres, place):
     engine = create_engine(empty_postgres)
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE event (id INTEGER)"))

@@ -4,13 +4,10 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
 
-from command_lines import Shell
 from judgeboard.cli.app import root, run
 from judgeboard.cli.groups import Command
 
@@ -20,7 +17,7 @@ NOT_RUN = {"rule test"}  # sends a message
 NAMES_OF_LISTS = {"list", "log", "events", "work", "counts", "checks"}
 
 
-def leaves(command: click.Command = root, name: str = "") -> Iterator[tuple[str, click.Command]]:
+def leaves(command=root, name=""):
     if not isinstance(command, click.Group):
         yield name, command
         return
@@ -40,17 +37,17 @@ ROWS_OF = {
 
 
 @pytest.fixture(scope="module")
-def database(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+def database(demo, tmp_path_factory):
     return str(shutil.copyfile(demo, tmp_path_factory.mktemp("rows") / "demo.db"))
 
 
-def test_every_list_prints_rows() -> None:
+def test_every_list_prints_rows():
     assert {name for name in LEAVES if name.split()[-1] in NAMES_OF_LISTS} <= ROWS_OF.keys()
     assert len(ROWS_OF) >= 15
 
 
 @pytest.mark.parametrize("option", ["--csv", "--json"])
-def test_no_command_defines_the_output_on_its_own(option: str) -> None:
+def test_no_command_defines_the_output_on_its_own(option):
     options = {
         id(each) for command in LEAVES.values() for each in command.params if option in each.opts
     }
@@ -58,9 +55,7 @@ def test_no_command_defines_the_output_on_its_own(option: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ROWS_OF.keys() - NOT_RUN))
-def test_json_and_csv_have_the_same_rows(
-    name: str, database: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_and_csv_have_the_same_rows(name, database, capsys):
     printed = {}
     for output in ("", "--json", "--csv"):
         words = [
@@ -80,11 +75,11 @@ def test_json_and_csv_have_the_same_rows(
     assert all(any(row.values()) for row in table)
 
 
-def test_csv_and_json_together_are_refused(database: str, shell: Shell) -> None:
+def test_csv_and_json_together_are_refused(database, shell):
     assert "--json and --csv" in shell(f"people list --csv --json --db {database}", code=2)
 
 
-def test_a_value_inside_an_object_has_its_own_column(database: str, shell: Shell) -> None:
+def test_a_value_inside_an_object_has_its_own_column(database, shell):
     row, *_ = csv.DictReader(io.StringIO(shell(f"queue list --csv --db {database}")))
     assert row["queue.name"]
     assert isinstance(json.loads(row["queue.filter.query_types"]), list)

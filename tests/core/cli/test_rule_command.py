@@ -3,12 +3,10 @@
 import csv
 import io
 import json
-from typing import Any
 
 from alert_checks import check
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.cli.app import run
-from judgeboard.store.engine import Store
 from judgeboard.store.rules import list_rules
 from judgeboard.store.tables import RULES
 from judging_log import address, store_answers
@@ -18,16 +16,15 @@ ALERT = "add alert old --when old_flags --after 2d --to webhook:env:HOOK"
 PUSH = "add push phoenix --url http://localhost:6006"
 
 
-def said(shell: Shell, store: Store, line: str, code: int = 0) -> str:
+def said(shell, store, line, code=0):
     return shell(f"rule {line} --db {address(store)}", code=code)
 
 
-def listed(shell: Shell, store: Store, line: str = "") -> list[dict[str, Any]]:
-    rules: list[dict[str, Any]] = json.loads(said(shell, store, f"list --json {line}"))["rules"]
-    return rules
+def listed(shell, store, line=""):
+    return json.loads(said(shell, store, f"list --json {line}"))["rules"]
 
 
-def stored(store: Store) -> dict[str, str]:
+def stored(store):
     """Return the state of each stored rule, as the workers read it, by kind and name."""
     with store.reading() as connection:
         return {
@@ -37,9 +34,7 @@ def stored(store: Store) -> dict[str, str]:
         }
 
 
-def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(
-    store: Store, shell: Shell
-) -> None:
+def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(store, shell):
     store_answers(store, 1)
     for line in (JUDGE, ALERT, PUSH):
         said(shell, store, line)
@@ -56,9 +51,7 @@ def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(
         said(shell, store, line)  # the names are free again
 
 
-def test_a_name_of_two_kinds_is_changed_only_with_the_kind(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_a_name_of_two_kinds_is_changed_only_with_the_kind(sqlite_store, shell):
     store_answers(sqlite_store, 1)
     for line in (JUDGE, ALERT.replace("old ", "live "), PUSH):
         said(shell, sqlite_store, line)
@@ -86,9 +79,7 @@ def test_a_name_of_two_kinds_is_changed_only_with_the_kind(
     assert "'live'; known: none" in said(shell, sqlite_store, "pause live --kind judge", code=2)
 
 
-def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(sqlite_store, shell):
     store_answers(sqlite_store, 3)
     for line in (
         f"{JUDGE} --existing",
@@ -122,7 +113,7 @@ def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(
     assert "--csv" in said(shell, sqlite_store, "list --csv --json", code=2)
 
 
-def test_rules_are_kept_and_show_what_waits(store: Store, shell: Shell) -> None:
+def test_rules_are_kept_and_show_what_waits(store, shell):
     store_answers(store, 3, query_type="QA")
     assert listed(shell, store, "--kind judge") == []
     said(shell, store, f"{JUDGE} --rate 0.5 --rate QA=1 --max-calls 2 --existing")
@@ -136,9 +127,7 @@ def test_rules_are_kept_and_show_what_waits(store: Store, shell: Shell) -> None:
     assert " 2 calls" in shown
 
 
-def test_a_stored_judge_version_is_used_and_wrong_words_are_refused(
-    sqlite_store: Store, shell: Shell
-) -> None:
+def test_a_stored_judge_version_is_used_and_wrong_words_are_refused(sqlite_store, shell):
     store_answers(sqlite_store, 1)
     assert run_line(f"judge --judge lexical --db {address(sqlite_store)}") == 0
     line = "add judge again --judge-version lexical --json --existing"

@@ -4,9 +4,7 @@ import os
 import pty
 import socketserver
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +17,6 @@ from judgeboard.errors import UnconfirmedFile
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.settings.model import load_settings
-from judgeboard.store.engine import Store
 from judging_log import address, store_answers
 
 CANARY = "canary-0123456789abcdef"
@@ -39,12 +36,12 @@ KEYS = (
 class Listener:
     """A server of a stranger, which keeps the first bytes of each connection."""
 
-    def __init__(self) -> None:
-        self.received: list[bytes] = []
+    def __init__(self):
+        self.received = []
         received = self.received
 
         class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
+            def handle(self):
                 self.request.settimeout(0.2)
                 with suppress(OSError):
                     received.append(self.request.recv(65_536))
@@ -57,7 +54,7 @@ class Listener:
 
 
 @pytest.fixture
-def listener() -> Iterator[Listener]:
+def listener():
     listener = Listener()
     yield listener
     listener.server.shutdown()
@@ -65,7 +62,7 @@ def listener() -> Iterator[Listener]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A folder below the one that a stranger made; keys are in the environment."""
     for name in KEYS:
         monkeypatch.setenv(name, CANARY)
@@ -77,7 +74,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def project(host: str) -> str:
+def project(host):
     """Return a project file whose every address is this one."""
     judge = f'model = "m"\nbase_url = "http://{host}/v1"\n'
     return (
@@ -95,9 +92,7 @@ def project(host: str) -> str:
 
 
 @pytest.mark.parametrize("place", [".", ".."])
-def test_a_judge_of_a_strangers_file_gets_neither_key_nor_log(
-    place: str, folder: Path, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_judge_of_a_strangers_file_gets_neither_key_nor_log(place, folder, sqlite_store, capsys):
     store_answers(sqlite_store, 2)
     with RecordingEndpoint(always(verdict())) as endpoint:
         text = f'primary_judge = "main"\n[judges.main]\nmodel = "m"\nbase_url = "{endpoint.base_url}"\n'
@@ -118,8 +113,8 @@ def test_a_judge_of_a_strangers_file_gets_neither_key_nor_log(
 
 
 def test_no_command_sends_anything_to_an_address_of_a_strangers_file(
-    folder: Path, sqlite_store: Store, listener: Listener, capsys: pytest.CaptureFixture[str]
-) -> None:
+    folder, sqlite_store, listener, capsys
+):
     store_answers(sqlite_store, 2)
     (folder / "judgeboard.toml").write_text(project(f"127.0.0.1:{listener.port}"))
     refused = 0
@@ -147,9 +142,7 @@ def test_no_command_sends_anything_to_an_address_of_a_strangers_file(
         alert_command,
     ],
 )
-def test_python_refuses_a_strangers_file(
-    use: Callable[[], object], folder: Path, listener: Listener
-) -> None:
+def test_python_refuses_a_strangers_file(use, folder, listener):
     (folder / "judgeboard.toml").write_text(project(f"127.0.0.1:{listener.port}"))
     with pytest.raises(UnconfirmedFile):
         use()
@@ -157,9 +150,7 @@ def test_python_refuses_a_strangers_file(
 
 
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 2), (b"\x04", 2)])
-def test_in_a_terminal_the_person_is_asked_once(
-    answer: bytes, code: int, folder: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_terminal_the_person_is_asked_once(answer, code, folder, sqlite_store, monkeypatch):
     (folder / "judgeboard.toml").write_text(
         '[judges.main]\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n'
     )
@@ -172,15 +163,13 @@ def test_in_a_terminal_the_person_is_asked_once(
     assert run_line(f"stats --db {address(sqlite_store)}") == code
 
 
-def test_what_init_writes_is_in_force(folder: Path) -> None:
+def test_what_init_writes_is_in_force(folder):
     assert run_line("init log.jsonl") == 0
     assert run_line("import log.jsonl") == 0
     assert run_line("stats") == 0
 
 
-def test_a_judge_of_a_strangers_database_gets_no_key(
-    folder: Path, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_judge_of_a_strangers_database_gets_no_key(folder, sqlite_store, capsys):
     store_answers(sqlite_store, 2)
     judge_pending(sqlite_store, make_judge("lexical"))
     commands = (

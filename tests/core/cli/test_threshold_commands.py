@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from command_lines import Shell
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.settings import set_setting
 from judging_log import address
@@ -14,7 +13,7 @@ from stored_rows import write_to
 
 
 @pytest.fixture
-def database(sqlite_log: GradedLog) -> str:
+def database(sqlite_log):
     """A database with 200 answers that a judge scored and a person labelled; returns its address."""
     log = sqlite_log
     ids = log.answers(200, query_type="sql")
@@ -28,7 +27,7 @@ def database(sqlite_log: GradedLog) -> str:
     return address(log.store)
 
 
-def test_a_threshold_is_printed_with_what_it_changes(database: str, shell: Shell) -> None:
+def test_a_threshold_is_printed_with_what_it_changes(database, shell):
     words = f"labels threshold --recall 0.8 --db {database}"
     printed = shell(words)
     for part in ("rag v1, recall of at least 80 %", "Keep 0.5, or flag below ", "all labels: 200"):
@@ -52,11 +51,11 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, shell: Shell
 
 
 def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
-    database: str,
-    sqlite_log: GradedLog,
-    shell: Shell,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    database,
+    sqlite_log,
+    shell,
+    monkeypatch,
+):
     write_to(sqlite_log.store, set_setting, "low_groundedness", 0.9, "test")
     raise_flags(sqlite_log.store)
     rows = json.loads(shell(f"labels threshold --recall 0.8 --json --db {database}"))["thresholds"][
@@ -78,11 +77,11 @@ def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
 
 
 @pytest.mark.parametrize("words", ["labels threshold", "labels threshold --recall 0.8 --cost 5"])
-def test_a_threshold_has_one_goal(database: str, words: str, shell: Shell) -> None:
+def test_a_threshold_has_one_goal(database, words, shell):
     assert "--recall, --precision, --false-omission" in shell(f"{words} --db {database}", code=2)
 
 
-def test_verdicts_that_need_no_review_are_counted(database: str, shell: Shell) -> None:
+def test_verdicts_that_need_no_review_are_counted(database, shell):
     assert "need no review: " in shell(f"labels stand --agreement 0.8 --db {database}")
     result = json.loads(shell(f"labels stand --agreement 0.8 --json --db {database}"))
     (confident,) = (row["value"] for row in result["rows"] if row["figure"] == "no_review")

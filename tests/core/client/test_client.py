@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -18,21 +17,20 @@ import pytest
 import judgeboard
 from judgeboard.client import sending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always
-from judgeboard.store.engine import Store
 from sent_traces import receiving
 
 STORED = ScriptedReply({"stored": True})
 
 
 @pytest.fixture
-def server() -> Iterator[RecordingEndpoint]:
+def server():
     """A server that stores everything, until a test gives it another script."""
     with RecordingEndpoint(always(STORED)) as endpoint:
         yield endpoint
 
 
 @pytest.fixture
-def client(server: RecordingEndpoint) -> Iterator[judgeboard.Client]:
+def client(server):
     """A client of this server, which sends at once."""
     made = judgeboard.Client(address(server), api_key="jb-secret", source="shop", delay_s=0)
     yield made
@@ -40,12 +38,12 @@ def client(server: RecordingEndpoint) -> Iterator[judgeboard.Client]:
     atexit.unregister(made._at_exit)  # it would report what was dropped after all tests
 
 
-def address(server: RecordingEndpoint) -> str:
+def address(server):
     return server.base_url.removesuffix("/v1")
 
 
-def sent(server: RecordingEndpoint, path: str) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = []
+def sent(server, path):
+    entries = []
     for request in server.requests:
         if request.path == path:
             assert isinstance(request.body, list)
@@ -66,13 +64,11 @@ class Node:
 
     score = 0.5
 
-    def get_content(self) -> str:
+    def get_content(self):
         return "Nylon melts at 250 °C."
 
 
-def test_answers_and_feedback_reach_the_server_in_its_fields(
-    server: RecordingEndpoint, client: judgeboard.Client
-) -> None:
+def test_answers_and_feedback_reach_the_server_in_its_fields(server, client):
     asked = datetime(2026, 3, 1, 12, tzinfo=UTC)
     answer_id = judgeboard.record(
         "When does nylon melt?",
@@ -108,12 +104,10 @@ def test_answers_and_feedback_reach_the_server_in_its_fields(
     ]
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer jb-secret"}
     with pytest.raises(TypeError, match="modle"):
-        judgeboard.record("q", "a", modle="m", client=client)  # type: ignore[call-arg]
+        judgeboard.record("q", "a", modle="m", client=client)
 
 
-def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(
-    server: RecordingEndpoint, client: judgeboard.Client, sqlite_store: Store
-) -> None:
+def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(server, client, sqlite_store):
     answer_id = judgeboard.record(
         "When does nylon melt?", "At 90 °C.", ["At 250 °C."], client=client
     )
@@ -145,7 +139,7 @@ def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(
         ("other", "refused", None, None),
     ]
     with pytest.raises(TypeError, match="groundednes"):
-        judgeboard.record_judgment(answer_id, "mine", groundednes=1, client=client)  # type: ignore[call-arg]
+        judgeboard.record_judgment(answer_id, "mine", groundednes=1, client=client)
     reason = "9 is not 1 to 4"
     server.script = always(
         ScriptedReply({"problems": [{"row": 1, "field": "quality", "reason": reason}]})
@@ -156,11 +150,11 @@ def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(
 
 
 def test_answers_and_their_verdicts_are_two_requests_and_no_verdict_comes_before_its_answer(
-    server: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    server, monkeypatch
+):
     client = judgeboard.Client(address(server), delay_s=60)
 
-    def send_pairs() -> list[str]:
+    def send_pairs():
         before = len(server.requests)
         for number in range(20):
             judgeboard.record("q", "a" * 100, external_id=f"{before}-{number}", client=client)
@@ -176,7 +170,7 @@ def test_answers_and_their_verdicts_are_two_requests_and_no_verdict_comes_before
     monkeypatch.setattr(sending, "_BATCH_BYTES", 500)
     assert len(send_pairs()) > 3
     atexit.unregister(client._at_exit)
-    stored: list[str] = []
+    stored = []
     for request in server.requests:
         assert isinstance(request.body, list)
         ids = [entry.get("response_id") or entry["external_id"] for entry in request.body]
@@ -189,9 +183,7 @@ def test_answers_and_their_verdicts_are_two_requests_and_no_verdict_comes_before
         assert of_path == stored, path
 
 
-def test_a_value_that_json_does_not_have_loses_no_answer(
-    server: RecordingEndpoint, client: judgeboard.Client
-) -> None:
+def test_a_value_that_json_does_not_have_loses_no_answer(server, client):
     note = "NaN in a text"
     metadata = {"score": float("nan"), "all": [float("inf"), 1.5], "note": note}
     judgeboard.record("Half an emoji \ud83d?", "a", metadata=metadata, client=client)
@@ -202,14 +194,12 @@ def test_a_value_that_json_does_not_have_loses_no_answer(
 
 
 @pytest.mark.parametrize("asked", ["\u00b2", "Wed, 21 Oct 2026 07:28:00 GMT", "-1", ""])
-def test_a_wait_that_is_no_number_of_seconds_is_chosen_by_the_client(asked: str) -> None:
+def test_a_wait_that_is_no_number_of_seconds_is_chosen_by_the_client(asked):
     assert sending._seconds(asked) is None
 
 
-def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(
-    server: RecordingEndpoint, client: judgeboard.Client, caplog: pytest.LogCaptureFixture
-) -> None:
-    def script(entries: Any, number: int) -> ScriptedReply:
+def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(server, client, caplog):
+    def script(entries, number):
         if number in {0, 3}:
             return ScriptedReply("later", 503, {"retry-after": "0"})
         if number == 1:
@@ -248,13 +238,13 @@ def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(
     ids=lambda value: str(getattr(value, "status", "")),
 )
 def test_what_a_server_cannot_use_is_dropped_with_its_number_and_the_reason(
-    server: RecordingEndpoint,
-    client: judgeboard.Client,
-    caplog: pytest.LogCaptureFixture,
-    refusal: ScriptedReply,
-    lost: int,
-) -> None:
-    def script(entries: Any, _number: int) -> ScriptedReply:
+    server,
+    client,
+    caplog,
+    refusal,
+    lost,
+):
+    def script(entries, _number):
         return refusal if any(entry["query"].startswith("bad") for entry in entries) else STORED
 
     server.script = script
@@ -269,8 +259,8 @@ def test_what_a_server_cannot_use_is_dropped_with_its_number_and_the_reason(
 
 
 def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    caplog,
+):
     client = judgeboard.Client("localhost:8501", delay_s=0)
     atexit.unregister(client._at_exit)
     judgeboard.record("q", "a", client=client)
@@ -281,8 +271,8 @@ def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(
 
 
 def test_a_key_that_no_header_can_hold_is_not_tried_for_ever_and_never_in_the_log(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    caplog,
+):
     with socket.create_server(
         ("127.0.0.1", 0)
     ) as listener:  # no request comes that a server could answer
@@ -296,13 +286,11 @@ def test_a_key_that_no_header_can_hold_is_not_tried_for_ever_and_never_in_the_lo
     assert not [part for part in ("jb-first", "second") if part in caplog.text]
 
 
-def test_a_full_queue_says_what_it_drops(
-    server: RecordingEndpoint, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_full_queue_says_what_it_drops(server, caplog):
     release = threading.Event()
     began = threading.Event()
 
-    async def script(_entries: Any, _number: int) -> ScriptedReply:
+    async def script(_entries, _number):
         began.set()
         await asyncio.to_thread(release.wait)
         return STORED
@@ -327,9 +315,7 @@ def test_a_full_queue_says_what_it_drops(
 @pytest.mark.parametrize(
     ("status", "advice"), [(401, "JUDGEBOARD_API_KEY"), (403, "may not"), (302, "302")]
 )
-def test_a_refused_key_is_no_error_of_the_application(
-    server: RecordingEndpoint, client: judgeboard.Client, status: int, advice: str
-) -> None:
+def test_a_refused_key_is_no_error_of_the_application(server, client, status, advice):
     server.script = always(ScriptedReply("no", status))
     judgeboard.record("q", "a", client=client)
     judgeboard.feedback("id", thumbs="up", client=client)
@@ -338,7 +324,7 @@ def test_a_refused_key_is_no_error_of_the_application(
     server.script = always(STORED)
     assert judgeboard.record("q", "a", external_id="mine", client=client) == "mine"
     assert client.flush(60)
-    endless: dict[str, Any] = {}
+    endless = {}
     endless["itself"] = endless
     judgeboard.record(
         "q", "a", metadata=endless, client=client
@@ -347,8 +333,8 @@ def test_a_refused_key_is_no_error_of_the_application(
 
 
 def test_a_program_sends_at_its_end_also_in_a_forked_process_and_imports_no_more_than_it_needs(
-    server: RecordingEndpoint,
-) -> None:
+    server,
+):
     program = """
 import os, sys, judgeboard
 judgeboard.record

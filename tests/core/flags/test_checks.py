@@ -2,7 +2,6 @@
 
 import json
 import sys
-from typing import Any
 
 import pytest
 
@@ -42,7 +41,7 @@ DECLINES = "The passages do not mention this."
         ("equals", "60 m", "60 M", False),
     ],
 )
-def test_a_check_passes_or_says_why_not(kind: str, wanted: Any, answer: str, passes: bool) -> None:
+def test_a_check_passes_or_says_why_not(kind, wanted, answer, passes):
     why = Check(kind, wanted).failure(answer, PASSAGES)
     assert (why is None) is passes, why
 
@@ -65,7 +64,7 @@ def test_a_check_passes_or_says_why_not(kind: str, wanted: Any, answer: str, pas
         ("json_schema", {"properties": {"a": {"pattern": r"(a)\1"}}}),
     ],
 )
-def test_a_check_that_cannot_run_is_refused_when_it_is_defined(kind: str, wanted: Any) -> None:
+def test_a_check_that_cannot_run_is_refused_when_it_is_defined(kind, wanted):
     with pytest.raises(BadInput, match=kind):
         Check(kind, wanted)
 
@@ -73,11 +72,11 @@ def test_a_check_that_cannot_run_is_refused_when_it_is_defined(kind: str, wanted
 HOSTILE = "a" * (LONGEST - 1) + "!"
 
 
-def steps(check: Check, answer: str, passages: tuple[str, ...] = ()) -> int:
+def steps(check, answer, passages=()):
     """Count the calls of Python functions that a check makes: a figure that does not depend on the machine."""
     calls = 0
 
-    def count(_frame: object, event: str, _argument: object) -> None:
+    def count(_frame, event, _argument):
         nonlocal calls
         calls += event == "call"
 
@@ -114,11 +113,11 @@ def steps(check: Check, answer: str, passages: tuple[str, ...] = ()) -> int:
         ("refusal", True, "no information " * (LONGEST // 15)),
     ],
 )
-def test_nothing_hostile_hangs(kind: str, wanted: Any, answer: str) -> None:
+def test_nothing_hostile_hangs(kind, wanted, answer):
     assert steps(Check(kind, wanted), answer, (HOSTILE,) * 40) < 2_000_000
 
 
-def test_a_file_of_checks_names_the_line_of_a_mistake() -> None:
+def test_a_file_of_checks_names_the_line_of_a_mistake():
     good = "checks:\n- name: short\n  length: {max_words: 9}\n- {name: cites, cites_passage: true, query_types: [QA]}\n"
     short, cites = named_checks(good)
     assert (short.name, short.check, cites.query_types) == (

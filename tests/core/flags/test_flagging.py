@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, select, update
@@ -51,7 +50,7 @@ def judged(store, fill_once):
     return store
 
 
-def judge_answers(store) -> None:
+def judge_answers(store):
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
@@ -65,21 +64,21 @@ def judge_answers(store) -> None:
         store_judgments(connection, version, None, items)
 
 
-def put(store, key: str, value) -> None:
+def put(store, key, value):
     with store.writing() as connection:
         set_setting(connection, key, value, "test")
 
 
-def states(store) -> dict[str, int]:
+def states(store):
     with store.reading() as connection:
         states = list(connection.execute(select(FLAG.c.state)).scalars())
     return {state: states.count(state) for state in sorted(set(states))}
 
 
 @on_sqlite
-def test_raising_again_adds_nothing(judged) -> None:
+def test_raising_again_adds_nothing(judged):
     before = states(judged)
-    told: list[tuple[int, int]] = []
+    told = []
     summary = raise_flags(judged, progress=lambda done, total: told.append((done, total)))
     assert (summary.responses, summary.raised, summary.superseded, summary.repaired) == (
         ANSWERS,
@@ -92,7 +91,7 @@ def test_raising_again_adds_nothing(judged) -> None:
 
 
 @on_sqlite
-def test_a_threshold_is_applied_to_what_is_stored_and_decisions_stay(judged) -> None:
+def test_a_threshold_is_applied_to_what_is_stored_and_decisions_stay(judged):
     with judged.writing() as connection:
         decided = FLAG.c.id.in_(select(FLAG.c.id).where(FLAG.c.groundedness == 0.45))
         assert (
@@ -108,7 +107,7 @@ def test_a_threshold_is_applied_to_what_is_stored_and_decisions_stay(judged) -> 
 
 
 @on_sqlite
-def test_the_command_asks_before_it_supersedes_open_flags(judged, capsys) -> None:
+def test_the_command_asks_before_it_supersedes_open_flags(judged, capsys):
     put(judged, "low_groundedness", 0.4)
     assert flags_to_supersede(judged) == 10 * 11
     words = ["flags", "apply", "--db", address(judged)]
@@ -127,7 +126,7 @@ def test_the_command_asks_before_it_supersedes_open_flags(judged, capsys) -> Non
     assert states(judged) == {"open": 50 * 11, "superseded": 10 * 11}
 
 
-def test_a_smaller_share_keeps_the_drawn_answers_that_people_reviewed(judged) -> None:
+def test_a_smaller_share_keeps_the_drawn_answers_that_people_reviewed(judged):
     put(judged, "random_share", 0.1)
     raised = raise_flags(judged).raised
     with judged.reading() as connection:
@@ -144,7 +143,7 @@ def test_a_smaller_share_keeps_the_drawn_answers_that_people_reviewed(judged) ->
 
 
 @on_sqlite
-def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged) -> None:
+def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged):
     put(judged, "random_share", 0.02)
     first = raise_flags(judged).raised
     put(judged, "random_share", 0.1)
@@ -159,7 +158,7 @@ def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged) -> None:
 
 
 @on_sqlite
-def test_current_judgments_are_repaired(judged) -> None:
+def test_current_judgments_are_repaired(judged):
     table = CURRENT
     with judged.writing() as connection:
         connection.execute(delete(table).where(table.c.response_id < 11))
@@ -171,7 +170,7 @@ def test_current_judgments_are_repaired(judged) -> None:
 
 
 @on_sqlite
-def test_answers_that_were_made_are_not_counted_as_the_logs(judged, capsys) -> None:
+def test_answers_that_were_made_are_not_counted_as_the_logs(judged, capsys):
     made = [Response("log", f"a{n}~new", "q", "b", kind=ResponseKind.REGENERATED) for n in range(3)]
     with judged.writing() as connection:
         store_responses(connection, made)
@@ -185,9 +184,7 @@ LOW_V1 = Reason("low_quality", 0.5, fingerprint="v1")
 LOW_V2 = Reason("low_quality", 0.5, fingerprint="v2")
 
 
-def flag(
-    id_: int, state: FlagState, key: str = "low_quality:v1", rule: str = "low_quality"
-) -> RaisedFlag:
+def flag(id_, state, key="low_quality:v1", rule="low_quality"):
     return RaisedFlag(id_, rule, key, state)
 
 
@@ -222,13 +219,11 @@ UNKNOWN = flag(2, OPEN, "house_rule:-", "house_rule")
         ([], [DRAWN, UNKNOWN], Reconciled((), (1,))),
     ],
 )
-def test_flags_follow_their_reasons(
-    reasons: list[Reason], flags: list[RaisedFlag], result: Reconciled
-) -> None:
+def test_flags_follow_their_reasons(reasons, flags, result):
     assert reconcile(reasons, flags, RULES.values()) == result
 
 
-def test_flags_of_rules_that_were_not_asked_stay() -> None:
+def test_flags_of_rules_that_were_not_asked_stay():
     heard = [rule for rule in RULES.values() if not rule.drawn]
     assert reconcile([], [DRAWN, UNKNOWN], heard) == Reconciled()
 
@@ -236,7 +231,7 @@ def test_flags_of_rules_that_were_not_asked_stay() -> None:
 UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
 
 
-def sentences(thresholds: Thresholds | None = None, **signals: Any) -> list[str]:
+def sentences(thresholds=None, **signals):
     given = Signals("log", "a-1", "QA", **signals)
     raised = reasons_for(
         given, thresholds or Thresholds(random_share=0, poor_rating=0), RULES.values()
@@ -245,19 +240,17 @@ def sentences(thresholds: Thresholds | None = None, **signals: Any) -> list[str]
 
 
 def judge(
-    groundedness: float | None,
-    quality: int | None = None,
-    label: Label | None = None,
-    title: str = "rag v3",
-) -> JudgeSignal:
+    groundedness,
+    quality=None,
+    label=None,
+    title="rag v3",
+):
     return JudgeSignal(
         1, "rag", title.split(maxsplit=1)[0], title, "f", groundedness, quality, label
     )
 
 
-def failed(
-    cause: str | None, tokens: int | None = None, status: Status = Status.ERROR
-) -> FailedSignal:
+def failed(cause, tokens=None, status=Status.ERROR):
     return FailedSignal(1, "rag", "rag v3", "f", status, cause, tokens)
 
 
@@ -298,28 +291,28 @@ def failed(
         ),
     ],
 )
-def test_a_flag_says_why_with_its_numbers(signals: dict[str, Any], sentence: str) -> None:
+def test_a_flag_says_why_with_its_numbers(signals, sentence):
     assert sentences(**signals) == [sentence]
 
 
-def test_a_poor_rating_is_named_as_the_user_gave_it() -> None:
+def test_a_poor_rating_is_named_as_the_user_gave_it():
     thresholds = Thresholds(random_share=0)
     for feedback, rating in ((DOWN, "thumbs down"), (Feedback(FeedbackKind.STARS, 1), "1 star")):
         (sentence,) = sentences(thresholds, feedback=feedback)
         assert rating in sentence
 
 
-def test_drawn_flags_say_so() -> None:
+def test_drawn_flags_say_so():
     (of_all,) = sentences(Thresholds(random_share=1))
     (of_type,) = sentences(Thresholds(random_share=0, always_review=("QA",)))
     assert ("100 %" in of_all, "QA" in of_type) == (True, True)
     assert "2 %" in why("random_sample", {}, {"share": 0.02})
 
 
-def test_a_flag_of_a_rule_that_is_not_known_here_is_still_shown() -> None:
+def test_a_flag_of_a_rule_that_is_not_known_here_is_still_shown():
     assert why("house_rule", {}, {}) == "Flagged by house_rule."
 
 
-def test_a_flag_with_details_of_an_older_program_is_still_shown() -> None:
+def test_a_flag_with_details_of_an_older_program_is_still_shown():
     assert why("low_groundedness", {"groundedness": 0.3}, {}) == "Flagged by low_groundedness."
     assert why("feedback_gap", {"user": None}, {"gap": 2}) == "Flagged by feedback_gap."

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,6 @@ from judgeboard.flags.rule import (
     FailedSignal,
     JudgeSignal,
     RaisedFlag,
-    Reason,
     Reconciled,
     Signals,
     SupremeMark,
@@ -27,30 +25,28 @@ NOTHING_DRAWN = Thresholds(random_share=0)
 
 
 def judge(
-    groundedness: float | None = None,
-    quality: int | None = None,
-    label: Label | None = None,
+    groundedness=None,
+    quality=None,
+    label=None,
     *,
-    name: str = "rag",
-    kind: str = "rag",
-) -> JudgeSignal:
+    name="rag",
+    kind="rag",
+):
     return JudgeSignal(
         7, kind, name, f"{name} v1", f"address of {name}", groundedness, quality, label
     )
 
 
-def reasons(
-    primary: JudgeSignal | None, *others: JudgeSignal, feedback: Feedback | None = None
-) -> dict[str, Reason]:
+def reasons(primary, *others, feedback=None):
     signals = Signals("log", "a-1", "QA", feedback, primary, None, others)
     return {reason.rule: reason for reason in reasons_for(signals, NOTHING_DRAWN, RULES.values())}
 
 
-def thumbs(value: float) -> Feedback:
+def thumbs(value):
     return Feedback(FeedbackKind.THUMBS, value)
 
 
-def stars(value: float) -> Feedback:
+def stars(value):
     return Feedback(FeedbackKind.STARS, value)
 
 
@@ -73,14 +69,14 @@ ON_FOUR = {
 
 
 def expected(
-    groundedness: float | None,
-    quality: int | None,
-    feedback: Feedback | None,
-    label: Label | None,
-    second: tuple[float | None, int | None] | None,
-) -> dict[str, Decimal]:
+    groundedness,
+    quality,
+    feedback,
+    label,
+    second,
+):
     """The rules that must flag, with their severity, in exact decimals."""
-    found: dict[str, Decimal] = {}
+    found = {}
     exact = None if groundedness is None else Decimal(str(groundedness))
     if exact is not None and exact < Decimal("0.5"):
         found["low_groundedness"] = (Decimal("0.5") - exact) / Decimal("0.5")
@@ -104,7 +100,7 @@ def expected(
     return found
 
 
-def test_the_rules_equal_brute_force_over_every_combination() -> None:
+def test_the_rules_equal_brute_force_over_every_combination():
     for groundedness, quality, feedback, label, second in product(
         GROUNDEDNESS, QUALITY, FEEDBACK, LABELS, SECOND
     ):
@@ -122,7 +118,7 @@ def test_the_rules_equal_brute_force_over_every_combination() -> None:
             )
 
 
-def test_without_a_primary_judge_only_two_others_can_disagree() -> None:
+def test_without_a_primary_judge_only_two_others_can_disagree():
     assert reasons(None, judge(0.1, 1, name="nli"), feedback=thumbs(1)) == {}
     disagree = reasons(None, judge(0.1, name="nli"), judge(0.9, name="zen"))["judges_disagree"]
     assert disagree.raise_key == "judges_disagree:-"
@@ -132,30 +128,28 @@ def test_without_a_primary_judge_only_two_others_can_disagree() -> None:
 @pytest.mark.parametrize(
     ("one", "two", "flagged"), [(0.6, 0.2, True), (0.6, 0.21, False), (0.3, 0.7, True)]
 )
-def test_thresholds_are_compared_as_people_write_them(
-    one: float, two: float, *, flagged: bool
-) -> None:
+def test_thresholds_are_compared_as_people_write_them(one, two, *, flagged):
     # 0.6 - 0.2 is 0.39999999999999997 in floats, 0.3 - 0.7 likewise in the other direction.
     assert ("judges_disagree" in reasons(judge(one), judge(two, name="nli"))) is flagged
 
 
-def test_a_groundedness_that_is_the_threshold_but_for_float_noise_is_not_below_it() -> None:
+def test_a_groundedness_that_is_the_threshold_but_for_float_noise_is_not_below_it():
     assert "low_groundedness" not in reasons(judge(0.1 + 0.2 + 0.2 - 1e-17))
     assert "low_groundedness" in reasons(judge(0.499999))
 
 
-def test_low_groundedness_keeps_the_score_and_a_bare_label_has_none() -> None:
+def test_low_groundedness_keeps_the_score_and_a_bare_label_has_none():
     assert reasons(judge(0.31))["low_groundedness"].auto_score == 0.31
     labelled = reasons(judge(label=Label.HALLUCINATED))["low_groundedness"]
     assert (labelled.auto_score, labelled.severity) == (None, 1.0)
 
 
-def test_judges_of_opposite_labels_disagree_fully() -> None:
+def test_judges_of_opposite_labels_disagree_fully():
     raised = reasons(judge(label=Label.GROUNDED), judge(label=Label.HALLUCINATED, name="nli"))
     assert raised["judges_disagree"].severity == 1.0
 
 
-def test_pairs_are_listed_widest_first() -> None:
+def test_pairs_are_listed_widest_first():
     raised = reasons(judge(0.1, 4), judge(0.6, 1, name="nli"), judge(0.9, name="zen"))[
         "judges_disagree"
     ]
@@ -169,7 +163,7 @@ def test_pairs_are_listed_widest_first() -> None:
     assert raised.severity == 1.0
 
 
-def test_a_failed_primary_judge_is_flagged_with_its_own_version() -> None:
+def test_a_failed_primary_judge_is_flagged_with_its_own_version():
     failed = FailedSignal(3, "rag", "rag v2", "address", Status.UNPARSABLE, "truncated", 512)
     [reason] = reasons_for(Signals("log", "a", "QA", failed=failed), NOTHING_DRAWN, RULES.values())
     assert (reason.rule, reason.severity, reason.raise_key) == (
@@ -185,7 +179,7 @@ def test_a_failed_primary_judge_is_flagged_with_its_own_version() -> None:
     }
 
 
-def test_the_text_of_an_unknown_failure_stays_out_of_the_flag() -> None:
+def test_the_text_of_an_unknown_failure_stays_out_of_the_flag():
     failed = FailedSignal(
         3, "rag", "rag v2", "address", Status.ERROR, "the answer said: call 555-1234"
     )
@@ -193,7 +187,7 @@ def test_the_text_of_an_unknown_failure_stays_out_of_the_flag() -> None:
     assert reason.details == {"judge": "rag v2", "status": "error"}
 
 
-def test_query_types_are_always_reviewed_when_asked_for() -> None:
+def test_query_types_are_always_reviewed_when_asked_for():
     thresholds = Thresholds(random_share=0, always_review=("sql",))
     assert [
         reason.rule
@@ -214,12 +208,12 @@ def test_query_types_are_always_reviewed_when_asked_for() -> None:
         ("always_review", 3),
     ],
 )
-def test_a_threshold_outside_its_range_is_refused(setting: str, value: Any) -> None:
+def test_a_threshold_outside_its_range_is_refused(setting, value):
     with pytest.raises(ValueError, match=setting):
         Thresholds(**{setting: value})
 
 
-def test_a_disagreement_that_other_judges_have_taken_over_is_raised_anew() -> None:
+def test_a_disagreement_that_other_judges_have_taken_over_is_raised_anew():
     first = reasons(judge(0.1), judge(0.9, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
     stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
     wider = reasons(judge(0.1), judge(0.9, name="nli"), judge(1.0, name="zen"))["judges_disagree"]
@@ -233,26 +227,26 @@ def test_a_disagreement_that_other_judges_have_taken_over_is_raised_anew() -> No
 ANSWERS = [Signals("log", f"answer-{number}", "QA") for number in range(20_000)]
 
 
-def sample(share: float, seed: str = "judgeboard") -> set[str]:
+def sample(share, seed="judgeboard"):
     thresholds = Thresholds(random_share=share, random_seed=seed)
     return {
         answer.external_id for answer in ANSWERS if random_sample(answer, thresholds) is not None
     }
 
 
-def test_the_share_is_what_was_asked_for() -> None:
+def test_the_share_is_what_was_asked_for():
     # 400 expected, standard deviation 20: five of them.
     assert abs(len(sample(0.02)) - 400) < 100
     assert sample(0) == set()
     assert len(sample(1)) == len(ANSWERS)
 
 
-def test_a_second_run_draws_the_same_and_a_larger_share_more() -> None:
+def test_a_second_run_draws_the_same_and_a_larger_share_more():
     assert sample(0.02) == sample(0.02) < sample(0.05)
     assert sample(0.02) != sample(0.02, seed="another")
 
 
-def test_the_draw_is_the_same_for_ever() -> None:
+def test_the_draw_is_the_same_for_ever():
     # A change of these numbers would draw a second sample on every stored log.
     assert [round(sampling_number("judgeboard", "log", name), 6) for name in ("a", "b")] == [
         0.684274,
@@ -261,7 +255,7 @@ def test_the_draw_is_the_same_for_ever() -> None:
     assert sampling_number("s", "a", "bc") != sampling_number("s", "ab", "c")
 
 
-def test_its_probability_is_stored() -> None:
+def test_its_probability_is_stored():
     reason = random_sample(ANSWERS[0], Thresholds(random_share=0.999))
     assert reason is not None
     assert (reason.inclusion_probability, reason.severity, reason.raise_key) == (
@@ -270,11 +264,11 @@ def test_its_probability_is_stored() -> None:
 
 
 def reasons_by_rule(
-    groundedness: float | None,
-    thresholds: Thresholds,
-    label: Label | None = None,
-    external_id: str = "a",
-) -> dict[str, Reason]:
+    groundedness,
+    thresholds,
+    label=None,
+    external_id="a",
+):
     judge = JudgeSignal(1, "rag", "rag", "rag v1", "f", groundedness, label=label)
     signals = Signals("log", external_id, "QA", primary=judge)
     return {reason.rule: reason for reason in reasons_for(signals, thresholds, RULES.values())}
@@ -285,15 +279,15 @@ def reasons_by_rule(
     [(0.5, 1.0), (0.6, 0.75), (0.4, 0.75), (0.9, None), (0.1, None), (1.0, None)],
 )
 def test_a_verdict_below_the_confidence_is_flagged_and_the_least_sure_comes_first(
-    groundedness: float, severity: float | None
-) -> None:
+    groundedness, severity
+):
     raised = reasons_by_rule(groundedness, Thresholds(uncertain_verdict=0.9, random_share=0)).get(
         "uncertain_verdict"
     )
     assert (None if raised is None else round(raised.severity, 9)) == severity
 
 
-def test_a_verdict_without_a_score_is_uncertain_and_no_verdict_is_not() -> None:
+def test_a_verdict_without_a_score_is_uncertain_and_no_verdict_is_not():
     limits = Thresholds(uncertain_verdict=0.9, random_share=0)
     raised = reasons_by_rule(None, limits, Label.GROUNDED)["uncertain_verdict"]
     assert not re.search(r"\d", why(raised.rule, raised.details, raised.params))
@@ -305,9 +299,7 @@ def test_a_verdict_without_a_score_is_uncertain_and_no_verdict_is_not() -> None:
     ]
 
 
-def test_what_needs_no_review_leaves_the_queue_only_if_switched_on_and_a_random_sample_stays() -> (
-    None
-):
+def test_what_needs_no_review_leaves_the_queue_only_if_switched_on_and_a_random_sample_stays():
     stays = Thresholds(uncertain_verdict=0.9, random_share=0.1)
     leaves = Thresholds(uncertain_verdict=0.9, random_share=0.1, excuse_confident=True)
     ids = [str(number) for number in range(500)]
@@ -321,24 +313,22 @@ def test_what_needs_no_review_leaves_the_queue_only_if_switched_on_and_a_random_
 @pytest.mark.parametrize(
     "limits", [{"random_share": 0, "uncertain_verdict": 0.9}, {"random_share": 0.02}]
 )
-def test_without_a_sample_or_a_threshold_nothing_is_excused(limits: dict[str, float]) -> None:
+def test_without_a_sample_or_a_threshold_nothing_is_excused(limits):
     assert "low_groundedness" in reasons_by_rule(0.05, Thresholds(excuse_confident=True, **limits))
 
 
-def audited(
-    name: str = "rag", groundedness: float | None = 0.92, quality: int | None = 4, **given: Any
-) -> JudgeSignal:
+def audited(name="rag", groundedness=0.92, quality=4, **given):
     fields = {"kind": name, "groundedness": groundedness, "quality": quality} | given
     return JudgeSignal(7, name=name, title=f"{name} v1", fingerprint=f"address of {name}", **fields)
 
 
-def reasons_of_marks(*marks: SupremeMark) -> list[Any]:
+def reasons_of_marks(*marks):
     return reasons_for(
         Signals("log", "a", "QA", marks=marks), Thresholds(random_share=0), RULES.values()
     )
 
 
-def test_each_audited_judge_has_a_flag_of_its_own() -> None:
+def test_each_audited_judge_has_a_flag_of_its_own():
     raised = reasons_of_marks(
         SupremeMark(audited("rag"), ("supreme v1",), 0.1),
         SupremeMark(audited("nli"), ("supreme v1",)),
@@ -351,7 +341,7 @@ def test_each_audited_judge_has_a_flag_of_its_own() -> None:
     assert reasons_of_marks() == []
 
 
-def test_the_sentence_names_both_and_what_was_said() -> None:
+def test_the_sentence_names_both_and_what_was_said():
     (raised,) = reasons_of_marks(SupremeMark(audited(), ("supreme v1",)))
     sentence = why(raised.rule, raised.details, raised.params)
     assert all(
@@ -363,7 +353,7 @@ def test_the_sentence_names_both_and_what_was_said() -> None:
     assert all(part in sentence for part in ("big v2", "supreme v1", "nli v1", "label grounded"))
 
 
-def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None:
+def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew():
     rules = (RULES["supreme_disagrees"],)
     (first,) = reasons_of_marks(SupremeMark(audited(), ("big v1", "supreme v1")))
     stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
@@ -377,7 +367,7 @@ def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None
     assert reconcile([fewer], decided, rules) == Reconciled()
 
 
-def test_one_audited_judges_flag_outlives_anothers() -> None:
+def test_one_audited_judges_flag_outlives_anothers():
     rules = (RULES["supreme_disagrees"],)
     stands = [
         RaisedFlag(1, "supreme_disagrees", "supreme_disagrees:address of rag", FlagState.OPEN),
@@ -390,14 +380,14 @@ def test_one_audited_judges_flag_outlives_anothers() -> None:
 
 
 @pytest.mark.parametrize("kind", ["audit", "repeats", "jury"])
-def test_what_is_made_of_other_verdicts_is_no_second_opinion(kind: str) -> None:
+def test_what_is_made_of_other_verdicts_is_no_second_opinion(kind):
     signals = Signals(
         "log", "a", "QA", primary=audited("rag", 0.1), others=(audited("other", 0.9, kind=kind),)
     )
     assert judges_disagree(signals, Thresholds()) is None
 
 
-def test_a_jury_counts_in_place_of_its_members_only_as_the_primary_judge() -> None:
+def test_a_jury_counts_in_place_of_its_members_only_as_the_primary_judge():
     one, two = audited("one", 0.1), audited("two", 0.9)
     jury, outside = audited("jury", 0.5, kind="jury"), audited("outside", 1.0)
     disagreeing = judges_disagree(

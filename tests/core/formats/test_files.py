@@ -263,7 +263,7 @@ def test_a_database_is_never_written_over(tmp_path):
     assert database.read_bytes() == before
 
 
-def _parquet() -> bytes:
+def _parquet():
     stream = io.BytesIO()
     parquet.write_table(pa.table({"query": ["q"] * 3, "answer": ["a"] * 3}), stream)
     return stream.getvalue()

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 import pytest
@@ -16,7 +15,7 @@ from judgeboard.formats.yaml_file import YamlFile, parse_yaml, read_yaml
 from judgeboard.settings.fields import CLOSED, Number, Text
 
 
-def test_values_come_without_surprises() -> None:
+def test_values_come_without_surprises():
     read = parse_yaml(
         "a: 1\nb: [x, 2.5, yes, null]\nc: 2026-01-02\nd: 2026-99-99\n5: five\n", "f.yaml"
     )
@@ -29,7 +28,7 @@ def test_values_come_without_surprises() -> None:
     }
 
 
-def test_an_alias_stands_for_the_value_it_names() -> None:
+def test_an_alias_stands_for_the_value_it_names():
     assert parse_yaml("a: &x [1]\nb: *x\n", "f.yaml").content == {"a": [1], "b": [1]}
 
 
@@ -47,7 +46,7 @@ def test_an_alias_stands_for_the_value_it_names() -> None:
         ("[" * 1_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_usable_yaml_names_its_line(text: str, said: str) -> None:
+def test_what_is_no_usable_yaml_names_its_line(text, said):
     with pytest.raises(BadInput, match=r"^f\.yaml") as refused:
         parse_yaml(text, "f.yaml")
     assert said in str(refused.value)
@@ -69,7 +68,7 @@ class Whole:
     note: Text | None = None
 
 
-def test_a_file_becomes_the_value_that_its_annotations_describe() -> None:
+def test_a_file_becomes_the_value_that_its_annotations_describe():
     file = parse_yaml("parts:\n  - name: a\n    share: 1\n  - {name: b}\nnote:\n", "f.yaml")
     assert file.read(Whole) == Whole((Part("a", 1.0), Part("b")))
     assert file.at("parts", 1).read(Part) == Part("b")
@@ -102,13 +101,13 @@ def test_a_file_becomes_the_value_that_its_annotations_describe() -> None:
         ("- a\n", "line 1: the file must be a mapping of names to values"),
     ],
 )
-def test_a_wrong_value_names_file_line_and_field(text: str, said: str) -> None:
+def test_a_wrong_value_names_file_line_and_field(text, said):
     with pytest.raises(BadInput) as refused:
         parse_yaml(text, "f.yaml").read(Whole)
     assert str(refused.value) == f"f.yaml, {said}"
 
 
-def test_aliases_of_aliases_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aliases_of_aliases_do_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr(
         yaml_file, "MOST_VALUES", 200_000
     )  # counting to the real limit takes seconds
@@ -118,7 +117,7 @@ def test_aliases_of_aliases_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPat
         parse_yaml(text, "f.yaml")
 
 
-def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_said(tmp_path):
     with pytest.raises(BadInput, match=r"none\.yaml"):
         read_yaml(tmp_path / "none.yaml")
     with pytest.raises(BadInput, match="folder"):
@@ -130,6 +129,6 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet="ab:-[]{}&*!?|>'\"#%@`,\n \t0.~<", max_size=40))
-def test_no_text_ends_in_anything_but_a_value_or_a_complaint(text: str) -> None:
+def test_no_text_ends_in_anything_but_a_value_or_a_complaint(text):
     with suppress(BadInput):
         assert isinstance(parse_yaml(text, "f.yaml"), YamlFile)

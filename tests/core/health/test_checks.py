@@ -1,17 +1,15 @@
 """What each check says, at its edges."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 
 from judgeboard.formats.output import to_plain
-from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
+from judgeboard.health.record import GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
 from judgeboard.health.report import CHECKS, figure_words, health_notes, report_on
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.methods.control_answers.run import CONTROL_KINDS
@@ -35,25 +33,23 @@ RECORDED = RAG.changed(name="GPT-4/CoT", kind="replay", model=None, params={})
 BASELINE = RAG.changed(name="lexical", kind="lexical", model=None, params={})
 
 
-def check(name: str, version: StoredVersion = RAG, **known: Any) -> Check:
+def check(name, version=RAG, **known):
     return CHECKS[name](JudgeRecord(version, **known))
 
 
-def codes(result: Check) -> list[str]:
+def codes(result):
     return [each.code for each in result.notes]
 
 
-def numbers(result: Check, code: str) -> Mapping[str, Any]:
+def numbers(result, code):
     return next(each.values for each in result.notes if each.code == code)
 
 
-def levels(*counts: int) -> dict[str, LevelCounts]:
+def levels(*counts):
     return {"quality": LevelCounts(tuple(map(str, range(1, len(counts) + 1))), np.array(counts))}
 
 
-def controls(
-    name: str, before: Any, after: Any, measure: str = "groundedness", groups: Any = None
-) -> dict[str, ControlScores]:
+def controls(name, before, after, measure="groundedness", groups=None):
     n = len(before)
     one, other = np.array(before, dtype=np.float64), np.array(after, dtype=np.float64)
     made = ControlScores(n, np.arange(100, 100 + n), {measure: one}, {measure: other}, np.arange(n))
@@ -65,9 +61,7 @@ def controls(
     [*product(CHECKS, [RAG]), *product(sorted(CHECKS.keys() - {"cost"}), [RECORDED])],
     ids=lambda each: each if isinstance(each, str) else each.kind,
 )
-def test_what_was_not_measured_says_so_and_names_a_command(
-    name: str, version: StoredVersion
-) -> None:
+def test_what_was_not_measured_says_so_and_names_a_command(name, version):
     result = check(name, version)
     assert result.state is State.NOT_MEASURED
     assert result.statistic.value is None
@@ -77,13 +71,13 @@ def test_what_was_not_measured_says_so_and_names_a_command(
     assert to_plain(result)["statistic"]["value"] is None
 
 
-def test_recorded_verdicts_have_no_cost_that_could_be_measured() -> None:
+def test_recorded_verdicts_have_no_cost_that_could_be_measured():
     result = check("cost", RECORDED)
     assert not result.applies
     assert result.command is None
 
 
-def test_a_log_that_names_no_models_is_what_has_to_be_mended_not_the_table_of_models() -> None:
+def test_a_log_that_names_no_models_is_what_has_to_be_mended_not_the_table_of_models():
     for name in ("family", "self_enhancement", "weaker"):
         for generators in ({}, {None: 5}):
             result = check(name, generators=generators)
@@ -91,7 +85,7 @@ def test_a_log_that_names_no_models_is_what_has_to_be_mended_not_the_table_of_mo
     assert "--families FILE" in (check("family", generators={"house-model": 3}).command or "")
 
 
-def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> None:
+def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check():
     record = JudgeRecord(BASELINE, levels=levels(10, 10, 10, 10))
     report = report_on(record)
     assert [each.name for each in report.idle] == [
@@ -105,13 +99,13 @@ def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> 
     assert (finding.code, finding.values["checks"]) == ("no_fault", 1)
 
 
-def test_a_version_that_made_few_calls_is_named_as_the_reason() -> None:
+def test_a_version_that_made_few_calls_is_named_as_the_reason():
     few = report_on(JudgeRecord(RAG, asked={"ok": 1, "unparsable": 0, "refused": 0, "error": 0}))
     (finding,) = health_notes(few)
     assert (finding.code, finding.values["calls"]) == ("health_unknown", 1)
 
 
-def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
+def test_a_jury_is_no_model_and_is_asked_nothing_again():
     jury = RAG.changed(name="jury", kind="jury", model=None)
     for name in ("family", "self_enhancement", "weaker", "self_consistency", "position"):
         result = check(name, jury, generators={"gpt-4": 40})
@@ -119,7 +113,7 @@ def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
         assert result.command is None
 
 
-def test_a_small_effect_has_three_digits() -> None:
+def test_a_small_effect_has_three_digits():
     rng = np.random.default_rng(1)
     result = check(
         "passage_order",
@@ -131,7 +125,7 @@ def test_a_small_effect_has_three_digits() -> None:
 # ---- family, size ------------------------------------------------------------------------------------------------
 
 
-def test_a_judge_of_the_generators_family_is_warned_of_with_its_share() -> None:
+def test_a_judge_of_the_generators_family_is_warned_of_with_its_share():
     result = check(
         "family", generators={"gpt-4-0613": 30, "llama-2-7b-chat": 70, "house-model": 5, None: 2}
     )
@@ -141,7 +135,7 @@ def test_a_judge_of_the_generators_family_is_warned_of_with_its_share() -> None:
     assert (other.state, other.statistic.value) == (State.OK, 0)
 
 
-def test_an_unknown_family_is_said_to_be_unknown_and_never_taken_for_another() -> None:
+def test_an_unknown_family_is_said_to_be_unknown_and_never_taken_for_another():
     house = RAG.changed(model="house-judge")
     unknown = check("family", house, generators={"gpt-4o": 9})
     assert numbers(unknown, "family_unknown") == {"model": "house-judge"}
@@ -152,20 +146,20 @@ def test_an_unknown_family_is_said_to_be_unknown_and_never_taken_for_another() -
     assert check("family", generators={"house-model": 9}).state is State.NOT_MEASURED
 
 
-def test_a_judge_of_an_unknown_family_is_warned_of_answers_of_its_own_model() -> None:
+def test_a_judge_of_an_unknown_family_is_warned_of_answers_of_its_own_model():
     house = RAG.changed(model="house-judge")
     result = check("family", house, generators={"House-Judge": 30, "gpt-4o": 60, "house-model": 10})
     assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.3, 100)
     assert codes(result) == ["judges_own_answers"]
 
 
-def test_a_recorded_judge_goes_by_its_name_and_a_baseline_has_no_family() -> None:
+def test_a_recorded_judge_goes_by_its_name_and_a_baseline_has_no_family():
     assert check("family", RECORDED, generators={"gpt-3.5-turbo-0613": 9}).state is State.WARNING
     for name in ("family", "weaker", "self_enhancement"):
         assert check(name, BASELINE, generators={"gpt-4o": 9}).state is State.OK
 
 
-def test_a_judge_known_to_be_smaller_is_warned_of() -> None:
+def test_a_judge_known_to_be_smaller_is_warned_of():
     result = check("weaker", generators={"gpt-4o": 40, "gpt-4o-mini": 20, "house-model": 9})
     assert (result.state, result.statistic.n) == (State.WARNING, 60)
     assert result.statistic.value == pytest.approx(2 / 3)
@@ -176,9 +170,7 @@ def test_a_judge_known_to_be_smaller_is_warned_of() -> None:
     assert codes(check("weaker", generators={"llama-2-70b-chat": 9})) == ["sizes_unknown"]
 
 
-def graded(
-    judge: Any, people: Any, models: Any, names: tuple[str, ...], **more: Any
-) -> dict[str, GradedAnswers]:
+def graded(judge, people, models, names, **more):
     n = len(judge)
     lengths = np.linspace(100, 900, n)
     columns = (
@@ -191,7 +183,7 @@ def graded(
     return {"quality": GradedAnswers(*columns, names, **more)}
 
 
-def test_own_family_is_held_against_people_not_against_other_scores() -> None:
+def test_own_family_is_held_against_people_not_against_other_scores():
     rng = np.random.default_rng(3)
     models, people = rng.integers(0, 3, 300), rng.integers(1, 5, 300)
     names = ("gpt-4o", "llama-2-7b-chat", "house-model")
@@ -232,9 +224,7 @@ def test_own_family_is_held_against_people_not_against_other_scores() -> None:
         ((0, 12, 0, 88), State.WARNING),
     ],
 )
-def test_one_level_above_80_percent_of_30_is_a_collapse(
-    counts: tuple[int, ...], state: State
-) -> None:
+def test_one_level_above_80_percent_of_30_is_a_collapse(counts, state):
     result = check("collapse", levels=levels(*counts))
     assert result.state is state
     if state is State.WARNING:
@@ -242,7 +232,7 @@ def test_one_level_above_80_percent_of_30_is_a_collapse(
         assert "test controls make" in (result.command or "")
 
 
-def test_a_collapse_names_the_control_answers_only_until_they_are_judged() -> None:
+def test_a_collapse_names_the_control_answers_only_until_they_are_judged():
     judged = controls("other_answer", [1] * 30, [0] * 30)
     result = check("collapse", levels=levels(0, 0, 0, 30), controls=judged)
     assert result.state is State.WARNING
@@ -250,7 +240,7 @@ def test_a_collapse_names_the_control_answers_only_until_they_are_judged() -> No
     assert codes(result) == ["scale_collapsed", "controls_show"]
 
 
-def test_a_judge_of_all_answers_has_no_more_of_them_to_judge() -> None:
+def test_a_judge_of_all_answers_has_no_more_of_them_to_judge():
     few = levels(0, 0, 0, 20)
     all_judged = check("collapse", levels=few, generators={None: 20}, logged=20)
     assert all_judged.command is None
@@ -260,7 +250,7 @@ def test_a_judge_of_all_answers_has_no_more_of_them_to_judge() -> None:
     ).startswith("judgeboard judge")
 
 
-def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
+def test_low_entropy_alone_is_a_collapse_of_a_long_scale():
     long = levels(*[0] * 8, 30, 70)
     # 70 % and 30 % of ten levels.
     assert check("collapse", levels=long).state is State.WARNING
@@ -272,7 +262,7 @@ def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
     assert check("collapse", levels=levels(19, 81)).state is State.WARNING
 
 
-def test_the_scale_that_is_used_least_is_shown() -> None:
+def test_the_scale_that_is_used_least_is_shown():
     both = levels(10, 10, 10, 10) | {"tone": LevelCounts(("1", "2", "3"), np.array([0, 0, 40]))}
     result = check("collapse", levels=both)
     assert result.state is State.WARNING
@@ -282,7 +272,7 @@ def test_the_scale_that_is_used_least_is_shown() -> None:
 # ---- controls ----------------------------------------------------------------------------------------------------
 
 
-def test_blind_is_a_lower_bound_of_one_half_or_less_at_30_controls() -> None:
+def test_blind_is_a_lower_bound_of_one_half_or_less_at_30_controls():
     bad = controls("truncated", [3.0] * 29, [1.0] * 29, "quality")
     assert check("truncated", controls=bad).state is State.NOT_MEASURED
     ties = check("truncated", controls=controls("truncated", [3.0] * 30, [3.0] * 30, "quality"))
@@ -298,7 +288,7 @@ def test_blind_is_a_lower_bound_of_one_half_or_less_at_30_controls() -> None:
     assert doubtful.statistic.value == pytest.approx(2 / 3)
 
 
-def test_controls_of_one_evidence_do_not_make_up_for_each_other() -> None:
+def test_controls_of_one_evidence_do_not_make_up_for_each_other():
     many = controls("truncated", [3.0] * 30, [1.0] * 24 + [4.0] * 6, "quality")
     assert check("truncated", controls=many).state is State.OK
     few = controls(
@@ -307,7 +297,7 @@ def test_controls_of_one_evidence_do_not_make_up_for_each_other() -> None:
     assert check("truncated", controls=few).state is State.WARNING
 
 
-def test_a_known_bad_control_is_read_by_the_score_that_it_must_lower() -> None:
+def test_a_known_bad_control_is_read_by_the_score_that_it_must_lower():
     n = 40
     both = ControlScores(
         n,
@@ -325,7 +315,7 @@ def test_a_known_bad_control_is_read_by_the_score_that_it_must_lower() -> None:
     assert check("truncated", controls=unmeasured).state is State.NOT_MEASURED
 
 
-def test_a_neutral_control_that_moves_the_score_sways_the_judge() -> None:
+def test_a_neutral_control_that_moves_the_score_sways_the_judge():
     rng = np.random.default_rng(4)
     before = rng.random(40)
     moved = check("passage_order", controls=controls("passages_reordered", before, before - 0.1))
@@ -345,7 +335,7 @@ def test_a_neutral_control_that_moves_the_score_sways_the_judge() -> None:
     assert numbers(few, "few_control_verdicts")["n"] == 29
 
 
-def test_the_score_that_is_moved_most_clearly_is_shown() -> None:
+def test_the_score_that_is_moved_most_clearly_is_shown():
     rng = np.random.default_rng(5)
     n = 40
     before = {"groundedness": rng.random(n), "quality": rng.integers(1, 5, n).astype(float)}
@@ -363,8 +353,8 @@ def test_the_score_that_is_moved_most_clearly_is_shown() -> None:
 
 
 def wordy(
-    per_character: float = 0.002,
-) -> tuple[ScoredAnswers, dict[str, GradedAnswers], np.ndarray, np.ndarray]:
+    per_character=0.002,
+):
     """Scores that follow the grade, and the length of the answer as told; the better answers are longer."""
     rng, n = np.random.default_rng(6), 300
     grade = rng.integers(1, 5, n).astype(float)
@@ -398,9 +388,7 @@ def wordy(
         ),
     ],
 )
-def test_the_length_counts_among_answers_that_people_grade_alike(
-    per_character: float, of_all: tuple[State, str], within: tuple[State, list[str]]
-) -> None:
+def test_the_length_counts_among_answers_that_people_grade_alike(per_character, of_all, within):
     scored, people, _, _ = wordy(per_character)
     whole = check("verbosity", scored=scored, graded=people)
     assert (whole.state, of_all[1] in codes(whole)) == (of_all[0], True)
@@ -413,7 +401,7 @@ def test_the_length_counts_among_answers_that_people_grade_alike(
         assert check("verbosity", scored=scored, graded=graded).state is State.WARNING
 
 
-def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_nothing() -> None:
+def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_nothing():
     scored, people, _, _ = wordy(0)
     both = {**people, "groundedness": wordy(-0.002)[1]["quality"]}
     result = check("verbosity_at_equal_grades", scored=scored, graded=both)
@@ -437,7 +425,7 @@ def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_no
     assert codes(constant) == ["length_or_score_constant"]
 
 
-def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
+def test_the_rise_for_100_characters_stands_beside_the_correlation():
     rng = np.random.default_rng(7)
     length = rng.gamma(4, 100, 400)
     scored = ScoredAnswers(
@@ -462,7 +450,7 @@ def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
     assert "change_with_length" not in codes(check("verbosity", scored=close))
 
 
-def test_shorter_answers_that_score_higher_say_what_grades_show() -> None:
+def test_shorter_answers_that_score_higher_say_what_grades_show():
     """Grades that leave no influence of the length are not asked for again."""
     _, people, grade, length = wordy(0)
     falls = ScoredAnswers({"quality": 4 - grade - 0.004 * length}, length, np.arange(300))
@@ -483,14 +471,14 @@ def test_shorter_answers_that_score_higher_say_what_grades_show() -> None:
 # ---- pairs, repeats ----------------------------------------------------------------------------------------------
 
 
-def pairs(first: int, last: int, consistent: int) -> OrderVerdicts:
+def pairs(first, last, consistent):
     return OrderVerdicts(
         np.array([0] * first + [1] * last + [0] * consistent),
         np.array([1] * first + [0] * last + [0] * consistent),
     )
 
 
-def test_a_pull_to_either_place_is_a_fault_and_self_consistent_verdicts_have_none() -> None:
+def test_a_pull_to_either_place_is_a_fault_and_self_consistent_verdicts_have_none():
     first = check("position", pairs={"overall": pairs(60, 20, 100)})
     assert first.state is State.WARNING
     assert codes(first) == ["prefers_first"]
@@ -500,7 +488,7 @@ def test_a_pull_to_either_place_is_a_fault_and_self_consistent_verdicts_have_non
     assert check("position", pairs={"overall": pairs(10, 2, 17)}).state is State.NOT_MEASURED
 
 
-def test_a_judge_asked_in_one_order_has_no_position() -> None:
+def test_a_judge_asked_in_one_order_has_no_position():
     one = OrderVerdicts(np.zeros(50, dtype=int), np.full(50, NONE), one_order=True)
     result = check("position", RECORDED, pairs={"overall": one})
     assert result.state is State.NOT_MEASURED
@@ -518,17 +506,17 @@ def test_a_judge_asked_in_one_order_has_no_position() -> None:
     )
 
 
-def test_the_aspect_with_the_clearest_pull_is_shown() -> None:
+def test_the_aspect_with_the_clearest_pull_is_shown():
     result = check("position", pairs={"style": pairs(60, 20, 100), "overall": pairs(30, 30, 100)})
     assert numbers(result, "prefers_first")["aspect"] == "style"
 
 
-def repeats(same: np.ndarray, groups: np.ndarray | None = None) -> Repeats:
+def repeats(same, groups=None):
     ids = np.arange(len(same))
     return Repeats(same, ids, ids if groups is None else groups)
 
 
-def test_unsteady_repeats_are_warned_of_with_the_temperature() -> None:
+def test_unsteady_repeats_are_warned_of_with_the_temperature():
     same = np.arange(100) >= 30
     result = check("self_consistency", repeats=repeats(same))
     assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.7, 100)
@@ -541,7 +529,7 @@ def test_unsteady_repeats_are_warned_of_with_the_temperature() -> None:
     assert check("self_consistency", repeats=repeats(same[:9])).state is State.NOT_MEASURED
 
 
-def test_repeats_on_the_same_evidence_are_no_independent_ones() -> None:
+def test_repeats_on_the_same_evidence_are_no_independent_ones():
     same = np.arange(100) >= 20
     alone = check("self_consistency", repeats=repeats(same)).statistic
     together = check("self_consistency", repeats=repeats(same, np.arange(100) // 10)).statistic
@@ -553,11 +541,11 @@ def test_repeats_on_the_same_evidence_are_no_independent_ones() -> None:
 # ---- users, unusable, cost ---------------------------------------------------------------------------------------
 
 
-def users(score: np.ndarray, down: np.ndarray) -> FeedbackScores:
+def users(score, down):
     return FeedbackScores({"groundedness": score}, down, np.arange(len(score)))
 
 
-def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
+def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of():
     rng = np.random.default_rng(8)
     down = rng.random(600) < 0.4
     follows = check("user_feedback", feedback=users(rng.normal(0, 1, 600) - down, down))
@@ -582,7 +570,7 @@ def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
     assert health_notes(unclear)[0].code == "no_fault"
 
 
-def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
+def test_unusable_verdicts_are_counted_by_what_they_are():
     result = check("unusable", asked={"ok": 800, "unparsable": 150, "refused": 30, "error": 20})
     assert (result.state, result.statistic.value) == (State.WARNING, 0.2)
     assert numbers(result, "unusable_kinds") == {
@@ -592,14 +580,14 @@ def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
     assert check("unusable", asked={"error": 9}).state is State.NOT_MEASURED
 
 
-def test_the_share_of_mended_replies_is_named_and_warns_of_nothing() -> None:
+def test_the_share_of_mended_replies_is_named_and_warns_of_nothing():
     result = check("unusable", asked={"ok": 97, "error": 3}, mended=12)
     assert (result.state, result.also["mended"].value) == (State.OK, 0.12)
     assert numbers(result, "mended") == {"share": 0.12}
     assert not check("unusable", asked={"ok": 97, "error": 3}).also
 
 
-def test_a_usable_reply_without_groundedness_is_named_beside_unusable_replies() -> None:
+def test_a_usable_reply_without_groundedness_is_named_beside_unusable_replies():
     missing = np.array([0.2, 0.9, np.nan])
     scored = ScoredAnswers(
         {"groundedness": missing, "label": np.full(3, np.nan)}, np.ones(3), np.arange(3)
@@ -620,9 +608,7 @@ def test_a_usable_reply_without_groundedness_is_named_beside_unusable_replies() 
         (1.2, State.WARNING, "cost_above_answers"),
     ],
 )
-def test_cost_above_the_budget_is_noted_and_above_the_answers_own_warned_of(
-    share: float, state: State, code: str
-) -> None:
+def test_cost_above_the_budget_is_noted_and_above_the_answers_own_warned_of(share, state, code):
     n = 50.0
     result = check("cost", costs=RatioSums(50, share * n, n, share**2 * n, n, share * n))
     assert (result.state, result.statistic.value) == (state, pytest.approx(share))
@@ -632,7 +618,7 @@ def test_cost_above_the_budget_is_noted_and_above_the_answers_own_warned_of(
 # ---- commands ----------------------------------------------------------------------------------------------------
 
 
-def test_a_command_names_the_judge_as_it_was_asked() -> None:
+def test_a_command_names_the_judge_as_it_was_asked():
     named = RAG.changed(
         name="my judge", params={"domain": "law & order", "max_output": 64, "claims": True}
     )

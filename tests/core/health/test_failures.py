@@ -9,7 +9,6 @@ from graded_log import read
 from judgeboard.domain import AlertCondition, RuleState, RunState
 from judgeboard.health.failures import failures
 from judgeboard.store.alerts import resolve_event, store_event
-from judgeboard.store.engine import Store
 from judgeboard.store.jobs import insert_job
 from judgeboard.store.rules import insert_rule, update_rule
 from judgeboard.store.tables import ALERT_EVENT, RUN, TRACE, AlertRule, Job, PushTarget
@@ -18,11 +17,11 @@ from stored_rows import rows_of
 NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
 
 
-def kinds(store: Store, now: datetime = NOW) -> list[tuple[str, str]]:
+def kinds(store, now=NOW):
     return [(each.kind, each.subject) for each in read(store, failures, now)]
 
 
-def receive(store: Store, source: str, last_at: datetime, state: str = "made") -> None:
+def receive(store, source, last_at, state="made"):
     row = {
         "external_id": f"{source} {last_at}",
         "owner": "",
@@ -35,7 +34,7 @@ def receive(store: Store, source: str, last_at: datetime, state: str = "made") -
 
 
 @on_sqlite
-def test_a_source_is_silent_from_a_day_to_a_month(store: Store) -> None:
+def test_a_source_is_silent_from_a_day_to_a_month(store):
     receive(store, "shop", NOW - timedelta(days=3))
     receive(store, "shop", NOW - timedelta(days=2), "waiting")
     receive(store, "chat", NOW - timedelta(hours=20))
@@ -45,7 +44,7 @@ def test_a_source_is_silent_from_a_day_to_a_month(store: Store) -> None:
     assert all(part in silent.words for part in ("shop", "2026-03-07 12:00", "1 d"))
 
 
-def test_traces_without_an_answer_name_the_source_that_has_most(store: Store) -> None:
+def test_traces_without_an_answer_name_the_source_that_has_most(store):
     receive(store, "shop", NOW - timedelta(hours=2), "none")
     receive(store, "shop", NOW - timedelta(hours=1), "none")
     receive(store, "chat", NOW - timedelta(hours=1), "none")
@@ -60,7 +59,7 @@ def test_traces_without_an_answer_name_the_source_that_has_most(store: Store) ->
 
 
 @on_sqlite
-def test_a_stopped_run_is_listed_for_a_week(store: Store) -> None:
+def test_a_stopped_run_is_listed_for_a_week(store):
     run = {
         "kind": "rag",
         "question": {},
@@ -81,7 +80,7 @@ def test_a_stopped_run_is_listed_for_a_week(store: Store) -> None:
 
 
 @on_sqlite
-def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
+def test_a_job_that_did_not_start_is_listed_for_a_week(store):
     with store.writing() as connection:
         for job, days, run_id, failed in (
             ("new", 1, None, "no key"),
@@ -103,7 +102,7 @@ def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
 
 
 @on_sqlite
-def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: Store) -> None:
+def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store):
     fine = PushTarget(
         name="fine", by="Ann", tool="phoenix", address="http://localhost", every_s=600.0
     )
@@ -125,7 +124,7 @@ def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: 
 
 
 @on_sqlite
-def test_an_open_alert_of_a_source_replaces_its_silence(store: Store) -> None:
+def test_an_open_alert_of_a_source_replaces_its_silence(store):
     receive(store, "shop", NOW - timedelta(days=3))
     with store.writing() as connection:
         rules = [

@@ -1,13 +1,10 @@
 """What the checks read of a judge version from the store."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_in
+from graded_log import BAD, GOOD, labels_in
 from judgeboard.domain import (
     DimensionScore,
     Feedback,
@@ -27,8 +24,6 @@ from judgeboard.health.models import model_table, shipped_models
 from judgeboard.health.record import (
     MOST,
     SECONDS,
-    Check,
-    JudgeRecord,
     KeptRecords,
     State,
     levels_of,
@@ -41,7 +36,6 @@ from judgeboard.methods.audits.run import audit_recorded
 from judgeboard.methods.repeats.run import repeats_report
 from judgeboard.runs.judging import judge_pending
 from judgeboard.store.comparisons import NewComparison, store_comparisons
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.health import ValueCounts, count_mended
 from judgeboard.store.judge_versions import (
@@ -51,31 +45,28 @@ from judgeboard.store.judge_versions import (
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import StoredVersion
 from judging_log import by_number, rag, store_answers
 
 
-def record(log: GradedLog, version: StoredVersion) -> JudgeRecord:
+def record(log, version):
     with log.store.reading() as connection:
         return read_record(connection, version, shipped_models())
 
 
-def measured(log: GradedLog, name: str) -> Check:
+def measured(log, name):
     """A check of the only judge."""
     (check,) = (each for each in measure_health(log.store).checks if each.name == name)
     return check
 
 
-def say(
-    log: GradedLog, version: StoredVersion, response_id: int, repeat: int, **fields: Any
-) -> None:
+def say(log, version, response_id, repeat, **fields):
     verdict = Verdict(**({"status": Status.OK} | fields))
     with log.store.writing() as connection:
         store_judgments(connection, version, None, [NewJudgment(response_id, 0, repeat, verdict)])
 
 
 @on_sqlite
-def test_levels_count_the_log_and_no_made_answer(log: GradedLog) -> None:
+def test_levels_count_the_log_and_no_made_answer(log):
     version = log.version()
     ids = log.answers(4)
     made = log.answers(1, kind=ResponseKind.CONTROL)
@@ -90,7 +81,7 @@ def test_levels_count_the_log_and_no_made_answer(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log: GradedLog) -> None:
+def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log):
     version = log.version("rubric")
     ids = log.answers(3)
     for place, each in enumerate(ids):
@@ -121,9 +112,7 @@ def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log: GradedLo
         ("1-5", [7.0], ("1", "2", "3", "4", "5", "6", "7")),
     ],
 )
-def test_a_scale_is_read_from_its_words_or_from_what_was_given(
-    scale: str | None, values: list[float], names: tuple[str, ...]
-) -> None:
+def test_a_scale_is_read_from_its_words_or_from_what_was_given(scale, values, names):
     counts = ValueCounts(np.array(values), np.ones(len(values), dtype=np.int64), scale)
     assert levels_of("tone", counts).names == names
     assert levels_of("tone", counts).counts.sum() == len(values)
@@ -141,9 +130,7 @@ def test_a_scale_is_read_from_its_words_or_from_what_was_given(
         ([0.84], 11),
     ],
 )
-def test_a_judge_can_give_the_levels_of_the_coarsest_scale_with_its_scores(
-    values: list[float], possible: int
-) -> None:
+def test_a_judge_can_give_the_levels_of_the_coarsest_scale_with_its_scores(values, possible):
     counts = ValueCounts(np.array(values), np.ones(len(values), dtype=np.int64))
     assert (
         len(levels_of("groundedness", counts).names),
@@ -151,7 +138,7 @@ def test_a_judge_can_give_the_levels_of_the_coarsest_scale_with_its_scores(
     ) == (11, possible)
 
 
-def test_fractions_between_0_and_1_are_tenths_and_a_long_scale_has_its_used_steps() -> None:
+def test_fractions_between_0_and_1_are_tenths_and_a_long_scale_has_its_used_steps():
     fractions = levels_of("depth", ValueCounts(np.array([0.2, 0.4]), np.array([3, 5]), "0-1"))
     assert (fractions.names[2], fractions.counts.tolist()) == (
         "about 0.2",
@@ -164,7 +151,7 @@ def test_fractions_between_0_and_1_are_tenths_and_a_long_scale_has_its_used_step
 
 
 @on_sqlite
-def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: GradedLog) -> None:
+def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log):
     version, ids = log.version(), log.answers(40)
     log.say_all(version, ids, groundedness=1.0)
     log.say_all(version, ids[::3], groundedness=0.0)
@@ -178,8 +165,8 @@ def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: G
 
 @on_sqlite
 def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(
-    log: GradedLog,
-) -> None:
+    log,
+):
     version = log.version()
     ids = log.answers(2, group=1) + log.answers(1)
     log.say(version, {each: {"groundedness": place / 10} for place, each in enumerate(ids)})
@@ -192,7 +179,7 @@ def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answer
 
 
 @on_sqlite
-def test_users_are_down_or_up_and_those_between_say_nothing(log: GradedLog) -> None:
+def test_users_are_down_or_up_and_those_between_say_nothing(log):
     version = log.version()
     kinds = (
         (FeedbackKind.THUMBS, 0),
@@ -213,7 +200,7 @@ def test_users_are_down_or_up_and_those_between_say_nothing(log: GradedLog) -> N
 
 
 @on_sqlite
-def test_controls_are_read_with_their_originals(log: GradedLog) -> None:
+def test_controls_are_read_with_their_originals(log):
     version, other = log.version(), log.version("other")
     first, second = log.answers(2)
     of_no_kind = log.answers(1, derived_from=first, kind=ResponseKind.CONTROL)[0]
@@ -238,13 +225,13 @@ def test_controls_are_read_with_their_originals(log: GradedLog) -> None:
     assert recorded.after["quality"].tolist() == [2, 1]
 
 
-def of_kind(log: GradedLog, kind: str, name: str, **params: Any) -> StoredVersion:
+def of_kind(log, kind, name, **params):
     with log.store.writing() as connection:
         return ensure_version(connection, JudgeVersion(name, kind, params=params))
 
 
 @on_sqlite
-def test_a_version_answers_for_its_own_repeats_alone(log: GradedLog) -> None:
+def test_a_version_answers_for_its_own_repeats_alone(log):
     shaky, sound = of_kind(log, "rag", "rag", v=1), of_kind(log, "rag", "rag", v=2)
     ids = log.answers(20)
     for place, each in enumerate(ids):
@@ -258,7 +245,7 @@ def test_a_version_answers_for_its_own_repeats_alone(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log: GradedLog) -> None:
+def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log):
     one, two, live = (
         of_kind(log, "replay", "gpt", r=1),
         of_kind(log, "replay", "gpt", r=2),
@@ -293,7 +280,7 @@ def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log: Grad
 
 
 @on_sqlite
-def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
+def test_health_and_repeats_give_the_same_figure(log):
     version = of_kind(log, "rag", "rag", temperature=0.7)
     ids = [each for group in range(8) for each in log.answers(5, group=group)]
     for place, each in enumerate(ids):
@@ -318,7 +305,7 @@ def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) -> None:
+def test_requests_of_every_method_are_counted_by_how_they_ended(log):
     version = log.version()
     a, b = log.answers(2)
     log.say(version, {a: {"quality": 3}, b: {"status": Status.REFUSED}})
@@ -340,7 +327,7 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
 
 
 @on_sqlite
-def test_mended_replies_are_counted(store: Store) -> None:
+def test_mended_replies_are_counted(store):
     store_answers(store, 3)
     mended = completion(
         '{"groundedness": 1, "quality": 4, "reasoning": "\\"detail\\": \\"mended: ",}'
@@ -355,7 +342,7 @@ def test_mended_replies_are_counted(store: Store) -> None:
         assert count_mended(connection, version.id) == 1
 
 
-def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: GradedLog) -> None:
+def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log):
     version = log.version("compare")
     with log.store.writing() as connection:
         (pair_id,) = store_pairs(
@@ -372,7 +359,7 @@ def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: Gra
 
 
 @on_sqlite
-def test_costs_are_summed_over_answers_where_both_are_known(log: GradedLog) -> None:
+def test_costs_are_summed_over_answers_where_both_are_known(log):
     version = log.version()
     a, b, c = (log.answers(1, generator_cost=cost)[0] for cost in (0.01, 0.03, None))
     log.say(
@@ -395,7 +382,7 @@ def test_costs_are_summed_over_answers_where_both_are_known(log: GradedLog) -> N
     )
 
 
-def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log: GradedLog) -> None:
+def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log):
     version = log.version()
     ids = [log.answers(1, generator_model=model)[0] for model in ("gpt-4o", None, "gpt-4o")]
     log.say_all(version, ids[:2], groundedness=0.5, quality=3)
@@ -411,7 +398,7 @@ def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log: G
 
 
 @on_sqlite
-def test_a_label_is_read_where_the_judge_gave_it(log: GradedLog) -> None:
+def test_a_label_is_read_where_the_judge_gave_it(log):
     version, scores_only = log.version(), log.version("scores")
     (each,) = log.answers(1)
     log.say_all(version, [each], label=BAD)
@@ -426,7 +413,7 @@ def test_a_label_is_read_where_the_judge_gave_it(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_labels_of_chosen_answers_decide_nothing_about_the_length(log: GradedLog) -> None:
+def test_labels_of_chosen_answers_decide_nothing_about_the_length(log):
     version, ids = log.version(), log.answers(240)
     flagged, drawn = ids[::3], ids[::4]
     log.say(version, labels_in(ids, flagged))
@@ -444,7 +431,7 @@ def test_labels_of_chosen_answers_decide_nothing_about_the_length(log: GradedLog
     assert (len(of_labels.judge), of_labels.graded) == (60, 127)
 
 
-def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log: GradedLog) -> None:
+def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log):
     log.version("rag", v=1)
     newest = log.version("rag", v=2)
     report = measure_health(log.store, "rag")
@@ -454,7 +441,7 @@ def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log: Gra
 
 
 @on_sqlite
-def test_marks_read_off_two_stored_verdicts_are_no_requests(log: GradedLog) -> None:
+def test_marks_read_off_two_stored_verdicts_are_no_requests(log):
     supreme, audited, ids = log.version("nli"), log.version("rag"), log.answers(3)
     log.say_all(supreme, ids, label=GOOD)
     log.say_all(audited, ids, label=BAD)
@@ -462,13 +449,13 @@ def test_marks_read_off_two_stored_verdicts_are_no_requests(log: GradedLog) -> N
     assert record(log, supreme).asked == {"ok": 3}
 
 
-def read(log: GradedLog, kept: KeptRecords, version: StoredVersion) -> JudgeRecord:
+def read(log, kept, version):
     with log.store.reading() as connection:
         return kept.read(connection, version, shipped_models())
 
 
 @on_sqlite
-def test_a_record_is_read_anew_when_anything_of_it_may_have_changed(log: GradedLog) -> None:
+def test_a_record_is_read_anew_when_anything_of_it_may_have_changed(log):
     version, kept = log.version(), KeptRecords()
     ids = log.answers(3)
     log.say_all(version, ids, quality=4)
@@ -488,14 +475,14 @@ def test_a_record_is_read_anew_when_anything_of_it_may_have_changed(log: GradedL
     assert len(read(log, kept, version).scored.lengths) == 2
 
 
-def test_a_record_does_not_live_for_ever_and_only_the_last_are_kept(log: GradedLog) -> None:
+def test_a_record_does_not_live_for_ever_and_only_the_last_are_kept(log):
     now = [0.0]
     kept = KeptRecords(clock=lambda: now[0])
     versions = [log.version(f"judge {number}") for number in range(MOST + 1)]
     ids = log.answers(1)
     for each in versions:
         log.say_all(each, ids, label=GOOD)
-    found: dict[Any, JudgeRecord] = {each.id: read(log, kept, each) for each in versions}
+    found = {each.id: read(log, kept, each) for each in versions}
     assert read(log, kept, versions[-1]) is found[versions[-1].id]
     assert read(log, kept, versions[0]) is not found[versions[0].id]
     now[0] = SECONDS
@@ -522,7 +509,7 @@ def test_a_record_does_not_live_for_ever_and_only_the_last_are_kept(log: GradedL
         (None, None),
     ],
 )
-def test_families(model: str | None, family: str | None) -> None:
+def test_families(model, family):
     assert shipped_models().family(model) == family
 
 
@@ -539,7 +526,7 @@ def test_families(model: str | None, family: str | None) -> None:
         (None, None),
     ],
 )
-def test_sizes(model: str | None, size: float | None) -> None:
+def test_sizes(model, size):
     assert shipped_models().size(model) == size
 
 
@@ -555,11 +542,11 @@ def test_sizes(model: str | None, size: float | None) -> None:
         ("gpt-4o-mini", "gpt-4.1", None),
     ],
 )
-def test_which_is_smaller(model: str, other: str, smaller: bool | None) -> None:
+def test_which_is_smaller(model, other, smaller):
     assert shipped_models().smaller(model, other) is smaller
 
 
-def test_a_table_of_ones_own_wins_and_leaves_the_rest(tmp_path: Path) -> None:
+def test_a_table_of_ones_own_wins_and_leaves_the_rest(tmp_path):
     file = tmp_path / "models.toml"
     file.write_text(
         '[families]\n"house-*" = "OpenAI"\n"gpt-4o*" = "Ours"\n[sizes]\n"house-large" = 70\n[ladders]\n'
@@ -586,9 +573,7 @@ def test_a_table_of_ones_own_wins_and_leaves_the_rest(tmp_path: Path) -> None:
         ("[", "is invalid"),
     ],
 )
-def test_a_table_that_cannot_be_used_says_why_in_one_line(
-    tmp_path: Path, text: str, said: str
-) -> None:
+def test_a_table_that_cannot_be_used_says_why_in_one_line(tmp_path, text, said):
     file = tmp_path / "models.toml"
     file.write_text(text)
     with pytest.raises(BadInput, match=said) as raised:
@@ -596,6 +581,6 @@ def test_a_table_that_cannot_be_used_says_why_in_one_line(
     assert "tables [families]" in str(raised.value)
 
 
-def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_table_that_is_not_there_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"none\.toml"):
         model_table(tmp_path / "none.toml")

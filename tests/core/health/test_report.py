@@ -9,7 +9,6 @@ from engines import on_sqlite
 from judgeboard.cli.app import run
 from judgeboard.health.record import State
 from judgeboard.health.report import CHECKS, measure_health
-from judgeboard.store.engine import Store
 from judging_log import address
 
 SEEDS = range(20)
@@ -19,14 +18,14 @@ SEEDS = range(20)
     "fault",
     truth.FAULTS,
 )
-def test_a_planted_fault_is_warned_of_with_the_truth_inside_its_interval(fault: str) -> None:
+def test_a_planted_fault_is_warned_of_with_the_truth_inside_its_interval(fault):
     planted = truth.FAULTS[fault]
     tally = truth.recovered(planted, SEEDS)
     assert tally.inside >= 17
     assert tally.warned[planted.check] >= 19
 
 
-def test_a_sound_judge_is_hardly_ever_warned_of() -> None:
+def test_a_sound_judge_is_hardly_ever_warned_of():
     tally = truth.false_alarms(SEEDS)
     assert {name: n for name, n in tally.warned.items() if n > 1} == {}
     # No size of a gpt-4o is known.
@@ -35,7 +34,7 @@ def test_a_sound_judge_is_hardly_ever_warned_of() -> None:
 
 @on_sqlite
 @pytest.mark.parametrize("fault", ["order", "unstable"])
-def test_a_judge_is_found_out_from_answers_to_report(store: Store, fault: str) -> None:
+def test_a_judge_is_found_out_from_answers_to_report(store, fault):
     version = truth.fill(store, fault, 0, answers=60)
     report = measure_health(store, version.name)
     assert [check.name for check in report.in_state(State.WARNING)] == [truth.FAULTS[fault].check]
@@ -46,9 +45,7 @@ def test_a_judge_is_found_out_from_answers_to_report(store: Store, fault: str) -
     }
 
 
-def test_the_command_says_the_same_of_a_sound_judge(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_the_same_of_a_sound_judge(sqlite_store, capsys):
     truth.fill(sqlite_store, None, 1, answers=60)
     command = ["test", "health", "sound", "--db", address(sqlite_store)]
     assert run([*command, "--json", "--gate"]) == 0

@@ -1,15 +1,11 @@
 """Audits of a file: each belongs to a stored verdict, and raises a flag if the supreme judge disagrees."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.imports.importing import ImportSummary, import_file, undo_import
-from judgeboard.store.engine import Store
+from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.tables import FLAG, JUDGMENT_REVIEW
 from stored_rows import rows_of
@@ -19,10 +15,10 @@ AUDIT = {**ANSWER, "judge": "teacher", "supreme_judge": "reviewer", "correct": F
 
 
 @pytest.fixture
-def bring(store: Store, tmp_path: Path) -> Callable[..., ImportSummary]:
+def bring(store, tmp_path):
     """Return ``bring(*rows)``, which imports audits of a verdict of ``teacher`` on the answer ``a``."""
 
-    def bring(*rows: dict[str, Any], kind: str = "audits") -> ImportSummary:
+    def bring(*rows, kind="audits"):
         file = tmp_path / "rows.jsonl"
         file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         return import_file(store, file, kind=kind)
@@ -32,9 +28,7 @@ def bring(store: Store, tmp_path: Path) -> Callable[..., ImportSummary]:
     return bring
 
 
-def test_an_audit_is_stored_once_and_raises_its_flag(
-    store: Store, bring: Callable[..., ImportSummary]
-) -> None:
+def test_an_audit_is_stored_once_and_raises_its_flag(store, bring):
     failed = {
         **AUDIT,
         "ask": 1,
@@ -66,24 +60,18 @@ def test_an_audit_is_stored_once_and_raises_its_flag(
         ({"inclusion_probability": True}, "inclusion_probability"),
     ],
 )
-def test_an_audit_that_cannot_be_stored_names_its_field(
-    bring: Callable[..., ImportSummary], change: dict[str, Any], field: str
-) -> None:
+def test_an_audit_that_cannot_be_stored_names_its_field(bring, change, field):
     assert [row.field for row in bring({**AUDIT, **change}).first_rejected] == [field]
 
 
-def test_an_audit_brings_no_text_of_a_forgotten_answer_back(
-    store: Store, bring: Callable[..., ImportSummary]
-) -> None:
+def test_an_audit_brings_no_text_of_a_forgotten_answer_back(store, bring):
     with store.writing() as connection:
         forget_response(connection, "a", actor="me")
     assert bring({**AUDIT, "reasoning": "it is not"}).rejected == 1
     assert rows_of(store, JUDGMENT_REVIEW) == []
 
 
-def test_an_import_of_audits_cannot_be_undone(
-    store: Store, bring: Callable[..., ImportSummary]
-) -> None:
+def test_an_import_of_audits_cannot_be_undone(store, bring):
     number = bring(AUDIT).number
     with pytest.raises(BadInput, match="audits"):
         undo_import(store, number)

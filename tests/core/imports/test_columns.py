@@ -1,7 +1,6 @@
 """Columns are recognised by their names or by --map, also inside objects; another kind of file is named."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,6 @@ from judgeboard.errors import BadInput
 from judgeboard.imports.fields import parse_mapping
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
-from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.response_pages import response_page
@@ -137,14 +135,14 @@ ROW = {
 }
 
 
-def written(folder: Path, *rows: object) -> Path:
+def written(folder, *rows):
     file = folder / "log.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
     return file
 
 
 @on_sqlite
-def test_values_inside_objects_and_lists_are_fields(store: Store, tmp_path: Path) -> None:
+def test_values_inside_objects_and_lists_are_fields(store, tmp_path):
     (record,) = read_records(written(tmp_path, ROW), mapping=MAPPING)
     assert (record.query, record.answer, record.external_id, record.passages) == (
         "q",
@@ -167,14 +165,14 @@ def test_values_inside_objects_and_lists_are_fields(store: Store, tmp_path: Path
             assert response_page(connection, RowFilter(metadata=(condition,))).total == n
 
 
-def test_a_column_of_that_name_comes_first(tmp_path: Path) -> None:
+def test_a_column_of_that_name_comes_first(tmp_path):
     row = {"input.question": "literal", "input": {"question": "nested"}, "answer": "a"}
     (record,) = read_records(written(tmp_path, row), mapping={"input.question": "query"})
     assert record.query == "literal"
     assert record.metadata == {"input": {"question": "nested"}}
 
 
-def test_a_row_without_the_value_is_rejected_with_line_and_field(tmp_path: Path) -> None:
+def test_a_row_without_the_value_is_rejected_with_line_and_field(tmp_path):
     rows = [
         ROW,
         {**ROW, "input": {"question": {"text": "q"}}, "run": {"id": "r2"}},
@@ -187,7 +185,7 @@ def test_a_row_without_the_value_is_rejected_with_line_and_field(tmp_path: Path)
     assert (absent.line, absent.field) == (3, "query")
 
 
-def test_a_path_that_no_row_has_is_refused_with_the_names_there_are(tmp_path: Path) -> None:
+def test_a_path_that_no_row_has_is_refused_with_the_names_there_are(tmp_path):
     with pytest.raises(
         BadInput, match=r"log\.jsonl .*'input\.text' .*input\.question.*output\.0\.text"
     ):

@@ -2,35 +2,32 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engines import on_sqlite
-from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.imports.responses import NO_PASSAGES
-from judgeboard.store.engine import Store
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.tables import FEEDBACK, RESPONSE
 from stored_rows import rows_of
 
 
-def user(text: str, **more: Any) -> dict[str, Any]:
+def user(text, **more):
     return {"role": "user", "content": text, **more}
 
 
-def reply(text: str | None, **more: Any) -> dict[str, Any]:
+def reply(text, **more):
     return {"role": "assistant", "content": text, **more}
 
 
-def turns(*numbers: int, **more: Any) -> list[dict[str, Any]]:
+def turns(*numbers, **more):
     return [
         each for number in numbers for each in (user(f"q{number}"), reply(f"a{number}", **more))
     ]
 
 
-def request(id_: str, *numbers: int) -> dict[str, Any]:
+def request(id_, *numbers):
     """Return a logged request whose history has the turns before the last one."""
     *messages, last = turns(*numbers)
     return {
@@ -39,22 +36,20 @@ def request(id_: str, *numbers: int) -> dict[str, Any]:
     }
 
 
-def stored(store: Store) -> dict[str, dict[str, Any]]:
+def stored(store):
     """Return the stored answers by id."""
     return {row["external_id"]: row for row in rows_of(store, RESPONSE)}
 
 
-def texts(store: Store) -> list[tuple[str, str, str]]:
+def texts(store):
     return [(id_, row["query"], row["answer"]) for id_, row in stored(store).items()]
 
 
-def counts(summary: ImportSummary) -> tuple[int, int, int]:
+def counts(summary):
     return summary.new, summary.unchanged, summary.rejected
 
 
-def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(
-    store: Store, bring
-) -> None:
+def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(store, bring):
     messages = [
         {"role": "system", "content": "Be brief."},
         user("q1", ts="2026-10-01T10:00:00Z"),
@@ -95,9 +90,7 @@ def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(
 
 
 @on_sqlite
-def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(
-    store: Store, bring
-) -> None:
+def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store, bring):
     rated = {"rating": "up", "comment": "Helped me.", "at": "2026-10-01T10:00:00Z"}
     objects = [
         rated,
@@ -129,9 +122,7 @@ def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(
 
 
 @on_sqlite
-def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedback(
-    store: Store, bring
-) -> None:
+def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedback(store, bring):
     """Earlier releases kept an object with a rating in the metadata."""
     rated = turns(1, feedback={"rating": 4, "comment": "fine", "by": {"name": "ann"}})
     old = {"external_id": "c", "query": "q1", "answer": "a1", "messages": rated[:-1]}
@@ -143,7 +134,7 @@ def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedbac
 
 
 @on_sqlite
-def test_a_rating_of_the_last_reply_that_comes_later_is_added_to_it(store: Store, bring) -> None:
+def test_a_rating_of_the_last_reply_that_comes_later_is_added_to_it(store, bring):
     messages = turns(1, 2, lang="de")
     bring({"id": "c", "messages": messages}, kind="responses")
     messages[-1] |= {"feedback": {"rating": "down", "comment": "wrong"}}
@@ -152,7 +143,7 @@ def test_a_rating_of_the_last_reply_that_comes_later_is_added_to_it(store: Store
 
 
 @on_sqlite
-def test_a_rating_that_is_mapped_is_read_once(store: Store, bring) -> None:
+def test_a_rating_that_is_mapped_is_read_once(store, bring):
     rated = [
         each
         for number, rating in ((1, 1), (2, "down"))
@@ -164,9 +155,7 @@ def test_a_rating_that_is_mapped_is_read_once(store: Store, bring) -> None:
 
 
 @on_sqlite
-def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(
-    store: Store, bring
-) -> None:
+def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(store, bring):
     huge = turns(1, feedback={"kind": "stars", "value": 10**400})
     summary = bring(
         {"id": "c", "messages": huge}, {"id": "d", "messages": turns(2)}, kind="responses"
@@ -176,7 +165,7 @@ def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(
 
 
 @on_sqlite
-def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Store, bring) -> None:
+def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store, bring):
     call = {"tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}
     found = json.dumps(
         [{"page_content": "p1", "metadata": {"source": "s1"}}, {"page_content": "p2"}]
@@ -207,7 +196,7 @@ def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Sto
 
 
 @on_sqlite
-def test_a_conversation_that_grows_keeps_the_ids_of_its_turns(store: Store, bring) -> None:
+def test_a_conversation_that_grows_keeps_the_ids_of_its_turns(store, bring):
     bring({"id": "c", "messages": turns(1)}, kind="responses")
     assert texts(store) == [
         ("c", "q1", "a1")
@@ -220,9 +209,7 @@ def test_a_conversation_that_grows_keeps_the_ids_of_its_turns(store: Store, brin
 
 
 @on_sqlite
-def test_a_file_of_an_earlier_release_keeps_the_answers_that_are_stored(
-    store: Store, bring
-) -> None:
+def test_a_file_of_an_earlier_release_keeps_the_answers_that_are_stored(store, bring):
     """Earlier releases stored the last reply, with the id of the conversation and nothing from its messages."""
     messages = turns(1, 2, context=["p"], ts=1_700_000_000, thumbs=1)
     old = {
@@ -245,9 +232,7 @@ def test_a_file_of_an_earlier_release_keeps_the_answers_that_are_stored(
 
 
 @on_sqlite
-def test_the_only_turn_of_a_row_that_an_earlier_release_stored_changes_nothing(
-    store: Store, bring
-) -> None:
+def test_the_only_turn_of_a_row_that_an_earlier_release_stored_changes_nothing(store, bring):
     messages = turns(1, context=["p"])
     old = {"external_id": "c", "query": "q1", "answer": "a1", "messages": messages[:-1]}
     bring(old, kind="responses", source="default")
@@ -255,9 +240,7 @@ def test_the_only_turn_of_a_row_that_an_earlier_release_stored_changes_nothing(
 
 
 @on_sqlite
-def test_ids_that_count_the_messages_of_a_conversation_are_no_ids_of_answers(
-    store: Store, bring
-) -> None:
+def test_ids_that_count_the_messages_of_a_conversation_are_no_ids_of_answers(store, bring):
     numbered = [each | {"id": number} for number, each in enumerate(turns(1, 2))]
     bring({"id": "c1", "messages": numbered}, {"id": "c2", "messages": numbered}, kind="responses")
     assert [id_ for id_, *_ in texts(store)] == ["c1-1", "c1-2", "c2-1", "c2-2"]
@@ -267,9 +250,7 @@ def test_ids_that_count_the_messages_of_a_conversation_are_no_ids_of_answers(
 @pytest.mark.parametrize(
     "first", [{"id": "c0", "messages": []}, {"id": "c0", "messages": [user("q0")]}, {"id": "c0"}]
 )
-def test_a_first_conversation_without_a_reply_is_one_rejected_row(
-    store: Store, bring, first: dict[str, Any]
-) -> None:
+def test_a_first_conversation_without_a_reply_is_one_rejected_row(store, bring, first):
     summary = bring(
         first,
         {"id": "c1", "messages": turns(1, 2)},
@@ -285,9 +266,7 @@ def test_a_first_conversation_without_a_reply_is_one_rejected_row(
 
 @on_sqlite
 @pytest.mark.parametrize("first", ["{", "{}", '{"id": "x"}', '{"id": "x", "messages": []}'])
-def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(
-    store: Store, tmp_path: Path, first
-) -> None:
+def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(store, tmp_path, first):
     file = tmp_path / "log.jsonl"
     file.write_text(f"{first}\n" * 25 + json.dumps({"id": "c1", "messages": turns(1, 2)}) + "\n")
     summary = import_file(store, file)
@@ -295,7 +274,7 @@ def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(
 
 
 @on_sqlite
-def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store: Store, bring) -> None:
+def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store, bring):
     rows = [
         {"id": f"r{n}", "question": f"q{n}", "answer": f"a{n}", "messages": turns(8, 9)}
         for n in range(3)
@@ -307,14 +286,14 @@ def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store: Stor
 
 @on_sqlite
 @pytest.mark.parametrize("order", [1, -1])
-def test_replies_in_the_history_of_requests_are_read_once(store: Store, bring, order: int) -> None:
+def test_replies_in_the_history_of_requests_are_read_once(store, bring, order):
     log = [request("r1", 1), request("r2", 1, 2), request("r3", 1, 2, 3)]
     bring(*log[::order], kind="responses")
     assert sorted(texts(store)) == [("r1", "q1", "a1"), ("r2", "q2", "a2"), ("r3", "q3", "a3")]
 
 
 @on_sqlite
-def test_a_request_with_the_only_log_of_its_history_gives_every_reply(store: Store, bring) -> None:
+def test_a_request_with_the_only_log_of_its_history_gives_every_reply(store, bring):
     bring(request("r3", 1, 2, 3), kind="responses")
     rows = {row["answer"]: row for row in stored(store).values()}
     assert {answer: row["extra"]["turn"] for answer, row in rows.items()} == {
@@ -331,14 +310,14 @@ def test_a_request_with_the_only_log_of_its_history_gives_every_reply(store: Sto
 
 
 @on_sqlite
-def test_later_states_of_a_conversation_in_one_file_repeat_no_answer(store: Store, bring) -> None:
+def test_later_states_of_a_conversation_in_one_file_repeat_no_answer(store, bring):
     states = [{"conversation_id": "c", "messages": turns(*range(1, last + 1))} for last in (2, 3)]
     assert counts(bring(*states, kind="responses")) == (3, 0, 0)
     assert [id_ for id_, *_ in texts(store)] == ["c-1", "c-2", "c-3"]
 
 
 @on_sqlite
-def test_a_mapping_names_keys_of_messages_and_of_the_row(store: Store, bring) -> None:
+def test_a_mapping_names_keys_of_messages_and_of_the_row(store, bring):
     messages = turns(1, 2, meta={"docs": ["p"], "lang": "de"}, score=1)
     mapping = {"metadata.docs": "context", "score": "thumbs", "kind": "query_type"}
     row = {"id": "c", "kind": "order", "plan": "pro", "messages": messages}
@@ -352,16 +331,14 @@ def test_a_mapping_names_keys_of_messages_and_of_the_row(store: Store, bring) ->
 
 
 @on_sqlite
-def test_dates_of_messages_that_may_be_either_are_kept_and_counted(store: Store, bring) -> None:
+def test_dates_of_messages_that_may_be_either_are_kept_and_counted(store, bring):
     summary = bring({"id": "c", "messages": turns(1, 2, ts="03/04/2026")}, kind="responses")
     assert (counts(summary), summary.unread["ts"].times) == ((2, 0, 0), 2)
     assert [row["extra"]["ts"] for row in stored(store).values()] == ["03/04/2026"] * 2
 
 
 @on_sqlite
-def test_a_mapping_of_question_and_answer_reads_a_conversation_by_its_columns(
-    store: Store, bring
-) -> None:
+def test_a_mapping_of_question_and_answer_reads_a_conversation_by_its_columns(store, bring):
     row = {"id": "c", "messages": [user("q1?"), reply("Yes.")]}
     mapping = {"messages.0.content": "query", "messages.1.content": "answer"}
     assert bring(row, kind="responses", mapping=mapping).export is None

@@ -1,20 +1,16 @@
 """Scores of people on dimensions: in long form, or one file per dimension; a further file adds and replaces nothing."""
 
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from engines import on_sqlite
-from graded_log import GradedLog
 from judgeboard.domain import Grade, Label
 from judgeboard.imports import importing
 from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.imports.reading import UnclearFile
 from judgeboard.measure.ratings import person_grades
-from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.reviews import is_current
@@ -24,7 +20,7 @@ from stored_rows import values_of
 RATERS = ("ann", "bob")
 
 
-def long_form(answers: int, *dimensions: str) -> list[dict[str, Any]]:
+def long_form(answers, *dimensions):
     """The scores 1 to 5 of two people on the answers a1, a2, …"""
     return [
         {
@@ -39,7 +35,7 @@ def long_form(answers: int, *dimensions: str) -> list[dict[str, Any]]:
     ]
 
 
-def scores(store: Store) -> Counter[tuple[str, str, float]]:
+def scores(store):
     """The current scores by dimension, scale and value."""
     with store.reading() as connection:
         query = select(REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.scale, REVIEW_SCORE.c.value)
@@ -49,16 +45,14 @@ def scores(store: Store) -> Counter[tuple[str, str, float]]:
         return Counter(map(tuple, rows))
 
 
-def counted(store: Store, grade: str = "scores", dimension: str | None = None) -> list[Any]:
+def counted(store, grade="scores", dimension=None):
     """What counts in agreement, by answer."""
     with store.reading() as connection:
         grades = person_grades(graded_reviews(connection, dimension), grade)
     return list(getattr(grades, grade).tolist())
 
 
-def test_grades_in_long_form_are_scores_by_dimension(
-    log: GradedLog, bring: Any, contents: Any
-) -> None:
+def test_grades_in_long_form_are_scores_by_dimension(log, bring, contents):
     log.answers(10)
     rows = long_form(10, "tone", "safety", "completeness")
     summary = bring(*rows, kind="grades")
@@ -76,9 +70,7 @@ def test_grades_in_long_form_are_scores_by_dimension(
 
 
 @on_sqlite
-def test_long_form_may_be_longer_than_a_batch_and_sorted_by_dimension(
-    log: GradedLog, bring: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_form_may_be_longer_than_a_batch_and_sorted_by_dimension(log, bring, monkeypatch):
     monkeypatch.setattr(importing, "BATCH_ROWS", 7)
     log.answers(5)
     rows = sorted(long_form(5, "tone", "safety"), key=lambda row: row["dimension"])
@@ -90,7 +82,7 @@ def test_long_form_may_be_longer_than_a_batch_and_sorted_by_dimension(
 
 
 @on_sqlite
-def test_a_dimension_keeps_its_name_whatever_it_is(log: GradedLog, bring: Any) -> None:
+def test_a_dimension_keeps_its_name_whatever_it_is(log, bring):
     log.answers(2)
     row = {"rater": "ann"}
     parts = [("faithfulness", 0.25), ("label", 0.5)]
@@ -104,7 +96,7 @@ def test_a_dimension_keeps_its_name_whatever_it_is(log: GradedLog, bring: Any) -
 
 
 @on_sqlite
-def test_a_rejected_row_gives_nothing(log: GradedLog, bring: Any) -> None:
+def test_a_rejected_row_gives_nothing(log, bring):
     log.answers(1)
     row = {"id": "a1", "rater": "ann", "scale": "1-5"}
     rows = [{"tone": 3}, {"tone": 5, "safety": 1}, {"tone": 5, "safety": 1}, {"safety": 2}]
@@ -115,8 +107,8 @@ def test_a_rejected_row_gives_nothing(log: GradedLog, bring: Any) -> None:
 
 @on_sqlite
 def test_a_dimension_twice_with_another_score_is_rejected_and_an_equal_row_changes_nothing(
-    log: GradedLog, bring: Any
-) -> None:
+    log, bring
+):
     log.answers(5)
     rows = long_form(5, "tone")
     summary = bring(*rows, rows[0], rows[1] | {"score": 5}, kind="grades")
@@ -128,16 +120,14 @@ def test_a_dimension_twice_with_another_score_is_rejected_and_an_equal_row_chang
     assert (summary.new, summary.unchanged, summary.rejected) == (1, 1, 0)
 
 
-def per_dimension(dimension: str, *, answers: int = 5, places: int = 0) -> list[dict[str, Any]]:
+def per_dimension(dimension, *, answers=5, places=0):
     return [
         {"id": f"a{n}", "rater": "ann", dimension: (n + places) % 5 + 1}
         for n in range(1, answers + 1)
     ]
 
 
-def test_one_file_per_dimension_adds_its_dimension(
-    log: GradedLog, bring: Any, contents: Any
-) -> None:
+def test_one_file_per_dimension_adds_its_dimension(log, bring, contents):
     log.answers(5)
     whole = [
         {
@@ -172,7 +162,7 @@ def test_one_file_per_dimension_adds_its_dimension(
     assert notes == ["n"] * 5
 
 
-def test_a_changed_score_replaces_this_score_alone(log: GradedLog, bring: Any) -> None:
+def test_a_changed_score_replaces_this_score_alone(log, bring):
     log.answers(1)
     row = {"id": "a1", "rater": "ann", "scale": "1-5"}
     bring(row | {"tone": 2}, kind="grades", name="tone.jsonl")
@@ -200,9 +190,7 @@ def test_a_changed_score_replaces_this_score_alone(log: GradedLog, bring: Any) -
 
 
 @pytest.mark.parametrize("undone", [1, 2])
-def test_undoing_the_import_of_a_dimension_leaves_the_other(
-    log: GradedLog, bring: Any, undone: int
-) -> None:
+def test_undoing_the_import_of_a_dimension_leaves_the_other(log, bring, undone):
     log.answers(5)
     imports = [
         bring(*per_dimension(name), kind="grades", name=f"{name}.jsonl").number
@@ -213,9 +201,7 @@ def test_undoing_the_import_of_a_dimension_leaves_the_other(
 
 
 @on_sqlite
-def test_an_export_of_added_dimensions_comes_back_whole(
-    log: GradedLog, bring: Any, tmp_path: Path
-) -> None:
+def test_an_export_of_added_dimensions_comes_back_whole(log, bring, tmp_path):
     log.answers(5)
     for name in ("tone", "safety"):
         rows = [row | {"date": "2026-03-01"} for row in per_dimension(name)]
@@ -239,9 +225,7 @@ def test_an_export_of_added_dimensions_comes_back_whole(
         ((0, 1, 1), None),
     ],
 )
-def test_the_scale_of_a_dimension_is_known_or_asked(
-    log: GradedLog, bring: Any, numbers: tuple[float, ...], scale: str | None
-) -> None:
+def test_the_scale_of_a_dimension_is_known_or_asked(log, bring, numbers, scale):
     log.answers(3)
     rows = [{"id": f"a{n}", "rater": "ann", "tone": number} for n, number in enumerate(numbers, 1)]
     if scale is None:
@@ -256,7 +240,7 @@ def test_the_scale_of_a_dimension_is_known_or_asked(
 
 
 @on_sqlite
-def test_a_score_outside_the_scale_is_a_rejected_row(log: GradedLog, bring: Any) -> None:
+def test_a_score_outside_the_scale_is_a_rejected_row(log, bring):
     log.answers(30)
     rows = per_dimension("tone", answers=28)
     rows += [
@@ -272,7 +256,7 @@ def test_a_score_outside_the_scale_is_a_rejected_row(log: GradedLog, bring: Any)
 
 
 @on_sqlite
-def test_columns_beside_scores_are_no_scores(log: GradedLog, tmp_path: Path) -> None:
+def test_columns_beside_scores_are_no_scores(log, tmp_path):
     log.answers(5)
     file = tmp_path / "tone.csv"
     lines = [",id,rater,tone,question_id,seconds_taken,points"]
@@ -284,9 +268,7 @@ def test_columns_beside_scores_are_no_scores(log: GradedLog, tmp_path: Path) -> 
 
 
 @on_sqlite
-def test_beside_a_label_only_a_column_with_the_name_of_a_score_is_read(
-    log: GradedLog, bring: Any
-) -> None:
+def test_beside_a_label_only_a_column_with_the_name_of_a_score_is_read(log, bring):
     log.answers(5)
     rows = [
         {"id": f"a{n}", "rater": "ann", "label": "grounded", "tone": n, "score": n}
@@ -299,7 +281,7 @@ def test_beside_a_label_only_a_column_with_the_name_of_a_score_is_read(
     assert (summary.new, len(summary.messages), sum(scores(log.store).values())) == (5, 1, 5)
 
 
-def test_a_grade_keeps_what_a_later_one_lacks() -> None:
+def test_a_grade_keeps_what_a_later_one_lacks():
     before = Grade(
         label=Label.GROUNDED,
         label_implied=True,

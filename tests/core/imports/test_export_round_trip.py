@@ -1,13 +1,10 @@
 """What is exported of pairs, comparisons and samples imports again without a change, here and into a new database."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 
 AGAIN = ("pairs", "samples", "comparisons")
@@ -25,7 +22,7 @@ HUMAN = [
 
 
 @pytest.fixture
-def recorded(store: Store, bring) -> Store:
+def recorded(store, bring):
     """A database with something of everything that is recorded of pairs."""
     bring({"id": "r1", "query": "which?", "answer": "left"}, kind="responses")
     pair = {
@@ -96,7 +93,7 @@ def recorded(store: Store, bring) -> Store:
     return store
 
 
-def export(store: Store, folder: Path, format_name: str = "jsonl") -> dict[str, Path]:
+def export(store, folder, format_name="jsonl"):
     folder.mkdir(exist_ok=True)
     files = {table: folder / f"{table}.{format_name}" for table in AGAIN}
     export_tables(store, files, format=format_name)
@@ -105,11 +102,11 @@ def export(store: Store, folder: Path, format_name: str = "jsonl") -> dict[str, 
 
 @pytest.mark.parametrize("order", [AGAIN, ("samples", "pairs", "comparisons")])
 def test_a_new_database_says_the_same(
-    recorded: Store,
-    tmp_path: Path,
-    new_store: Callable[[], Store],
-    order: tuple[str, ...],
-) -> None:
+    recorded,
+    tmp_path,
+    new_store,
+    order,
+):
     files = export(recorded, tmp_path / "out", "parquet" if recorded.is_sqlite else "jsonl")
     new = new_store()
     import_file(new, write_log(tmp_path))
@@ -119,13 +116,13 @@ def test_a_new_database_says_the_same(
     new.close()
 
 
-def write_log(folder: Path) -> Path:
+def write_log(folder):
     path = folder / "log.jsonl"
     path.write_text(json.dumps({"id": "r1", "query": "which?", "answer": "left"}))
     return path
 
 
-def told(files: dict[str, Path]) -> dict[str, list[str]]:
+def told(files):
     """The lines of an export in a fixed order, without what differs between two databases."""
     here = ("judge_version", "created_at", "run")
     return {
@@ -140,7 +137,7 @@ def told(files: dict[str, Path]) -> dict[str, list[str]]:
     }
 
 
-def test_a_pair_is_told_with_all_that_it_came_with(recorded: Store, tmp_path: Path) -> None:
+def test_a_pair_is_told_with_all_that_it_came_with(recorded, tmp_path):
     first = json.loads(export(recorded, tmp_path / "out")["pairs"].read_text().splitlines()[0])
     ada, bo = first["human"]
     assert (ada, bo.pop("at")[-1], bo) == (HUMAN[0], "Z", HUMAN[1])
@@ -149,9 +146,7 @@ def test_a_pair_is_told_with_all_that_it_came_with(recorded: Store, tmp_path: Pa
     assert first["metadata"] == {"extra": {"k": 1}}
 
 
-def test_preferences_are_told_with_those_they_replaced(
-    recorded: Store, bring, tmp_path: Path
-) -> None:
+def test_preferences_are_told_with_those_they_replaced(recorded, bring, tmp_path):
     bring({"pair_id": "p1", "annotator": "bo", "depth": 2}, kind="grades")
     export_tables(recorded, {"preferences": tmp_path / "preferences.jsonl"})
     rows = [json.loads(line) for line in (tmp_path / "preferences.jsonl").read_text().splitlines()]

@@ -3,8 +3,6 @@
 import sqlite3
 import zipfile
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,9 +11,8 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import verdict_row
 from judgeboard.imports.exports.export import ExportRows, recognised
-from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT, RESPONSE, REVIEW
 from stored_rows import rows_of
 from tool_files import INSPECT_SAMPLE, opened, written
@@ -28,7 +25,7 @@ CITED = "Dyneema melts at about 145 °C [1]; nylon melts at about 250 °C [2]."
 WRONG = "Dyneema melts at about 145 °C, nylon at about 310 °C."
 
 # What files are taken for, and of their first answer: question, answer, passages, model.
-TAKEN_FOR: dict[tuple[str, ...], tuple[str, str, str, tuple[str, ...] | None, str | None]] = {
+TAKEN_FOR = {
     ("argilla/record.json", "argilla/records_flat.json"): (
         "Argilla",
         QUESTION,
@@ -81,7 +78,7 @@ TAKEN_FOR: dict[tuple[str, ...], tuple[str, str, str, tuple[str, ...] | None, st
 }
 CAPTURES = {name: taken_for for names, taken_for in TAKEN_FOR.items() for name in names}
 # File -> of its first verdict: judge, groundedness and scores by name.
-SCORES: dict[str, tuple[str, float | None, dict[str, float]]] = {
+SCORES = {
     "argilla/record.json": ("judgeboard/rag v1", None, {"label score": 0.9}),
     "deepeval/evaluation_result.json": ("DeepEval", 0.8, {}),
     "deepeval/dot_deepeval/.latest_test_run.json": ("DeepEval", 0.8, {}),
@@ -95,7 +92,7 @@ SCORES: dict[str, tuple[str, float | None, dict[str, float]]] = {
     "ragas/result.csv": ("ragas", None, {"exact_match": 0}),
 }
 # File -> its grades: person, label, quality, note.
-GRADES: dict[str, list[tuple[str, str, int | None, str | None]]] = {
+GRADES = {
     **{
         f"argilla/{name}.json": [
             ("3f0c7a6e-0000-4000-8000-000000000001", "hallucinated", 2, None),
@@ -108,7 +105,7 @@ GRADES: dict[str, list[tuple[str, str, int | None, str | None]]] = {
 }
 
 
-def test_every_captured_export_gives_its_answers_scores_and_grades(shared: Path) -> None:
+def test_every_captured_export_gives_its_answers_scores_and_grades(shared):
     for name, (tool, *content) in CAPTURES.items():
         reading, (first, *_) = opened(shared / "captures" / name)
         assert reading.export is not None, name
@@ -161,7 +158,7 @@ RECOGNISED = {
 }
 
 
-def test_every_captured_file_is_recognised_as_its_tool(shared: Path) -> None:
+def test_every_captured_file_is_recognised_as_its_tool(shared):
     captures = shared / "captures"
     expected = {
         file: title
@@ -179,7 +176,7 @@ def test_every_captured_file_is_recognised_as_its_tool(shared: Path) -> None:
     assert {file: title for file, title in taken_for.items() if title is not None} == expected
 
 
-def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer() -> None:
+def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer():
     span = {
         "context.trace_id": "t",
         "context.span_id": "s",
@@ -194,7 +191,7 @@ def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer() -> None:
     assert alone.title == "LangSmith feedback"
 
 
-def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared: Path) -> None:
+def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared):
     for name in SCORES:
         _, answers = opened(shared / "captures" / name)
         _, verdicts = opened(shared / "captures" / name, "verdicts")
@@ -209,9 +206,7 @@ def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared: Path) -> Non
         {"mapping": {"user_input": "query", "response": "answer", "faithfulness": "stars"}},
     ],
 )
-def test_a_format_or_a_mapping_is_followed_without_recognition(
-    tmp_path: Path, options: dict[str, Any]
-) -> None:
+def test_a_format_or_a_mapping_is_followed_without_recognition(tmp_path, options):
     file = written(
         tmp_path,
         {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 1},
@@ -221,7 +216,7 @@ def test_a_format_or_a_mapping_is_followed_without_recognition(
     assert response.query == "q"
 
 
-def test_equal_answers_of_one_export_get_different_ids(tmp_path: Path) -> None:
+def test_equal_answers_of_one_export_get_different_ids(tmp_path):
     sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
     file = written(tmp_path, sample, sample | {"faithfulness": 1.0})
     _, answers = opened(file)
@@ -247,9 +242,7 @@ def test_equal_answers_of_one_export_get_different_ids(tmp_path: Path) -> None:
         ("['a', 'b'] and more]", ("['a', 'b'] and more]",)),
     ],
 )
-def test_lists_in_csv_are_read_as_pandas_and_numpy_write_them(
-    tmp_path: Path, cell: str, passages: tuple[str, ...]
-) -> None:
+def test_lists_in_csv_are_read_as_pandas_and_numpy_write_them(tmp_path, cell, passages):
     quoted = '"' + cell.replace('"', '""') + '"'
     file = tmp_path / "log.csv"
     file.write_text(f"question,answer,contexts\nq,a,{quoted}\n")
@@ -258,7 +251,7 @@ def test_lists_in_csv_are_read_as_pandas_and_numpy_write_them(
 
 
 @pytest.mark.parametrize("start", [b"PK\3\4", b"SQLite format 3\0"])
-def test_other_archives_and_databases_are_still_refused(tmp_path: Path, start: bytes) -> None:
+def test_other_archives_and_databases_are_still_refused(tmp_path, start):
     other = tmp_path / "other.bin"
     if start[0] == ord("P"):
         with zipfile.ZipFile(other, "w") as file:
@@ -270,7 +263,7 @@ def test_other_archives_and_databases_are_still_refused(tmp_path: Path, start: b
         read_records(other)
 
 
-RECORDS: list[dict[str, Any]] = [
+RECORDS = [
     INSPECT_SAMPLE,
     {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5},
     {
@@ -338,7 +331,7 @@ RECORDS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("row", RECORDS, ids=lambda row: next(iter(row)))
-def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row: dict[str, Any]) -> None:
+def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row):
     for name in row:
         for value in (
             None,
@@ -404,9 +397,7 @@ OWN = {"id": "r7", "model": "m", "rating": 4, "timestamp": "2026-11-21T04:00:00Z
         ({"input": "q", "actualOutput": "a", "retrievalContext": ["p"]}, "DeepEval test cases"),
     ],
 )
-def test_columns_beside_those_of_a_tool_keep_their_meaning(
-    tmp_path: Path, row: dict[str, Any], tool: str | None
-) -> None:
+def test_columns_beside_those_of_a_tool_keep_their_meaning(tmp_path, row, tool):
     file = written(tmp_path, row | OWN)
     reading, (response,) = opened(file)
     assert (reading.export and reading.export.title) == tool
@@ -447,7 +438,7 @@ ARGILLA = {
 }
 
 
-def imported(store: Store, file: Path, **options: Any) -> dict[str, ImportSummary]:
+def imported(store, file, **options):
     """Import the answers of an export, then its verdicts and its grades."""
     kinds = ("responses", "verdicts", "grades")
     return {
@@ -456,7 +447,7 @@ def imported(store: Store, file: Path, **options: Any) -> dict[str, ImportSummar
     }
 
 
-def on_each_answer(store: Store) -> dict[str, tuple[int, int]]:
+def on_each_answer(store):
     """Return the numbers of verdicts and grades of each answer, by its source."""
     verdicts, grades = rows_of(store, JUDGMENT), rows_of(store, REVIEW)
     return {
@@ -468,16 +459,14 @@ def on_each_answer(store: Store) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_ids_of_different_tools_do_not_meet(store: Store, tmp_path: Path) -> None:
+def test_ids_of_different_tools_do_not_meet(store, tmp_path):
     for row in (LABEL_STUDIO, ARGILLA):
         results = imported(store, written(tmp_path, row))
         assert [result.rejected for result in results.values()] == [0, 0, 0]
     assert on_each_answer(store) == {"label-studio": (1, 1), "argilla": (1, 2)}
 
 
-def test_what_belongs_to_a_rejected_answer_is_rejected_with_it(
-    store: Store, tmp_path: Path
-) -> None:
+def test_what_belongs_to_a_rejected_answer_is_rejected_with_it(store, tmp_path):
     imported(store, written(tmp_path, LABEL_STUDIO), source="log")
     again = {
         "id": "q2",
@@ -499,10 +488,8 @@ def test_what_belongs_to_a_rejected_answer_is_rejected_with_it(
     assert "'q1'" in of_other.reason
 
 
-def test_answers_of_a_trace_with_a_chosen_id_are_told_apart_by_their_question(
-    store: Store, tmp_path: Path
-) -> None:
-    def trace(question: str, *scores: dict[str, Any]) -> Path:
+def test_answers_of_a_trace_with_a_chosen_id_are_told_apart_by_their_question(store, tmp_path):
+    def trace(question, *scores):
         row = {
             "id": "chat-1",
             "name": "chat",
@@ -526,8 +513,8 @@ def test_answers_of_a_trace_with_a_chosen_id_are_told_apart_by_their_question(
 
 @pytest.mark.parametrize("row", [LABEL_STUDIO, ARGILLA], ids=["Label Studio", "Argilla"])
 def test_a_file_whose_answers_are_in_the_earlier_default_source_changes_nothing(
-    store: Store, tmp_path: Path, row: dict[str, Any]
-) -> None:
+    store, tmp_path, row
+):
     file = written(tmp_path, row)
     imported(store, file, source="default")
     stored = on_each_answer(store)

@@ -2,7 +2,6 @@
 
 import json
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ from judgeboard.store.reviewers import reviewer_names, reviewers_of, store_revie
 from judgeboard.store.reviews import graded_by, reviewed_by_others
 from judgeboard.store.tables import REVIEW
 from pair_log import add_pairs, prefer_outside
-from queue_case import QueueCase, queue_case
+from queue_case import queue_case
 from stored_rows import values_of
 
 ROW = {"response_id": "r", "annotator": "ann"}
@@ -180,17 +179,17 @@ def test_groundedness_is_converted_by_the_scale_of_its_row(one, refused, scale, 
         ("-2 - -1", "-2..-1"),
     ],
 )
-def test_a_scale_is_read_to_its_ends(text: str, plain: str) -> None:
+def test_a_scale_is_read_to_its_ends(text, plain):
     assert str(scale_in("scale", text)) == plain
 
 
 @pytest.mark.parametrize("text", ["", "five", "5-1", "1-1", "1-5 stars", "1"])
-def test_what_is_no_scale_is_said(text: str) -> None:
+def test_what_is_no_scale_is_said(text):
     with pytest.raises(Unusable, match="scale"):
         scale_in("scale", text)
 
 
-def test_grades_of_pairs_lean_to_b_above_zero() -> None:
+def test_grades_of_pairs_lean_to_b_above_zero():
     assert str(scale_of_pairs("scale", None)) == "-2..2"
     with pytest.raises(Unusable, match="change their sign"):
         scale_of_pairs("scale", "-2..2 (positive: response A is better)")
@@ -202,7 +201,7 @@ ANN = "ann@example.org"
 
 
 @pytest.fixture
-def case(store) -> QueueCase:
+def case(store):
     case = queue_case(store)
     case.flagged(0.1)
     return case
@@ -212,14 +211,14 @@ def case(store) -> QueueCase:
 def graded(bring):
     """Return ``graded(annotator, groundedness)``, which imports a grade of the answer; return how many are new."""
 
-    def bring_in(annotator: str, groundedness: float) -> int:
+    def bring_in(annotator, groundedness):
         row = {"response_id": "a0", "annotator": annotator, "groundedness": groundedness}
         return bring(row, kind="grades").new
 
     return bring_in
 
 
-def counted(case: QueueCase) -> dict[str, float]:
+def counted(case):
     """The groundedness of each person that counts in agreement, on the one answer."""
     with case.store.reading() as connection:
         names = reviewer_names(connection)
@@ -229,7 +228,7 @@ def counted(case: QueueCase) -> dict[str, float]:
     return {names[person]: value for person, value in known}
 
 
-def test_who_gives_the_name_of_an_annotator_is_that_person(case: QueueCase, graded) -> None:
+def test_who_gives_the_name_of_an_annotator_is_that_person(case, graded):
     graded("zoë", 0.2)
     (answer,) = {item["response_id"] for item in case.reviews()}
     zoe = ensure_reviewer(case.store, "page", "Zoë")
@@ -246,9 +245,7 @@ def test_who_gives_the_name_of_an_annotator_is_that_person(case: QueueCase, grad
 
 
 @on_sqlite
-def test_an_annotator_with_the_name_of_a_person_is_that_person_whose_own_reviews_stay(
-    case: QueueCase, graded
-) -> None:
+def test_an_annotator_with_the_name_of_a_person_is_that_person_whose_own_reviews_stay(case, graded):
     case.queue(
         blind_people=True, blind_judge=True, order=QueueOrder.OLDEST, grades=("groundedness",)
     )
@@ -262,9 +259,9 @@ def test_an_annotator_with_the_name_of_a_person_is_that_person_whose_own_reviews
 
 @pytest.mark.parametrize("at", [None, "2026-03-01"])
 def test_a_grade_that_is_changed_back_counts_again_and_the_same_file_again_changes_nothing(
-    case: QueueCase, bring, tmp_path: Path, at: str | None
-) -> None:
-    def brought(value: float) -> int:
+    case, bring, tmp_path, at
+):
+    def brought(value):
         time = {} if at is None else {"at": at}
         row = {"response_id": "a0", "annotator": "mara", "groundedness": value} | time
         return bring(row, kind="grades", name="grades.jsonl").new
@@ -300,9 +297,9 @@ def test_a_grade_that_is_changed_back_counts_again_and_the_same_file_again_chang
 
 @on_sqlite
 def test_a_grade_that_another_file_changed_stays_changed_unless_a_new_file_changes_it_back(
-    case: QueueCase, bring
-) -> None:
-    def brought(name: str, *values: float) -> int:
+    case, bring
+):
+    def brought(name, *values):
         answers = zip(("a0", "other"), values, strict=False)
         rows = [
             {"response_id": id_, "annotator": "mara", "groundedness": value}
@@ -319,7 +316,7 @@ def test_a_grade_that_another_file_changed_stays_changed_unless_a_new_file_chang
 
 
 @on_sqlite
-def test_a_grade_of_an_earlier_time_does_not_count_again(case: QueueCase, bring) -> None:
+def test_a_grade_of_an_earlier_time_does_not_count_again(case, bring):
     row = {"response_id": "a0", "annotator": "mara"}
     marks = ((0.2, "2026-03-01"), (0.8, "2026-03-02"), (0.2, "2026-03-01"))
     assert [
@@ -328,7 +325,7 @@ def test_a_grade_of_an_earlier_time_does_not_count_again(case: QueueCase, bring)
     assert counted(case) == {"Mara": 0.8}
 
 
-def test_a_preference_that_is_changed_back_counts_again(case: QueueCase, bring) -> None:
+def test_a_preference_that_is_changed_back_counts_again(case, bring):
     add_pairs(case.store, 1)
     row = {"pair_id": "p0", "annotator": "mara", "order": "ab"}
     assert [bring(row | {"preference": side}, kind="grades").new for side in "abaab"] == [
@@ -343,9 +340,7 @@ def test_a_preference_that_is_changed_back_counts_again(case: QueueCase, bring) 
 
 
 @on_sqlite
-def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(
-    case: QueueCase, graded
-) -> None:
+def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(case, graded):
     case.queue(blind_people=True, order=QueueOrder.OLDEST, assigned=(case.mara,))
     for name in ("MARA", "jon", "eve"):
         graded(name, 0.7)
@@ -361,7 +356,7 @@ def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(
 
 
 @on_sqlite
-def test_an_imported_preference_replaces_no_preference_of_a_page(case: QueueCase, bring) -> None:
+def test_an_imported_preference_replaces_no_preference_of_a_page(case, bring):
     (pair,) = add_pairs(case.store, 1)
     prefer_outside(case.store, pair, case.mara, Preference.A, "on the page")
     row = {"pair_id": "p0", "annotator": "mara", "preference": "b", "order": "ab"}
@@ -375,9 +370,7 @@ def test_an_imported_preference_replaces_no_preference_of_a_page(case: QueueCase
     assert [len(people) for people in counted_preferences(preferences).values()] == [1]
 
 
-def test_where_people_sign_in_they_are_two_until_an_admin_links_them(
-    case: QueueCase, graded
-) -> None:
+def test_where_people_sign_in_they_are_two_until_an_admin_links_them(case, graded):
     ann = add_person(case.store, ANN, Role.LEAD, "cli:root")
     for name, value in (("mara", 0.1), (ANN, 0.2), ("Ann", 0.3)):
         graded(name, value)
@@ -397,9 +390,7 @@ def test_where_people_sign_in_they_are_two_until_an_admin_links_them(
     assert counted(case)["Ann"] == 0.6
 
 
-def test_an_annotator_who_is_linked_to_another_person_is_not_taken_up(
-    case: QueueCase, graded
-) -> None:
+def test_an_annotator_who_is_linked_to_another_person_is_not_taken_up(case, graded):
     graded("zoë", 0.1)
     link_person(case.store, "zoë", "Jon", "cli:root", origin="import")
     ensure_reviewer(case.store, "page", "Zoë")
@@ -408,7 +399,7 @@ def test_an_annotator_who_is_linked_to_another_person_is_not_taken_up(
 
 
 @on_sqlite
-def test_spellings_of_a_name_are_one_reviewer_and_the_import_says_so(store, tmp_path) -> None:
+def test_spellings_of_a_name_are_one_reviewer_and_the_import_says_so(store, tmp_path):
     log = GradedLog(store)
     log.answers(3)
     names = ("Mara", "mara ", "Jon")
@@ -428,7 +419,7 @@ def test_spellings_of_a_name_are_one_reviewer_and_the_import_says_so(store, tmp_
 
 
 @on_sqlite
-def test_a_second_file_says_that_its_reviewer_is_one_of_the_first(store, bring) -> None:
+def test_a_second_file_says_that_its_reviewer_is_one_of_the_first(store, bring):
     GradedLog(store).answers(3)
     first, second, third = (
         bring({"response_id": f"a{n}", "annotator": name, "label": "grounded"}, kind="grades")
@@ -440,7 +431,7 @@ def test_a_second_file_says_that_its_reviewer_is_one_of_the_first(store, bring) 
 
 
 @on_sqlite
-def test_a_reviewer_in_another_spelling_grades_an_answer_once_in_a_file(store, bring) -> None:
+def test_a_reviewer_in_another_spelling_grades_an_answer_once_in_a_file(store, bring):
     GradedLog(store).answers(2)
     marks = [("Mara", "a1", 0.2), (" mara  ", "a1", 0.9), ("MARA", "a2", 0.4), ("Jon", "a1", 0.5)]
     rows = [
@@ -456,7 +447,7 @@ def test_a_reviewer_in_another_spelling_grades_an_answer_once_in_a_file(store, b
 
 
 @on_sqlite
-def test_people_who_are_stored_in_two_spellings_stay_two(store, bring) -> None:
+def test_people_who_are_stored_in_two_spellings_stay_two(store, bring):
     GradedLog(store).answers(1)
     with store.writing() as connection:
         for name in ("Mara", "mara"):
@@ -471,9 +462,7 @@ def test_people_who_are_stored_in_two_spellings_stay_two(store, bring) -> None:
 
 
 @on_sqlite
-def test_a_file_of_an_earlier_release_is_known_again_when_grades_have_new_fields(
-    case: QueueCase, bring
-) -> None:
+def test_a_file_of_an_earlier_release_is_known_again_when_grades_have_new_fields(case, bring):
     row = {
         "response_id": "a0",
         "annotator": "mara",

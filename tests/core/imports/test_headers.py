@@ -1,8 +1,6 @@
 """Columns of real logs, data sets and tools are read as what they are. An unknown name is a proposal, never a guess."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -78,7 +76,7 @@ HEADERS = {
     "W&B table": "example_id=external_id, question=query, generated_response=answer, ideal_answer=reference",
     "MLflow predictions": "inputs=query, ground_truth=reference, predictions=answer",
 }
-VALUES: dict[str, Any] = {
+VALUES = {
     **TEXT,
     "external_id": "x1",
     "context": ["p"],
@@ -94,7 +92,7 @@ VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", HEADERS)
-def test_the_columns_of_real_logs_are_recognised(name: str, tmp_path: Path) -> None:
+def test_the_columns_of_real_logs_are_recognised(name, tmp_path):
     columns = dict(each.split("=") for each in HEADERS[name].split(", "))
     log = tmp_path / "log.json"
     log.write_text(json.dumps([{theirs: VALUES[ours] for theirs, ours in columns.items()}]))
@@ -118,22 +116,18 @@ def test_the_columns_of_real_logs_are_recognised(name: str, tmp_path: Path) -> N
         (("timestamp", "2026-03-01"), ("received_at", "2026-03-02")),
     ],
 )
-def test_a_name_that_can_mean_two_things_leaves_the_field_to_a_better_one(
-    one, better, other
-) -> None:
+def test_a_name_that_can_mean_two_things_leaves_the_field_to_a_better_one(one, better, other):
     response = one({**TEXT, **dict([other, better])})
     assert response.metadata == dict([other])
 
 
-def proposed(
-    *columns: str, rows: list[tuple[Any, ...]], needed: tuple[str, ...] = ("query", "answer")
-) -> dict[str, str]:
+def proposed(*columns, rows, needed=("query", "answer")):
     """Return the proposal for a file of answers of which no column is recognised."""
     by_column = {name: [row[at] for row in rows] for at, name in enumerate(columns)}
     return propose(ResponseImport.columns, needed, list(ResponseImport.columns), by_column)
 
 
-def test_the_columns_of_another_language_are_proposed() -> None:
+def test_the_columns_of_another_language_are_proposed():
     rows = [
         (
             "T-1",
@@ -170,7 +164,7 @@ def test_the_columns_of_another_language_are_proposed() -> None:
     }
 
 
-def test_values_alone_are_enough_for_question_and_answer() -> None:
+def test_values_alone_are_enough_for_question_and_answer():
     rows = [
         ("web", "How do I reset it?", "Open the page and press the button.", "KB-1;KB-2", 3.2),
         ("web", "Where is my invoice?", "Your invoice is in the account.", "KB-3;KB-4", 2.1),
@@ -204,8 +198,6 @@ def test_values_alone_are_enough_for_question_and_answer() -> None:
         ("topic", ["billing", "billing", "login"], "query_type"),
     ],
 )
-def test_names_and_values_make_a_proposal_together(
-    column: str, values: list[Any], field: str | None
-) -> None:
+def test_names_and_values_make_a_proposal_together(column, values, field):
     mapping = proposed(column, rows=[(value,) for value in values], needed=())
     assert mapping == ({} if field is None else {column: field})

@@ -5,7 +5,6 @@ import io
 import json
 import tracemalloc
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,6 @@ from judgeboard.domain import Rejected
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
 from judgeboard.imports.rejected_rows import RejectedFile, rejected_path
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.overview import count_log
 from judgeboard.store.storing import list_batches
@@ -22,7 +20,7 @@ from judgeboard.store.tables import FEEDBACK, IMPORT_BATCH, RESPONSE
 from stored_rows import row_count, values_of
 
 
-def write(path: Path, *rows: Any) -> Path:
+def write(path, *rows):
     path.write_text(
         "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows),
         encoding="utf-8",
@@ -30,7 +28,7 @@ def write(path: Path, *rows: Any) -> Path:
     return path
 
 
-def answer(number: int, **more: Any) -> dict[str, Any]:
+def answer(number, **more):
     return {
         "id": f"a{number}",
         "query": f"question {number}",
@@ -41,13 +39,13 @@ def answer(number: int, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def log(store: Store, tmp_path: Path) -> Path:
+def log(store, tmp_path):
     path = write(tmp_path / "log.jsonl", *(answer(number) for number in range(5)))
     import_file(store, path)
     return path
 
 
-def test_a_second_import_changes_nothing_and_says_since_when(store: Store, log: Path) -> None:
+def test_a_second_import_changes_nothing_and_says_since_when(store, log):
     again = import_file(store, log)
     assert (again.new, again.unchanged, again.rejected) == (0, 5, 0)
     assert again.before is not None
@@ -56,9 +54,7 @@ def test_a_second_import_changes_nothing_and_says_since_when(store: Store, log: 
 
 
 @on_sqlite
-def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(
-    store: Store, tmp_path: Path
-) -> None:
+def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store, tmp_path):
     path = write(
         tmp_path / "log.jsonl", answer(1), "{broken", answer(2, answer=7), "", answer(3), answer(1)
     )
@@ -71,7 +67,7 @@ def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(
 
 
 @on_sqlite
-def test_rejected_rows_of_an_earlier_import_are_named_as_such(store: Store, tmp_path: Path) -> None:
+def test_rejected_rows_of_an_earlier_import_are_named_as_such(store, tmp_path):
     path = write(tmp_path / "log.jsonl", answer(1), answer(2, answer=7))
     rejected = import_file(store, path).rejected_file
     assert rejected is not None
@@ -87,9 +83,7 @@ def test_rejected_rows_of_an_earlier_import_are_named_as_such(store: Store, tmp_
     assert (again.rejected_file, again.older_file) == (rejected, None)
 
 
-def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(
-    store: Store, log: Path, tmp_path: Path
-) -> None:
+def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(store, log, tmp_path):
     summary = import_file(
         store, write(tmp_path / "other.jsonl", answer(1, answer="changed"), answer(9))
     )
@@ -105,9 +99,7 @@ def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(
 
 
 @on_sqlite
-def test_a_forgotten_response_names_no_field_that_differs(
-    store: Store, log: Path, tmp_path: Path
-) -> None:
+def test_a_forgotten_response_names_no_field_that_differs(store, log, tmp_path):
     with store.writing() as connection:
         forget_response(connection, "a1", actor="Ada")
     (row,) = import_file(
@@ -117,7 +109,7 @@ def test_a_forgotten_response_names_no_field_that_differs(
     assert "differs" not in row.reason
 
 
-def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_path: Path) -> None:
+def test_new_feedback_on_a_known_row_is_added_once(store, log, tmp_path):
     path = write(tmp_path / "feedback.jsonl", answer(1, feedback="down"))
     assert import_file(store, path).feedback_added == 1
     assert import_file(store, path).feedback_added == 0
@@ -125,9 +117,7 @@ def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_
 
 
 @on_sqlite
-def test_a_dry_run_says_what_would_happen_and_leaves_nothing(
-    store: Store, log: Path, tmp_path: Path
-) -> None:
+def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store, log, tmp_path):
     path = write(tmp_path / "more.jsonl", answer(1), answer(2, answer="changed"), answer(7), "{")
     summary = import_file(store, path, dry_run=True)
     assert (summary.new, summary.unchanged, summary.rejected, summary.differing) == (1, 1, 2, 1)
@@ -136,9 +126,7 @@ def test_a_dry_run_says_what_would_happen_and_leaves_nothing(
 
 
 @on_sqlite
-def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(
-    store: Store, log: Path, tmp_path: Path
-) -> None:
+def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store, log, tmp_path):
     verdict = {
         "response_id": "a1",
         "judge": "one",
@@ -164,9 +152,7 @@ def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(
 
 
 @on_sqlite
-def test_an_id_in_two_sources_is_rejected_naming_both(
-    store: Store, log: Path, tmp_path: Path
-) -> None:
+def test_an_id_in_two_sources_is_rejected_naming_both(store, log, tmp_path):
     import_file(store, write(tmp_path / "shop.jsonl", answer(1)), source="shop")
     path = write(tmp_path / "grades.jsonl", {"response_id": "a1", "annotator": "Ada", "quality": 2})
     summary = import_file(store, path, kind="grades")
@@ -176,8 +162,8 @@ def test_an_id_in_two_sources_is_rejected_naming_both(
 
 @on_sqlite
 def test_a_file_that_breaks_off_leaves_whole_batches_and_the_next_run_completes_them(
-    store: Store, tmp_path: Path
-) -> None:
+    store, tmp_path
+):
     rows = b"".join(json.dumps(answer(number)).encode() + b"\n" for number in range(2500))
     packed = gzip.compress(rows)
     broken = tmp_path / "log.jsonl.gz"
@@ -190,7 +176,7 @@ def test_a_file_that_breaks_off_leaves_whole_batches_and_the_next_run_completes_
     assert (second.new, second.unchanged) == (2500 - first.new, first.new)
 
 
-def test_a_batch_keeps_who_brought_it_and_what_became_of_it(store: Store, log: Path) -> None:
+def test_a_batch_keeps_who_brought_it_and_what_became_of_it(store, log):
     with store.reading() as connection:
         (batch,) = list_batches(connection)
     assert (batch.file, batch.kind, batch.actor) == ("log.jsonl", "responses", "library")
@@ -206,9 +192,7 @@ def test_a_batch_keeps_who_brought_it_and_what_became_of_it(store: Store, log: P
 
 
 @on_sqlite
-def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(
-    store: Store, tmp_path: Path
-) -> None:
+def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(store, tmp_path):
     without = {"query": "why?", "answer": "because"}
     assert import_file(store, write(tmp_path / "bare.jsonl", without)).id_from_content
     assert not import_file(
@@ -225,17 +209,15 @@ LINES = [
 ] + ["{broken"]
 
 
-def upload() -> io.BytesIO:
+def upload():
     return io.BytesIO("\n".join(LINES).encode())
 
 
-def test_rejected_rows_are_handed_over_in_a_dry_run_too(
-    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rejected_rows_are_handed_over_in_a_dry_run_too(sqlite_store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = set(tmp_path.iterdir())
     for dry_run in (True, False):
-        rejected: list[Rejected] = []
+        rejected = []
         summary = import_file(
             sqlite_store, upload(), name="log.jsonl", dry_run=dry_run, on_rejected=rejected.append
         )
@@ -256,7 +238,7 @@ def file_of(count):
     return io.BytesIO("\n".join(map(json.dumps, rows)).encode())
 
 
-def test_the_first_rejected_rows_are_kept_and_the_whole_file_is_counted(sqlite_store: Store):
+def test_the_first_rejected_rows_are_kept_and_the_whole_file_is_counted(sqlite_store):
     summary = import_file(sqlite_store, file_of(3000), name="log.jsonl", dry_run=True)
     assert summary.format == "JSON lines"
     assert (summary.rows, summary.rejected, len(summary.first_rejected)) == (3000, 300, 20)

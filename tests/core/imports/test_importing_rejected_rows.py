@@ -2,15 +2,12 @@
 
 import csv
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import METADATA
 
 Row = dict[str, Any]
@@ -233,7 +230,7 @@ OF_RESPONSES = {
 }
 # By kind: a row, the fields it cannot have, what makes the store refuse it, and what the store
 # needs to accept it.
-CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row]]]] = [
+CASES = [
     ("responses", RESPONSE, set(), OTHER_ANSWER, []),
     ("grades", GRADE, OF_PAIRS | OF_SCHEMAS, [], ANSWERS),
     ("grades", PREFERENCE, OF_RESPONSES | OF_SCHEMAS | set(REVIEW), [], [("pairs", ASKED)]),
@@ -248,10 +245,10 @@ CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row
 
 
 @pytest.fixture
-def store_with(tmp_path: Path, new_store: Callable[[], Store]) -> Callable[..., Store]:
+def store_with(tmp_path, new_store):
     """Return ``store_with(rows)``: a database with rows, each with its kind."""
 
-    def new(rows: list[tuple[str, Row]]) -> Store:
+    def new(rows):
         store = new_store()
         for kind, row in rows:
             file = write(tmp_path / "before.jsonl", row)
@@ -261,7 +258,7 @@ def store_with(tmp_path: Path, new_store: Callable[[], Store]) -> Callable[..., 
     return new
 
 
-def write(path: Path, row: Row) -> Path:
+def write(path, row):
     if path.suffix == ".jsonl":
         path.write_text(json.dumps(row), encoding="utf-8")
         return path
@@ -275,7 +272,7 @@ def write(path: Path, row: Row) -> Path:
     return path
 
 
-def stored_in(store: Store) -> dict[str, list[dict[str, str]]]:
+def stored_in(store):
     """Every row of every table, without the times and the events of the imports."""
     times = {"created_at", "imported_at", "started_at", "finished_at", "import_batch_id"}
     with store.reading() as connection:
@@ -295,15 +292,15 @@ def stored_in(store: Store) -> dict[str, list[dict[str, str]]]:
 @pytest.mark.parametrize("format_name", ["jsonl", "csv"])
 @pytest.mark.parametrize(("kind", "row", "no_fields", "refusing", "needed"), CASES)
 def test_a_rejected_row_is_stored_like_the_row_itself_once_its_reason_is_gone(
-    store_with: Callable[..., Store],
-    tmp_path: Path,
-    kind: str,
-    row: Row,
-    no_fields: set[str],
-    refusing: list[tuple[str, Row]],
-    needed: list[tuple[str, Row]],
-    format_name: str,
-) -> None:
+    store_with,
+    tmp_path,
+    kind,
+    row,
+    no_fields,
+    refusing,
+    needed,
+    format_name,
+):
     assert set(row) - {"extra"} == set(kind_class(kind).columns) - no_fields
     file = write(tmp_path / f"file.{format_name}", row)
     first = store_with(refusing)
@@ -319,5 +316,5 @@ def test_a_rejected_row_is_stored_like_the_row_itself_once_its_reason_is_gone(
     assert stored_in(again) == stored_in(bare) == stored_in(direct)
 
 
-def test_every_kind_has_a_rejected_row() -> None:
+def test_every_kind_has_a_rejected_row():
     assert {kind for kind, *_ in CASES} == set(KINDS)

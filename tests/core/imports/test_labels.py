@@ -3,7 +3,6 @@
 import io
 import json
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -13,10 +12,9 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import stored_schema
-from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.imports.labels import labels_sentence
 from judgeboard.measure.fields import field_agreement
-from judgeboard.store.engine import Store
 from judgeboard.store.label_schemas import ensure_schema, list_schemas
 from judging_log import address
 
@@ -157,14 +155,14 @@ NAME = "claims"
 CLASSES = ("not enough info", "refutes", "supports")
 
 
-def bring(store: Store, kind: str, rows: list[dict[str, Any]], **options: Any) -> ImportSummary:
+def bring(store, kind, rows, **options):
     content = "\n".join(map(json.dumps, rows)).encode()
     return import_file(
         store, io.BytesIO(content), kind=kind, name="labels.jsonl", **{"label_set": NAME} | options
     )
 
 
-def grades(person: str, every: int, n: int = 40) -> list[dict[str, Any]]:
+def grades(person, every, n=40):
     words = ("Supports", "REFUTES", "not_enough_info")
     return [
         {
@@ -177,12 +175,12 @@ def grades(person: str, every: int, n: int = 40) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def answers(log: GradedLog) -> Store:
+def answers(log):
     log.answers(40)
     return log.store
 
 
-def verdicts(every: int) -> list[dict[str, Any]]:
+def verdicts(every):
     return [
         {"response_id": row["response_id"], "judge": "nli", "label": row["label"]}
         for row in grades("", every)
@@ -190,7 +188,7 @@ def verdicts(every: int) -> list[dict[str, Any]]:
 
 
 @on_sqlite
-def test_people_and_judges_are_compared_on_the_classes(answers: Store) -> None:
+def test_people_and_judges_are_compared_on_the_classes(answers):
     assert bring(answers, "grades", grades("mara", 4)).new == 40
     assert bring(answers, "grades", grades("jon", 6)).new == 40
     assert bring(answers, "verdicts", verdicts(5)).new == 40
@@ -208,7 +206,7 @@ def test_people_and_judges_are_compared_on_the_classes(answers: Store) -> None:
 
 
 @on_sqlite
-def test_rows_with_unusable_labels_are_rejected_and_the_others_stored(answers: Store) -> None:
+def test_rows_with_unusable_labels_are_rejected_and_the_others_stored(answers):
     bring(answers, "grades", [{"response_id": "unknown", "annotator": "mara", "label": "supports"}])
     with answers.reading() as connection:
         assert not list_schemas(connection)  # no row was stored
@@ -229,7 +227,7 @@ def test_rows_with_unusable_labels_are_rejected_and_the_others_stored(answers: S
             bring(answers, "grades", rows, label_set=name)
 
 
-def test_a_new_class_becomes_the_last_option_of_a_new_version(answers: Store) -> None:
+def test_a_new_class_becomes_the_last_option_of_a_new_version(answers):
     bring(answers, "verdicts", verdicts(5)[:20])
     late = [{"response_id": "a21", "judge": "nli", "label": "both"}, *verdicts(5)[21:]]
     assert bring(answers, "verdicts", late).new == 20
@@ -240,7 +238,7 @@ def test_a_new_class_becomes_the_last_option_of_a_new_version(answers: Store) ->
 
 
 @on_sqlite
-def test_only_schemas_that_can_take_labels_are_label_sets(answers: Store) -> None:
+def test_only_schemas_that_can_take_labels_are_label_sets(answers):
     bring(answers, "grades", grades("mara", 4))
     category = {"name": "tone", "type": "category", "options": ["rude", "polite"]}
     with answers.writing() as connection:
@@ -257,7 +255,7 @@ def test_only_schemas_that_can_take_labels_are_label_sets(answers: Store) -> Non
 
 
 @on_sqlite
-def test_a_label_set_needs_labels_and_a_name_of_its_own(answers: Store) -> None:
+def test_a_label_set_needs_labels_and_a_name_of_its_own(answers):
     with pytest.raises(BadInput, match=r"--label-set .*grades"):
         bring(answers, "responses", [{"query": "?"}])
     with pytest.raises(BadInput, match="choose another name"):
@@ -271,9 +269,7 @@ def test_a_label_set_needs_labels_and_a_name_of_its_own(answers: Store) -> None:
 
 
 @on_sqlite
-def test_the_command_reads_classes_and_suggests_the_comparison(
-    answers: Store, tmp_path: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_reads_classes_and_suggests_the_comparison(answers, tmp_path, capsys):
     file = tmp_path / "grades.jsonl"
     file.write_text("\n".join(map(json.dumps, grades("mara", 4))), encoding="utf-8")
     command = [

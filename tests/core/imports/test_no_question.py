@@ -1,8 +1,5 @@
 """An answer without a logged question is stored beside passages; a judge that needs the question says so."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from engines import on_sqlite
@@ -12,7 +9,6 @@ from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.registry.judge_kinds import JUDGES
-from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.response_pages import response_page
@@ -30,18 +26,16 @@ ANSWER = {
 
 
 @pytest.mark.parametrize("question", ["", " ", None])
-def test_an_answer_with_passages_needs_no_question(one: Any, question: str | None) -> None:
+def test_an_answer_with_passages_needs_no_question(one, question):
     assert one({**ANSWER, "question": question}).query == ""
 
 
 @pytest.mark.parametrize("left", [{"contexts": None}, {"contexts": []}, {"answer": ""}])
-def test_a_row_without_a_question_and_passages_or_without_an_answer_is_rejected(
-    one: Any, left: dict[str, Any]
-) -> None:
+def test_a_row_without_a_question_and_passages_or_without_an_answer_is_rejected(one, left):
     assert isinstance(one({**ANSWER, **left}), Rejected)
 
 
-def without_questions(source: str, count: int) -> list[dict[str, Any]]:
+def without_questions(source, count):
     return [
         {
             "external_id": f"{source}{n}",
@@ -54,7 +48,7 @@ def without_questions(source: str, count: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_answers_without_questions_have_none_in_common(store: Store, bring: Any) -> None:
+def test_answers_without_questions_have_none_in_common(store, bring):
     assert (
         bring(*without_questions("old", 3), *without_questions("new", 3), kind="responses").new == 6
     )
@@ -69,9 +63,7 @@ def test_answers_without_questions_have_none_in_common(store: Store, bring: Any)
 
 @on_sqlite
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_an_export_of_answers_without_questions_comes_back(
-    store: Store, bring: Any, tmp_path: Path, form: str
-) -> None:
+def test_an_export_of_answers_without_questions_comes_back(store, bring, tmp_path, form):
     bring(*without_questions("old", 3), kind="responses")
     file = tmp_path / f"answers.{form}"
     export_tables(store, {"responses": file}, format=form)
@@ -84,7 +76,7 @@ ITEM = JudgeInput(
 
 
 @pytest.mark.parametrize("kind", ["rag", "grade", "rating", "rubric"])
-def test_a_judge_that_needs_the_question_makes_no_call(kind: str) -> None:
+def test_a_judge_that_needs_the_question_makes_no_call(kind):
     with RecordingEndpoint(always(completion(""))) as endpoint:
         judge = JUDGES[kind].make(JudgeOptions(model="m", base_url=endpoint.base_url))
         verdict = judge_once(judge, ITEM)
@@ -92,7 +84,7 @@ def test_a_judge_that_needs_the_question_makes_no_call(kind: str) -> None:
     assert "question" in (verdict.error or "")
 
 
-def test_a_baseline_judges_only_the_groundedness_without_a_question() -> None:
+def test_a_baseline_judges_only_the_groundedness_without_a_question():
     verdict = judge_once(JUDGES["lexical"].make(JudgeOptions()), ITEM)
     assert (verdict.status, verdict.groundedness, verdict.quality) == (Status.OK, 1.0, None)
     nothing = judge_once(
@@ -101,7 +93,7 @@ def test_a_baseline_judges_only_the_groundedness_without_a_question() -> None:
     assert (nothing.status, nothing.groundedness) == (Status.ERROR, None)
 
 
-def test_without_a_question_no_refusal_is_known_to_be_right() -> None:
+def test_without_a_question_no_refusal_is_known_to_be_right():
     question, declined = "How long is the warranty?", "I could not find this in the documents."
     assert is_right_refusal(question, declined, ())
     assert not is_right_refusal("", declined, ())

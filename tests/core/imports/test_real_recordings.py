@@ -1,9 +1,7 @@
 """Public sets are read whole: the counts of their own documentation. Published figures hold the counts of others."""
 
 import shutil
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +16,7 @@ from stored_rows import row_count, rows_of
 pytestmark = pytest.mark.shared
 
 
-def test_llmbar_is_read_in_whole(shared: Path) -> None:
+def test_llmbar_is_read_in_whole(shared):
     """Every row has both orders, of which those without a verdict are unusable."""
     rows = list(read_records(shared / "data" / "llmbar.pairwise.jsonl.gz", kind="pairs"))
     assert not any(isinstance(row, Rejected) for row in rows)
@@ -29,8 +27,8 @@ def test_llmbar_is_read_in_whole(shared: Path) -> None:
 
 
 def test_ragchecker_comes_in_whole_and_unchanged_when_rows_come_again(
-    public_database: Callable[..., Path], shared: Path, tmp_path: Path
-) -> None:
+    public_database, shared, tmp_path
+):
     files = (
         ("ragchecker.responses", "responses"),
         ("ragchecker.pairwise", "pairs"),

@@ -1,7 +1,6 @@
 """Files of pairs, samples and repeats come in once; every asked order and every person is counted once."""
 
 import re
-from typing import Any
 
 from sqlalchemy import select
 
@@ -11,7 +10,6 @@ from judgeboard.methods.self_reference.queries import load_samples
 from judgeboard.reports.stats import stats
 from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.day_sums import flagged_sums, score_sums
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.open_flags import open_counts
@@ -29,7 +27,7 @@ from judgeboard.store.tables import (
 from stored_rows import values_of
 
 
-def row(name: str = "p", **more: Any) -> dict[str, Any]:
+def row(name="p", **more):
     return {
         "id": name,
         "question": f"which {name}?",
@@ -39,7 +37,7 @@ def row(name: str = "p", **more: Any) -> dict[str, Any]:
     }
 
 
-def verdicts(store: Store, judge: str) -> list[tuple[Any, ...]]:
+def verdicts(store, judge):
     with store.reading() as connection:
         version = get_version(connection, judge)
         rows = load_comparisons(connection, [version.id])
@@ -47,7 +45,7 @@ def verdicts(store: Store, judge: str) -> list[tuple[Any, ...]]:
 
 
 @on_sqlite
-def test_a_pair_told_for_every_judge_is_one_pair(store, bring) -> None:
+def test_a_pair_told_for_every_judge_is_one_pair(store, bring):
     summary = bring(
         row(judge="x", verdict_order_ab="A", verdict_order_ba="B", human="B"),
         row(judge="y", verdict_order_ab="n", verdict_order_ba="tie", human="B"),
@@ -60,7 +58,7 @@ def test_a_pair_told_for_every_judge_is_one_pair(store, bring) -> None:
     assert verdicts(store, "y") == [("overall", "tie", "tie", True, True)]
 
 
-def test_a_judge_that_speaks_in_both_orders_was_asked_in_both_everywhere(store, bring) -> None:
+def test_a_judge_that_speaks_in_both_orders_was_asked_in_both_everywhere(store, bring):
     bring(
         row("p1", judge="both", verdict_order_ab="A"),
         row("p2", judge="both", verdict_order_ba="A", raw_ab="no idea"),
@@ -74,7 +72,7 @@ def test_a_judge_that_speaks_in_both_orders_was_asked_in_both_everywhere(store, 
     assert values_of(store, COMPARISON.c.raw, COMPARISON.c.raw.is_not(None)) == ["no idea"]
 
 
-def test_a_judge_that_speaks_in_one_order_was_asked_in_that_one(store, bring) -> None:
+def test_a_judge_that_speaks_in_one_order_was_asked_in_that_one(store, bring):
     bring(
         row("p1", judge="one", verdict_order_ba="A"),
         row("p2", judge="one"),
@@ -87,13 +85,13 @@ def test_a_judge_that_speaks_in_one_order_was_asked_in_that_one(store, bring) ->
     assert verdicts(store, "dumb") == [("overall", None, None, True, False)]
 
 
-def test_a_row_whose_only_news_is_an_order_in_vain_is_new(store, bring) -> None:
+def test_a_row_whose_only_news_is_an_order_in_vain_is_new(store, bring):
     bring(row("p1"))
     summary = bring(row("p1", judge="j"), row("p2", judge="j", verdict_order_ab="A"))
     assert (summary.new, summary.unchanged) == (2, 0)
 
 
-def test_other_texts_under_a_known_id_are_rejected_with_the_line(bring, contents) -> None:
+def test_other_texts_under_a_known_id_are_rejected_with_the_line(bring, contents):
     bring(row())
     before = contents()
     summary = bring(
@@ -107,7 +105,7 @@ def test_other_texts_under_a_known_id_are_rejected_with_the_line(bring, contents
 
 
 @on_sqlite
-def test_another_verdict_of_a_judge_is_rejected_and_a_further_aspect_is_not(store, bring) -> None:
+def test_another_verdict_of_a_judge_is_rejected_and_a_further_aspect_is_not(store, bring):
     bring(row(judge="j", verdict_order_ab={"depth": "a"}))
     summary = bring(
         row(judge="j", verdict_order_ab={"depth": "b"}),
@@ -123,7 +121,7 @@ def test_another_verdict_of_a_judge_is_rejected_and_a_further_aspect_is_not(stor
 @on_sqlite
 def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles_over(
     bring,
-) -> None:
+):
     bring({"id": "q", "question": "?", "samples": ["A"], "model": "m"}, kind="samples")
     wrong = {
         "id": "q",
@@ -139,9 +137,7 @@ def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles
 
 
 @on_sqlite
-def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(
-    store, bring
-) -> None:
+def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(store, bring):
     bring({"id": "r1", "query": "which p?", "answer": "left"}, kind="responses")
     bring(row(response_a="r1", response_b="r2"))
     with store.reading() as connection:
@@ -156,7 +152,7 @@ def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(
 
 
 @on_sqlite
-def test_people_in_two_files_are_counted_once(store, bring) -> None:
+def test_people_in_two_files_are_counted_once(store, bring):
     bring(row(human=[{"annotator": "ada", "depth": 1, "preference": "B"}]))
     grade = {"pair_id": "p", "annotator": "ada", "scale": "-2..2 (positive: answer 2 better)"}
     assert bring({**grade, "depth": 1}, kind="grades").unchanged == 1
@@ -169,7 +165,7 @@ def test_people_in_two_files_are_counted_once(store, bring) -> None:
 
 
 @on_sqlite
-def test_grades_of_pairs_and_of_answers_share_a_file(store, bring) -> None:
+def test_grades_of_pairs_and_of_answers_share_a_file(store, bring):
     bring({"id": "r1", "query": "?", "answer": "a"}, kind="responses")
     bring(row())
     summary = bring(
@@ -182,7 +178,7 @@ def test_grades_of_pairs_and_of_answers_share_a_file(store, bring) -> None:
 
 
 @on_sqlite
-def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> None:
+def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents):
     bring(row("p1"), row("p2"))
     bring(row("p2"), source="other")
     rows = [
@@ -203,7 +199,7 @@ def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> 
     assert bring({**rows[0], "verdict": "B"}, kind="comparisons").differing == 1
 
 
-def test_a_dry_run_counts_orders_in_vain_as_the_import_does(bring, contents) -> None:
+def test_a_dry_run_counts_orders_in_vain_as_the_import_does(bring, contents):
     rows = [
         row("p1", judge="j", verdict_order_ab="a"),
         row("p1", judge="k"),
@@ -220,7 +216,7 @@ def test_a_dry_run_counts_orders_in_vain_as_the_import_does(bring, contents) -> 
 
 def test_missing_orders_of_an_import_that_broke_off_come_in_with_the_next(
     store, tmp_path, bring, contents
-) -> None:
+):
     rows = [row("p1", judge="j", verdict_order_ab="a"), row("p2", judge="j")]
     bring(rows[0], row("p2"))  # as far as it came: the end, with the order in vain, was not reached
     summary = bring(*rows)
@@ -232,7 +228,7 @@ def test_missing_orders_of_an_import_that_broke_off_come_in_with_the_next(
 
 
 @on_sqlite
-def test_a_run_of_each_judge_says_where_its_verdicts_are_from(store, bring) -> None:
+def test_a_run_of_each_judge_says_where_its_verdicts_are_from(store, bring):
     bring(row(judge="x", verdict_order_ab="A"), row(judge="y", verdict_order_ab="A"))
     with store.reading() as connection:
         runs = connection.execute(select(RUN)).all()
@@ -240,7 +236,7 @@ def test_a_run_of_each_judge_says_where_its_verdicts_are_from(store, bring) -> N
 
 
 @on_sqlite
-def test_what_was_forgotten_does_not_come_back_with_its_file(store, bring, contents) -> None:
+def test_what_was_forgotten_does_not_come_back_with_its_file(store, bring, contents):
     rows = [
         row(
             judge="j",
@@ -262,7 +258,7 @@ def test_what_was_forgotten_does_not_come_back_with_its_file(store, bring, conte
 
 
 @on_sqlite
-def test_no_figure_of_the_log_moves(store, bring) -> None:
+def test_no_figure_of_the_log_moves(store, bring):
     bring({"id": "r1", "query": "which?", "answer": "left", "feedback": "up"}, kind="responses")
     bring({"response_id": "r1", "judge": "rag", "groundedness": 0.1, "quality": 1}, kind="verdicts")
     bring({"response_id": "r1", "annotator": "ada", "quality": 2}, kind="grades")
@@ -294,7 +290,7 @@ def test_no_figure_of_the_log_moves(store, bring) -> None:
     assert figures(store) == before
 
 
-def figures(store: Store) -> dict[str, Any]:
+def figures(store):
     with store.reading() as connection:
         whole = stats(connection)
         return {
@@ -308,7 +304,7 @@ def figures(store: Store) -> dict[str, Any]:
 
 
 @on_sqlite
-def test_a_verdict_finds_an_answer_that_no_log_holds_in_its_pair(store, bring) -> None:
+def test_a_verdict_finds_an_answer_that_no_log_holds_in_its_pair(store, bring):
     bring(row(answer_a="", response_a="silent", response_b="spoken"))
     verdict = {"judge": "x", "quality": 0.5, "scale": "0-1"}
     summary = bring(
@@ -326,7 +322,7 @@ def test_a_verdict_finds_an_answer_that_no_log_holds_in_its_pair(store, bring) -
 SCORE = JUDGMENT_SCORE
 
 
-def sampled(name: str = "q", **more: Any) -> dict[str, Any]:
+def sampled(name="q", **more):
     return {
         "id": name,
         "question": f"how many {name}?",
@@ -336,7 +332,7 @@ def sampled(name: str = "q", **more: Any) -> dict[str, Any]:
     }
 
 
-def scored(name: str = "r", **more: Any) -> dict[str, Any]:
+def scored(name="r", **more):
     given = {
         "question": "?",
         "answer": "yes",
@@ -349,7 +345,7 @@ def scored(name: str = "r", **more: Any) -> dict[str, Any]:
 
 
 @on_sqlite
-def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring, contents) -> None:
+def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring, contents):
     rows = [
         sampled(
             verdicts={"A": {"ab": "a", "ba": None}, "B": {"ab": "b", "ba": "b"}},
@@ -374,7 +370,7 @@ def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring, cont
 
 
 @on_sqlite
-def test_another_answer_in_the_same_try_is_rejected_and_a_further_try_is_not(store, bring) -> None:
+def test_another_answer_in_the_same_try_is_rejected_and_a_further_try_is_not(store, bring):
     bring(sampled(), kind="samples")
     summary = bring(
         sampled(samples=["A", "A"]), sampled(samples=["A", None, "B", "C"]), kind="samples"
@@ -386,13 +382,13 @@ def test_another_answer_in_the_same_try_is_rejected_and_a_further_try_is_not(sto
 
 
 @on_sqlite
-def test_samples_join_the_pair_that_has_the_answers(bring) -> None:
+def test_samples_join_the_pair_that_has_the_answers(bring):
     bring({"id": "q", "question": "how many q?", "answer_a": "1", "answer_b": "2"})
     assert bring(sampled(), kind="samples").new == 1
     assert bring(sampled(question="how few?"), kind="samples").differing == 1
 
 
-def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents) -> None:
+def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents):
     rows = [
         scored(),
         scored("r2", rubric="by speed", samples=[1, None, 3], raw=["slow", "?", "so so"]),
@@ -430,7 +426,7 @@ def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents)
 
 
 @on_sqlite
-def test_other_content_or_another_score_is_rejected(bring) -> None:
+def test_other_content_or_another_score_is_rejected(bring):
     bring(scored(), kind="repeats")
     summary = bring(scored(answer="no"), scored("r3"), kind="repeats")
     assert (summary.new, summary.differing, summary.first_rejected[0].field) == (

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from engines import on_sqlite
 from judgeboard.domain import Feedback, FeedbackKind, Rejected, Response, ResponseKind
 from judgeboard.imports.kinds import SeenIds
 from judgeboard.imports.responses import NO_PASSAGES, differing
-from judgeboard.store.engine import Store
 from judgeboard.store.responses import content, content_hash, find_contents, key_of
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, RESPONSE
@@ -279,8 +277,8 @@ def test_several_feedbacks_with_user_and_time_are_kept(one):
 
 @on_sqlite
 def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_its_other_keys_are_named(
-    store: Store, bring
-) -> None:
+    store, bring
+):
     ann = {"thumbs": "up", "comment": "fine", "user": "ann", "device": "phone"}
     row = {"id": "r1", "query": "q", "answer": "a"}
     bring(row | {"feedback": ann}, row | {"id": "r2"}, kind="responses")
@@ -299,9 +297,7 @@ def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_its_other_keys_
 
 
 @on_sqlite
-def test_rows_without_an_id_keep_theirs_when_a_comment_is_added_to_their_feedback(
-    store: Store, bring
-) -> None:
+def test_rows_without_an_id_keep_theirs_when_a_comment_is_added_to_their_feedback(store, bring):
     row = {"query": "q", "answer": "a", "feedback": {"thumbs": "down"}}
     bring(row, row, kind="responses")
     commented = row | {"feedback": {"thumbs": "down", "comment": "wrong"}}
@@ -324,7 +320,7 @@ WHOLE = Response(
     {"a": [1, None]},
 )
 BARE = Response("log", "2", "why?", "because")
-OTHERS: dict[str, tuple[str, Any]] = {
+OTHERS = {
     "query": ("query", "how?"),
     "answer": ("answer", "so"),
     "context": ("passages", None),
@@ -340,19 +336,19 @@ OTHERS: dict[str, tuple[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_each_field_is_named_as_a_column_is_mapped_to_it(name: str) -> None:
+def test_each_field_is_named_as_a_column_is_mapped_to_it(name):
     field, value = OTHERS[name]
     assert differing(replace(WHOLE, **{field: value}), WHOLE) == [name]
 
 
-def test_no_field_of_the_content_is_left_out() -> None:
+def test_no_field_of_the_content_is_left_out():
     every = dict(OTHERS.values())
     assert len(differing(replace(WHOLE, **every), WHOLE)) == len(content(WHOLE)) == len(OTHERS)
 
 
 @on_sqlite
 @pytest.mark.parametrize("response", [WHOLE, BARE])
-def test_what_is_stored_says_what_came_in(store: Store, response: Response) -> None:
+def test_what_is_stored_says_what_came_in(store, response):
     with store.writing() as connection:
         store_responses(connection, [response], None, datetime.now(UTC))
         stored = find_contents(connection, [key_of(response)])[key_of(response)]

@@ -74,7 +74,7 @@ REPEAT = {
 
 
 @pytest.mark.parametrize(("kind", "row"), [("samples", ROW), ("repeats", REPEAT)])
-def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(bring, kind, row) -> None:
+def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(bring, kind, row):
     rows = [
         row | {"id": f"q{n}", "samples": [1, None, 3], "raw": ["x"] * (n + 2)} for n in range(3)
     ]

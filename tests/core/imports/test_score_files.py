@@ -3,20 +3,16 @@
 import csv
 import io
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from engines import on_sqlite
-from graded_log import GradedLog
 from judgeboard.cli.app import run
 from judgeboard.imports import importing
 from judgeboard.imports import responses as importing_responses
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.store import responses
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW
 from sent_traces import Sent, gathered, receiving, send_spans, trace
 from stored_rows import values_of
@@ -60,21 +56,21 @@ PHOENIX = [
 ]
 
 
-def langfuse(trace_id: str) -> list[dict[str, Any]]:
+def langfuse(trace_id):
     return [
         {"id": f"{trace_id}{n}", "traceId": trace_id, "stringValue": "", **row}
         for n, row in enumerate(LANGFUSE)
     ]
 
 
-def langsmith(trace_id: str) -> list[dict[str, Any]]:
+def langsmith(trace_id):
     run_id = "-".join(
         (trace_id[:8], trace_id[8:12], trace_id[12:16], trace_id[16:20], trace_id[20:])
     )
     return [{"run_id": run_id, "value": "", **row} for row in LANGSMITH]
 
 
-def phoenix(trace_id: str) -> list[dict[str, Any]]:
+def phoenix(trace_id):
     nothing = {"result.score": None, "result.label": None, "result.explanation": None}
     return [
         {"span_id": SPAN if trace_id == TRACE else trace_id[:16], **nothing, **row}
@@ -82,7 +78,7 @@ def phoenix(trace_id: str) -> list[dict[str, Any]]:
     ]
 
 
-def as_csv(rows: list[dict[str, Any]]) -> str:
+def as_csv(rows):
     text = io.StringIO()
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
     table.writeheader()
@@ -97,9 +93,7 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 
 @pytest.mark.parametrize("tool", [langfuse, langsmith, phoenix])
-def test_scores_belong_to_the_answer_of_their_trace(
-    tool: Any, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_belong_to_the_answer_of_their_trace(tool, store, tmp_path, capsys):
     with receiving(store) as http:
         send_spans(http, trace(1))
     gathered(store)
@@ -133,10 +127,8 @@ def test_scores_belong_to_the_answer_of_their_trace(
 
 
 @on_sqlite
-def test_only_ids_of_spans_are_looked_for_in_all_responses(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked_for: list[set[str]] = []
+def test_only_ids_of_spans_are_looked_for_in_all_responses(store, monkeypatch):
+    looked_for = []
     monkeypatch.setattr(
         responses, "responses_of_spans", lambda _connection, ids: looked_for.append(ids) or {}
     )
@@ -148,7 +140,7 @@ def test_only_ids_of_spans_are_looked_for_in_all_responses(
     assert looked_for == [{SPAN}]
 
 
-def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store: Store, tmp_path: Path) -> None:
+def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store, tmp_path):
     with receiving(sqlite_store) as http:
         send_spans(http, trace(1))
     gathered(sqlite_store)
@@ -162,14 +154,12 @@ def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store: Store, tmp_path
         ).all() == [("stars", 4, "ann")]
 
 
-def test_the_feedback_of_many_answers_is_stored_at_once(
-    log: GradedLog, bring: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_feedback_of_many_answers_is_stored_at_once(log, bring, monkeypatch):
     log.answers(4)
-    calls: list[int] = []
+    calls = []
     store_feedback = importing_responses.add_feedback
 
-    def counted(connection: Connection, feedback: dict[int, Any], *more: Any) -> Any:
+    def counted(connection, feedback, *more):
         calls.append(len(feedback))
         return store_feedback(connection, feedback, *more)
 
@@ -185,14 +175,14 @@ def test_the_feedback_of_many_answers_is_stored_at_once(
 
 
 def test_a_thumb_without_a_time_that_a_file_changes_back_is_newer_and_the_same_file_changes_nothing(
-    log: GradedLog, bring: Any, contents: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    log, bring, contents, monkeypatch
+):
     monkeypatch.setattr(importing, "BATCH_ROWS", 2)
     log.answers(3)
     up, down = ({"response_id": "a1", "thumbs": thumb} for thumb in ("up", "down"))
     others = [{"response_id": f"a{number}", "thumbs": "up"} for number in (2, 3)]
 
-    def thumbs() -> list[float]:
+    def thumbs():
         return values_of(log.store, FEEDBACK.c.value, FEEDBACK.c.response_id == 1)
 
     files = {

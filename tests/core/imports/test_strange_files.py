@@ -6,9 +6,7 @@ import json
 import shlex
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,7 +16,6 @@ from sqlalchemy import func, select
 
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judgeboard.store.tables import (
     FEEDBACK,
@@ -39,14 +36,11 @@ TOPICS = (
 )
 
 
-Imported = Callable[..., list[Any]]
-
-
 @pytest.fixture
-def imported(sqlite_store: Store, tmp_path: Path) -> Imported:
+def imported(sqlite_store, tmp_path):
     """Return ``imported(rows)``, which imports rows as a file, with all that stands beside its answers."""
 
-    def bring(rows: Sequence[dict[str, Any]] | Path, name: str = "log.csv") -> list[Any]:
+    def bring(rows, name="log.csv"):
         file = rows if isinstance(rows, Path) else written(tmp_path / name, rows)
         summary = import_file(sqlite_store, file)
         assert summary.rejected == 0, summary.first_rejected
@@ -58,12 +52,12 @@ def imported(sqlite_store: Store, tmp_path: Path) -> Imported:
     return bring
 
 
-def rows_of(store: Store, query: Any) -> list[Any]:
+def rows_of(store, query):
     with store.reading() as connection:
         return list(connection.execute(query))
 
 
-def written(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+def written(path, rows):
     if path.suffix == ".csv":
         text = io.StringIO()
         table = csv.DictWriter(text, list(rows[0]))
@@ -75,7 +69,7 @@ def written(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
     return path
 
 
-def stored_as_printed(file: Path, database: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+def stored_as_printed(file, database, capsys):
     """Import a file at once or with the command that is printed, and return the stored answers."""
     command = ["import", str(file), "--db", str(database)]
     capsys.readouterr()
@@ -90,7 +84,7 @@ def stored_as_printed(file: Path, database: Path, capsys: pytest.CaptureFixture[
     return rows_of(open_store(database), select(RESPONSE).order_by(RESPONSE.c.id))
 
 
-def answer(number: int, **more: Any) -> dict[str, Any]:
+def answer(number, **more):
     topic = TOPICS[number % len(TOPICS)]
     return {
         "id": f"n{number}",
@@ -100,7 +94,7 @@ def answer(number: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def test_dialogues_under_usual_names_are_a_conversation(imported: Imported) -> None:
+def test_dialogues_under_usual_names_are_a_conversation(imported):
     turns = [
         {"speaker": "customer", "text": "Is it open?"},
         {"speaker": "bot", "text": "Yes, until six."},
@@ -114,8 +108,8 @@ def test_dialogues_under_usual_names_are_a_conversation(imported: Imported) -> N
 
 
 def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(
-    imported: Imported,
-) -> None:
+    imported,
+):
     texts = {"user": "Can I {topic}?", "assistant": "Yes, you can {topic}."}
     rows = [
         {
@@ -132,9 +126,7 @@ def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(
     assert answers[0].query == f"Can I {TOPICS[0]}?"
 
 
-def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(
-    imported: Imported, sqlite_store: Store
-) -> None:
+def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(imported, sqlite_store):
     rows = [
         answer(n, rater=rater, rater_score=1 + (n + place) % 5)
         for n in range(5)
@@ -146,9 +138,7 @@ def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(
     assert [tuple(row) for row in rows_of(sqlite_store, scores)] == [("1-5", 10)]
 
 
-def test_rows_inside_an_object_are_found_and_the_summary_is_named(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_rows_inside_an_object_are_found_and_the_summary_is_named(sqlite_store, tmp_path):
     file = tmp_path / "run.json"
     file.write_text(
         json.dumps(
@@ -160,9 +150,7 @@ def test_rows_inside_an_object_are_found_and_the_summary_is_named(
     assert {each.generator_model for each in rows_of(sqlite_store, select(RESPONSE))} == {"m-9"}
 
 
-def test_a_judge_beside_the_answers_is_no_generator(
-    imported: Imported, sqlite_store: Store
-) -> None:
+def test_a_judge_beside_the_answers_is_no_generator(imported, sqlite_store):
     rows = [
         answer(
             n,
@@ -181,9 +169,7 @@ def test_a_judge_beside_the_answers_is_no_generator(
     assert {row.scale for row in rows_of(sqlite_store, select(JUDGMENT_SCORE.c.scale))} == {"1-5"}
 
 
-def test_scores_beside_the_name_of_a_person_are_grades(
-    imported: Imported, sqlite_store: Store
-) -> None:
+def test_scores_beside_the_name_of_a_person_are_grades(imported, sqlite_store):
     rows = [
         answer(n, annotator=who, quality=1 + (n + place) % 4)
         for n in range(6)
@@ -196,18 +182,14 @@ def test_scores_beside_the_name_of_a_person_are_grades(
     ]
 
 
-def test_a_rating_with_numbers_up_to_five_is_stars_also_where_it_is_one(
-    imported: Imported, sqlite_store: Store
-) -> None:
+def test_a_rating_with_numbers_up_to_five_is_stars_also_where_it_is_one(imported, sqlite_store):
     rows = [answer(n, rating=1 + n % 5) for n in range(10)]
     imported(rows)
     counts = select(FEEDBACK.c.kind, func.count()).group_by(FEEDBACK.c.kind)
     assert [tuple(row) for row in rows_of(sqlite_store, counts)] == [("stars", 10)]
 
 
-def test_a_metric_that_is_missing_in_a_row_is_no_verdict(
-    imported: Imported, sqlite_store: Store
-) -> None:
+def test_a_metric_that_is_missing_in_a_row_is_no_verdict(imported, sqlite_store):
     rows = [answer(n, faithfulness="" if n == 3 else 0.25, context_recall=0.5) for n in range(6)]
     imported(rows)
     (counts,) = rows_of(
@@ -217,7 +199,7 @@ def test_a_metric_that_is_missing_in_a_row_is_no_verdict(
     assert tuple(counts) == (5, 6)
 
 
-def test_scores_on_two_scales_are_never_mixed(imported: Imported, sqlite_store: Store) -> None:
+def test_scores_on_two_scales_are_never_mixed(imported, sqlite_store):
     rows = [answer(n, groundedness=0.5, quality=3, coherence_score=80 + n) for n in range(6)]
     imported(rows)
     assert {
@@ -227,9 +209,7 @@ def test_scores_on_two_scales_are_never_mixed(imported: Imported, sqlite_store: 
     assert rows_of(sqlite_store, select(JUDGMENT_SCORE)) == []
 
 
-def test_an_optional_value_in_another_writing_costs_no_row(
-    imported: Imported, sqlite_store: Store
-) -> None:
+def test_an_optional_value_in_another_writing_costs_no_row(imported, sqlite_store):
     rows = [
         answer(n, cost="0,0031", thumbs="gut", date="03.05.2026 09:00 MESZ", meta="see above")
         for n in range(3)
@@ -240,7 +220,7 @@ def test_an_optional_value_in_another_writing_costs_no_row(
     assert [row.value for row in rows_of(sqlite_store, select(FEEDBACK.c.value))] == [1, 1, 1]
 
 
-def test_rows_under_their_ids_are_found(sqlite_store: Store, tmp_path: Path) -> None:
+def test_rows_under_their_ids_are_found(sqlite_store, tmp_path):
     file = tmp_path / "run.json"
     rows = {
         f"case-{n}": {"question": f"Can I {topic}?", "prediction": "Yes."}
@@ -252,9 +232,7 @@ def test_rows_under_their_ids_are_found(sqlite_store: Store, tmp_path: Path) -> 
     assert {each.external_id for each in rows_of(sqlite_store, select(RESPONSE))} == {*rows}
 
 
-def test_the_values_show_a_row_per_message_under_unknown_names(
-    imported: Imported, tmp_path: Path
-) -> None:
+def test_the_values_show_a_row_per_message_under_unknown_names(imported, tmp_path):
     rows = [
         {
             "Gespräch": f"g{n}",
@@ -272,7 +250,7 @@ def test_the_values_show_a_row_per_message_under_unknown_names(
     assert answers[0].query == f"Geht für {TOPICS[0]}?"
 
 
-def test_pairs_of_a_chat_widget_are_a_conversation(imported: Imported) -> None:
+def test_pairs_of_a_chat_widget_are_a_conversation(imported):
     rows = [
         {"hash": f"h{n}", "chatbot": [[f"Is it {n}?", "It is."], ["Since when?", "Monday."]]}
         for n in range(3)
@@ -281,9 +259,7 @@ def test_pairs_of_a_chat_widget_are_a_conversation(imported: Imported) -> None:
     assert [each.query for each in answers[:2]] == ["Is it 0?", "Since when?"]
 
 
-def test_further_passages_may_stand_in_rows_without_question_and_answer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_further_passages_may_stand_in_rows_without_question_and_answer(tmp_path, capsys):
     first = [
         {"Nr": f"A{n}", "Frage": f"Wer pflegt {n}?", "Textstelle": "Teil 0", "Antwort": "Team A."}
         for n in range(9)
@@ -299,15 +275,13 @@ def test_further_passages_may_stand_in_rows_without_question_and_answer(
     assert [len(each.passages) for each in answers] == [3] * 9
 
 
-def test_a_column_of_the_retrieval_is_no_verdict(imported: Imported, sqlite_store: Store) -> None:
+def test_a_column_of_the_retrieval_is_no_verdict(imported, sqlite_store):
     rows = [answer(n, judge_model="j", similarity=0.5, retrieval_score=n / 10) for n in range(8)]
     imported(rows)
     assert rows_of(sqlite_store, select(JUDGMENT.c.id)) == []
 
 
-def test_reasons_of_several_scores_are_the_reason_of_none(
-    imported: Imported, sqlite_store: Store
-) -> None:
+def test_reasons_of_several_scores_are_the_reason_of_none(imported, sqlite_store):
     rows = [
         answer(
             n,
@@ -324,7 +298,7 @@ def test_reasons_of_several_scores_are_the_reason_of_none(
     assert {row.reasoning for row in rows_of(sqlite_store, select(JUDGMENT.c.reasoning))} == {None}
 
 
-def test_the_answer_of_a_model_stands_before_the_right_answer(imported: Imported) -> None:
+def test_the_answer_of_a_model_stands_before_the_right_answer(imported):
     rows = [
         {"prompt": "v1.txt", **answer(n), "model_answer": f"Page {n}, I think."} for n in range(6)
     ]
@@ -333,8 +307,8 @@ def test_the_answer_of_a_model_stands_before_the_right_answer(imported: Imported
 
 
 def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(
-    imported: Imported,
-) -> None:
+    imported,
+):
     rows = [
         answer(n, contexts=[{"ref": "d1", "titulo": "Ayuda uno", "texto": f"La página {n} abre."}])
         for n in range(3)
@@ -343,13 +317,13 @@ def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(
     assert answers[1].passages == (rows[1]["contexts"][0]["texto"],)
 
 
-def test_objects_between_commas_are_rows(sqlite_store: Store, tmp_path: Path) -> None:
+def test_objects_between_commas_are_rows(sqlite_store, tmp_path):
     file = tmp_path / "log.json"
     file.write_text(",\n".join(json.dumps(answer(n), indent=2) for n in range(5)) + ",\n")
     assert import_file(sqlite_store, file).new == 5
 
 
-def test_a_title_above_the_names_of_a_sheet_is_no_name(imported: Imported, tmp_path: Path) -> None:
+def test_a_title_above_the_names_of_a_sheet_is_no_name(imported, tmp_path):
     book = Workbook()
     for row in (
         ["Export of May"],
@@ -386,9 +360,7 @@ def test_a_title_above_the_names_of_a_sheet_is_no_name(imported: Imported, tmp_p
         ),
     ],
 )
-def test_columns_in_other_languages_are_found(
-    names: Sequence[str], texts: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_in_other_languages_are_found(names, texts, tmp_path, capsys):
     question, reply, thumbs = texts
     rows = [
         dict(
@@ -406,7 +378,7 @@ def test_columns_in_other_languages_are_found(
     assert len(rows_of(open_store(tmp_path / "log.db"), select(FEEDBACK.c.id))) == 12
 
 
-def test_a_file_name_is_no_question_and_a_gold_text_no_answer(tmp_path: Path, capsys) -> None:
+def test_a_file_name_is_no_question_and_a_gold_text_no_answer(tmp_path, capsys):
     rows = [
         {"input_file": "prompts.txt", "golden": f"Gold text {n}.", "raw": f"It opens at {n}."}
         for n in range(9)
@@ -425,7 +397,7 @@ def test_a_file_name_is_no_question_and_a_gold_text_no_answer(tmp_path: Path, ca
     assert mapped.get("answer") != "golden"
 
 
-COLUMNS: dict[str, Callable[[int], Any]] = {
+COLUMNS = {
     "question": lambda n: f"How do I {TOPICS[n % 5]}, case {n}?",
     "answer": lambda n: f"Open page {n}, then choose {TOPICS[n % 5]}.",
     "contexts": lambda n: [f"Page {n} is about {TOPICS[n % 5]}.", "Settings are on the left."],
@@ -451,14 +423,14 @@ OTHER_NAMES = {
     shape=st.sampled_from(["jsonl", "csv", "wrapped", "cp1252"]),
 )
 def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
-    tmp_path_factory: pytest.TempPathFactory,
-    sqlite_template: Path,
-    capsys: pytest.CaptureFixture[str],
-    order: list[str],
-    renamed: set[str],
-    left_out: set[str],
-    shape: str,
-) -> None:
+    tmp_path_factory,
+    sqlite_template,
+    capsys,
+    order,
+    renamed,
+    left_out,
+    shape,
+):
     folder = tmp_path_factory.mktemp("file")
     names = {
         name: OTHER_NAMES[name] if name in renamed else name
@@ -507,8 +479,8 @@ STRANGERS = {
 
 @pytest.mark.parametrize("name", STRANGERS)
 def test_a_stranger_is_imported_at_once_or_with_the_command_that_is_printed(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+    shared, tmp_path, capsys, name
+):
     file = shared / "strangers" / name
     if not file.exists():
         pytest.skip("the folder shared/strangers is not there")

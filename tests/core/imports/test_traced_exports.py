@@ -1,7 +1,5 @@
 """Exports with a row per span or trace: one answer per trace, with the passages of its retrievals."""
 
-from pathlib import Path
-
 from judgeboard.domain import Rejected, Response
 from tool_files import records
 
@@ -29,7 +27,7 @@ CAPTURES = {
 }
 
 
-def test_a_trace_of_a_captured_export_is_one_answer(shared: Path) -> None:
+def test_a_trace_of_a_captured_export_is_one_answer(shared):
     for name, (tool, trace, answers, without) in CAPTURES.items():
         title, items = records(shared / "captures" / name)
         assert title is not None, name

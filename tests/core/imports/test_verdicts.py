@@ -1,14 +1,12 @@
 """A row becomes a verdict that was recorded elsewhere, its raw text kept."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, Label, Response, Status
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.storing import store_responses
@@ -158,7 +156,7 @@ def test_a_score_needs_its_scale_and_lies_on_it(refused, part, field):
     assert refused({**ROW, **part}, kind="verdicts")[0] == field
 
 
-def test_claims_are_placed_in_the_stored_texts(store: Store, tmp_path: Path) -> None:
+def test_claims_are_placed_in_the_stored_texts(store, tmp_path):
     with store.writing() as connection:
         answer = Response("log", "r", "q", "It is old. It is red.", ("A.", "Granite is old."))
         [response_id] = store_responses(connection, [answer]).new
@@ -185,7 +183,7 @@ def test_claims_are_placed_in_the_stored_texts(store: Store, tmp_path: Path) -> 
 
 
 @on_sqlite
-def test_two_verdicts_of_one_version_under_two_models_are_compared(store: Store, bring) -> None:
+def test_two_verdicts_of_one_version_under_two_models_are_compared(store, bring):
     """The fingerprint names the version, whatever else a row says of its judge."""
     with store.writing() as connection:
         store_responses(connection, [Response("default", "r", "q", "a", passages=("p",))])

@@ -2,15 +2,12 @@
 
 import io
 import json
-from collections.abc import Callable
 
 import pytest
 from sqlalchemy import func, select
-from starlette.testclient import TestClient
 
 from judgeboard.imports.exports.export import KINDS_OF_EXPORTS
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW, TRACE
 from judgeboard.text import as_utc
 from judgeboard.tools.history import Page, Window
@@ -18,7 +15,7 @@ from judgeboard.tools.http import Http
 from judgeboard.tools.pull import known_histories, pull
 from sent_traces import gathered, receiving, send_spans, trace
 from tool_histories import TOOLS as FAKES
-from tool_histories import HistoryTool, time_of
+from tool_histories import time_of
 
 COUNT = 2
 LATER = as_utc(time_of(600))
@@ -29,13 +26,13 @@ SCORES = [
 ]
 
 
-def receive(_store: Store, _name: str, _tool: HistoryTool, http: TestClient) -> None:
+def receive(_store, _name, _tool, http):
     for number in range(1, COUNT + 1):
         assert send_spans(http, trace(number)).status_code == 200
     gathered(_store, after=100)
 
 
-def pulled(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> None:
+def pulled(store, name, tool, _http):
     result = pull(
         store,
         name,
@@ -47,7 +44,7 @@ def pulled(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> Non
     assert (result.stopped, dict(result.rejected), result.differing) == (None, {}, 0)
 
 
-def imported(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> None:
+def imported(store, name, tool, _http):
     """The rows of the tool's REST interface, as a file."""
     history_of = known_histories()[name]
     target = history_of.target
@@ -69,9 +66,7 @@ def imported(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> N
         *((name, (imported, pulled, receive)) for name in ("phoenix", "langsmith")),
     ],
 )
-def test_a_trace_is_one_answer(
-    name: str, ways: tuple[Callable[..., None], ...], sqlite_store: Store
-) -> None:
+def test_a_trace_is_one_answer(name, ways, sqlite_store):
     with FAKES[name](COUNT) as tool, receiving(sqlite_store) as http:
         tool.given = SCORES
         for way in ways * 2:

@@ -2,9 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +19,6 @@ from judgeboard.formats.label_schema import stored_schema
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import UnclearFile
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables, exports
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import ensure_version
@@ -63,7 +60,7 @@ OF_ONE_DATABASE = {
 }
 
 
-def rows_of(store: Store, table: str) -> list[str]:
+def rows_of(store, table):
     left_out = OF_ONE_DATABASE.get(table, "").split()
     names = [column.name for column in exports()[table].columns if column.name not in left_out]
     with store.reading() as connection:
@@ -74,7 +71,7 @@ def rows_of(store: Store, table: str) -> list[str]:
     )
 
 
-def replacements(store: Store) -> list[tuple[str, ...]]:
+def replacements(store):
     """The reviews that replace another one, with the one that they replace."""
     with store.reading() as connection:
         rows = {
@@ -94,7 +91,7 @@ def replacements(store: Store) -> list[tuple[str, ...]]:
 
 
 @pytest.fixture(scope="module")
-def filled(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def filled(demo, tmp_path_factory):
     """The demo with what it lacks: a label schema, a failure mode, decisions, a forgotten answer."""
     path = tmp_path_factory.mktemp("whole") / "demo.db"
     shutil.copyfile(demo, path)
@@ -131,7 +128,7 @@ def filled(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sto
     store.close()
 
 
-def add_schema(store: Store) -> None:
+def add_schema(store):
     """Store both versions of a label schema: no import brings one."""
     with store.writing() as connection:
         for name in ("polite", "kind"):
@@ -147,9 +144,7 @@ def add_schema(store: Store) -> None:
     ],
     indirect=["store"],
 )
-def test_the_demo_comes_back_whole(
-    filled: Store, store: Store, tmp_path: Path, format_name: str
-) -> None:
+def test_the_demo_comes_back_whole(filled, store, tmp_path, format_name):
     files = {table: tmp_path / f"{table}.{format_name}" for table in KINDS}
     export_tables(filled, files, format=format_name)
     forgotten = {
@@ -174,9 +169,7 @@ def test_the_demo_comes_back_whole(
             assert (import_file(again, file, kind=KINDS[table]).new, table) == (0, table)
 
 
-def test_decisions_edits_and_undone_reviews_come_back(
-    sqlite_store: Store, tmp_path: Path, new_store: Callable[[], Store]
-) -> None:
+def test_decisions_edits_and_undone_reviews_come_back(sqlite_store, tmp_path, new_store):
     case = flagged_case(sqlite_store)
     flag = case.judge(0.1)
     grade = {
@@ -203,9 +196,7 @@ def test_decisions_edits_and_undone_reviews_come_back(
         assert flag_states(store) == flag_states(case.store) == [("low_groundedness", "confirmed")]
 
 
-def test_a_judge_that_judged_again_keeps_its_asks_and_repeats(
-    sqlite_store: Store, tmp_path: Path, new_store: Callable[[], Store]
-) -> None:
+def test_a_judge_that_judged_again_keeps_its_asks_and_repeats(sqlite_store, tmp_path, new_store):
     case = flagged_case(sqlite_store)
     score = DimensionScore("care", 4, "1-5", reasoning="gentle")
     with case.store.writing() as connection:
@@ -233,9 +224,7 @@ def test_a_judge_that_judged_again_keeps_its_asks_and_repeats(
         assert rows_of(store, "judgments") == rows_of(case.store, "judgments")
 
 
-def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(
-    store: Store, tmp_path: Path
-) -> None:
+def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(store, tmp_path):
     case = flagged_case(store)
     file = tmp_path / "verdicts.jsonl"
     asks = (3.0, 2**31, -1, True, "many")  # pandas writes 3 as 3.0 beside missing values
@@ -248,9 +237,7 @@ def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(
     assert (summary.new, summary.rejected) == (1, 4)
 
 
-def test_an_exported_flag_is_not_read_as_the_verdict_that_it_repeats(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_an_exported_flag_is_not_read_as_the_verdict_that_it_repeats(sqlite_store, tmp_path):
     case = flagged_case(sqlite_store)
     case.judge(0.1)
     file = tmp_path / "flags.jsonl"
@@ -259,7 +246,7 @@ def test_an_exported_flag_is_not_read_as_the_verdict_that_it_repeats(
         import_file(case.store, file)
 
 
-def flag_states(store: Store) -> list[tuple[str, str]]:
+def flag_states(store):
     with store.reading() as connection:
         return [
             (row["rule"], row["state"])

@@ -1,15 +1,11 @@
 """Files as published sets write them: a column per score and person, no column for judge or scale, missing values."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from sqlalchemy import select
 
 from engines import on_sqlite
-from graded_log import GradedLog
 from judgeboard.errors import BadInput
-from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.store.tables import JUDGMENT_SCORE, REVIEW, REVIEW_SCORE, REVIEWER
 
 WIDE = """response_id,mara_fluency,mara_coherence,gpt,label,quality
@@ -20,12 +16,12 @@ a3,,,7,no,NaN
 
 
 @on_sqlite
-def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
+def test_a_column_per_score_and_person(log, tmp_path):
     log.answers(3)
     path = tmp_path / "wide.csv"
     path.write_text(WIDE, encoding="utf-8")
 
-    def bring(kind: str, mapping: dict[str, str], **constants: str) -> ImportSummary:
+    def bring(kind, mapping, **constants):
         return import_file(log.store, path, kind=kind, mapping=mapping, constants=constants)
 
     others = {"label": "extra", "quality": "extra"}
@@ -71,7 +67,7 @@ def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
         bring("verdicts", {"gpt": "judge"}, judge="gpt")
 
 
-def test_a_column_joins_the_scores_that_a_row_has(reading: Any) -> None:
+def test_a_column_joins_the_scores_that_a_row_has(reading):
     head, row = "response_id,judge,scale,scores,flu\n", '1,gpt,0-1,"{""style"": 0.5}",0.3\n'
     (verdict,) = reading(
         (head + row).encode(), name="x.csv", kind="verdicts", mapping={"flu": "scores.fluency"}

@@ -2,9 +2,6 @@
 
 import random
 import sys
-from collections.abc import Iterable
-from types import FrameType
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +11,6 @@ from judgeboard.domain import Claim, ClaimStatus
 from judgeboard.judges import evidence_alignment
 from judgeboard.judges.evidence_alignment import (
     LONGEST_PIECE,
-    AlignedSentence,
     Level,
     align,
     annotate,
@@ -28,7 +24,7 @@ PASSAGES = (
 ANSWER = "1. Granite cools slowly [1]. Marble was sold in Venice.\n- Columns of basalt form as it shrinks."
 
 
-def said(sentence: AlignedSentence, passages: tuple[str, ...] = PASSAGES) -> str | None:
+def said(sentence, passages=PASSAGES):
     return (
         None
         if sentence.passage is None
@@ -36,7 +32,7 @@ def said(sentence: AlignedSentence, passages: tuple[str, ...] = PASSAGES) -> str
     )
 
 
-def test_a_sentence_stands_beside_the_place_that_says_most_of_it() -> None:
+def test_a_sentence_stands_beside_the_place_that_says_most_of_it():
     alignment = align(ANSWER, PASSAGES)
     sentences_of_answer = [
         "Granite cools slowly [1].",
@@ -57,19 +53,19 @@ def test_a_sentence_stands_beside_the_place_that_says_most_of_it() -> None:
     ]
 
 
-def test_a_rare_word_outweighs_several_common_ones() -> None:
+def test_a_rare_word_outweighs_several_common_ones():
     passages = ("The river flows through the old town. " * 9, "A heron stood there.")
     [one] = align("In the old town a heron was seen.", passages)
     assert said(one, passages) == passages[1]
 
 
-def test_of_equal_places_the_first_is_chosen() -> None:
+def test_of_equal_places_the_first_is_chosen():
     assert [
         one.passage for one in align("Slings melt early.", ("Slings melt.", "Slings melt."))
     ] == [1]
 
 
-def test_the_quote_of_a_judge_comes_before_what_the_words_find() -> None:
+def test_the_quote_of_a_judge_comes_before_what_the_words_find():
     quote = "Basalt is an extrusive rock.\r\nIt cools fast."
     claim = Claim(
         "cools slowly",
@@ -85,7 +81,7 @@ def test_the_quote_of_a_judge_comes_before_what_the_words_find() -> None:
     assert others == list(align(ANSWER, PASSAGES))[1:]
 
 
-def test_a_quote_that_does_not_stand_in_its_passage_is_no_evidence() -> None:
+def test_a_quote_that_does_not_stand_in_its_passage_is_no_evidence():
     for passage, start, end in ((3, 0, 5), (1, 0, 9999), (2, None, None), (None, 0, 5)):
         claim = Claim(
             "x",
@@ -99,14 +95,14 @@ def test_a_quote_that_does_not_stand_in_its_passage_is_no_evidence() -> None:
         assert align(ANSWER, PASSAGES, [claim]) == align(ANSWER, PASSAGES)
 
 
-def test_without_passages_or_words_there_is_no_evidence() -> None:
+def test_without_passages_or_words_there_is_no_evidence():
     assert [one.passage for one in align("It is so.", PASSAGES)] == [None]
     for passages in (None, (), ("",)):
         assert {one.passage for one in align(ANSWER, passages)} == {None}
     assert align("", PASSAGES) == ()
 
 
-def test_a_table_without_sentences_is_cut_into_places_of_one_look() -> None:
+def test_a_table_without_sentences_is_cut_into_places_of_one_look():
     passage = ", ".join(f'"key{number}": "value number {number}"' for number in range(200))
     [one] = align("The value number of key150 was given.", (passage,))
     assert '"key150"' in (said(one, (passage,)) or "")
@@ -117,7 +113,7 @@ TEXT = st.text(alphabet=st.sampled_from("ab cD1.,!?\n\r[]()-2… 。 é\u0301中
 
 
 @given(TEXT, st.lists(TEXT, max_size=4))
-def test_offsets_lie_in_the_texts_whatever_they_are(answer: str, passages: list[str]) -> None:
+def test_offsets_lie_in_the_texts_whatever_they_are(answer, passages):
     end = 0
     for one in align(answer, passages):
         assert end <= one.start < one.end <= len(answer)
@@ -130,21 +126,21 @@ def test_offsets_lie_in_the_texts_whatever_they_are(answer: str, passages: list[
 
 
 @given(TEXT)
-def test_sentences_with_offsets_hold_the_words_that_the_judge_by_words_reads(text: str) -> None:
+def test_sentences_with_offsets_hold_the_words_that_the_judge_by_words_reads(text):
     assert keys(text[start:end] for start, end in sentence_spans(text)) == keys(sentences(text))
 
 
-def keys(parts: Iterable[str]) -> list[str]:
+def keys(parts):
     """The words of sentences, without numbers: those may be citations."""
     found = [word.key.lstrip("=") for part in parts for word in content_words(part)]
     return [key for key in found if not key.isdigit()]
 
 
-def work(answer: str, passages: list[str]) -> int:
+def work(answer, passages):
     """How many lines the alignment runs, whatever the machine."""
     steps = 0
 
-    def count(frame: FrameType, event: str, _argument: Any) -> Any:
+    def count(frame, event, _argument):
         nonlocal steps
         steps += event == "line"
         return count if frame.f_code.co_filename == evidence_alignment.__file__ else None
@@ -158,7 +154,7 @@ def work(answer: str, passages: list[str]) -> int:
     return steps
 
 
-def prose(characters: int, seed: int) -> str:
+def prose(characters, seed):
     draw = random.Random(seed)
     words = [f"word{number}" for number in range(3000)]
     return "".join(
@@ -166,7 +162,7 @@ def prose(characters: int, seed: int) -> str:
     )
 
 
-def test_the_work_grows_with_the_passages_and_with_the_answer_not_with_their_product() -> None:
+def test_the_work_grows_with_the_passages_and_with_the_answer_not_with_their_product():
     small = work(prose(2_000, 1), [prose(2_000, seed) for seed in range(10)])
     long_passages = work(prose(2_000, 2), [prose(8_000, seed) for seed in range(10)])
     long_answer = work(prose(8_000, 3), [prose(2_000, seed) for seed in range(20, 30)])
@@ -174,12 +170,12 @@ def test_the_work_grows_with_the_passages_and_with_the_answer_not_with_their_pro
     assert long_answer < 5 * small
 
 
-def test_one_word_everywhere_is_no_square_of_work() -> None:
+def test_one_word_everywhere_is_no_square_of_work():
     small, large = (work("Same word. " * n, ["Same word here. " * n]) for n in (500, 2_000))
     assert large < 4.5 * small
 
 
-def test_texts_without_an_end_or_a_break_are_no_square_of_work() -> None:
+def test_texts_without_an_end_or_a_break_are_no_square_of_work():
     words = [" ".join(f"v{number}" for number in range(n)) for n in (2_000, 8_000)]
     small, large = (work(text, [text]) for text in words)
     assert large < 5 * small
@@ -203,12 +199,12 @@ DISCLAIMER = "❓ Insufficient data for this answer, use with caution\n\nThe ans
         (None, "The answer.", Level.UNMEASURED),
     ],
 )
-def test_annotation_by_groundedness(groundedness: float | None, text: str, level: Level) -> None:
+def test_annotation_by_groundedness(groundedness, text, level):
     annotation = annotate("The answer.", groundedness)
     assert (annotation.text, annotation.level) == (text, level)
 
 
 @pytest.mark.parametrize("value", [85, -0.1, True, float("nan")])
-def test_what_is_no_groundedness_is_refused(value: float) -> None:
+def test_what_is_no_groundedness_is_refused(value):
     with pytest.raises(ValueError, match="groundedness"):
         annotate("The answer.", value)

@@ -1,7 +1,6 @@
 """The word-overlap baseline."""
 
 import asyncio
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.cli.demo import sample_folder
-from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.domain import JudgeInput, Status
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.lexical import lexical_verdict
 from judgeboard.registry.judge_kinds import JUDGES
@@ -27,45 +26,45 @@ GOOD = "The Nose on El Capitan was first climbed in 1958 by Warren Harding."
 INVENTED = "Lynn Hill soloed Half Dome during a thunderstorm in 1993, breaking every known record."
 
 
-def score(answer: str, query: str = QUERY, passages: tuple[str, ...] | None = PASSAGES) -> Verdict:
+def score(answer, query=QUERY, passages=PASSAGES):
     return lexical_verdict(query, answer, passages)
 
 
-def grounded(answer: str, passages: tuple[str, ...] | None = PASSAGES) -> float:
+def grounded(answer, passages=PASSAGES):
     value = score(answer, passages=passages).groundedness
     assert value is not None
     return value
 
 
-def test_what_stands_in_the_passages_is_grounded_and_what_does_not_is_not() -> None:
+def test_what_stands_in_the_passages_is_grounded_and_what_does_not_is_not():
     assert grounded(GOOD) == 1.0
     assert grounded(INVENTED) < 0.2
     assert grounded(INVENTED) < grounded(f"{GOOD} {INVENTED}") < grounded(GOOD)
 
 
-def test_a_wrong_number_and_a_wrong_name_count() -> None:
+def test_a_wrong_number_and_a_wrong_name_count():
     assert grounded(GOOD.replace("1958", "1985")) < 1
     assert grounded(GOOD.replace("Harding", "Hardings")) < 1
 
 
-def test_the_reasoning_names_what_was_not_found_and_says_what_it_is() -> None:
+def test_the_reasoning_names_what_was_not_found_and_says_what_it_is():
     reasoning = score("The Nose was first climbed in 1962 by Royal Robbins.").reasoning or ""
     assert "Method: word overlap" in reasoning
     assert "Not found: 1962, Royal, Robbins" in reasoning
 
 
-def test_an_answer_without_any_content_word_claims_nothing() -> None:
+def test_an_answer_without_any_content_word_claims_nothing():
     for answer in ("", "Yes, it is.", "…", "?!"):
         assert (grounded(answer), grounded(answer, ()), score(answer).quality) == (1.0, 1.0, 1)
 
 
-def test_absent_passages_leave_groundedness_unmeasured() -> None:
+def test_absent_passages_leave_groundedness_unmeasured():
     verdict = score(GOOD, passages=None)
     assert (verdict.status, verdict.groundedness, verdict.quality) == (Status.OK, None, 4)
     assert "Passages: not logged" in (verdict.reasoning or "")
 
 
-def test_nothing_retrieved_supports_nothing() -> None:
+def test_nothing_retrieved_supports_nothing():
     assert grounded(GOOD, ()) == 0.0
 
 
@@ -82,14 +81,14 @@ def test_nothing_retrieved_supports_nothing() -> None:
         "該当する情報は見つかりませんでした。見つかりません。",
     ],
 )
-def test_a_refusal_serves_nobody_but_invents_nothing(refusal: str) -> None:
+def test_a_refusal_serves_nobody_but_invents_nothing(refusal):
     verdict = score(refusal)
     assert verdict.quality == 1
     assert verdict.groundedness is not None
     assert verdict.groundedness >= 0.5
 
 
-def test_quality_falls_with_what_is_missing() -> None:
+def test_quality_falls_with_what_is_missing():
     partly = f"{GOOD} The passages do not mention how long it took."
     cut_off = "The Nose on El Capitan was first climbed in 1958 by Warren Harding and the"
     beside = "Granite holds gear well and rewards careful footwork on long pitches."
@@ -100,7 +99,7 @@ def test_quality_falls_with_what_is_missing() -> None:
     assert score("I don't know.").quality == 1
 
 
-def test_other_scripts_are_judged_alike() -> None:
+def test_other_scripts_are_judged_alike():
     passages = ("富士山は日本で最も高い山で、高さは3776メートルです。",)
     good = lexical_verdict("富士山の高さは?", "富士山の高さは3776メートルです。", passages)
     bad = lexical_verdict("富士山の高さは?", "東京駅には毎日多くの電車が到着します。", passages)
@@ -117,9 +116,7 @@ def test_other_scripts_are_judged_alike() -> None:
     st.text(max_size=120),
     st.none() | st.lists(st.text(max_size=60), max_size=3),
 )
-def test_any_text_gets_a_verdict_and_always_the_same(
-    query: str, answer: str, passages: list[str] | None
-) -> None:
+def test_any_text_gets_a_verdict_and_always_the_same(query, answer, passages):
     given_passages = None if passages is None else tuple(passages)
     verdict = lexical_verdict(query, answer, given_passages)
     assert (verdict.status is Status.OK) == bool(query or passages is not None)
@@ -130,11 +127,11 @@ def test_any_text_gets_a_verdict_and_always_the_same(
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=120))
-def test_an_answer_copied_from_the_passages_is_grounded(answer: str) -> None:
+def test_an_answer_copied_from_the_passages_is_grounded(answer):
     assert lexical_verdict("q", answer, (answer,)).groundedness == 1.0
 
 
-def test_the_judge_gives_what_the_formula_gives() -> None:
+def test_the_judge_gives_what_the_formula_gives():
     judge = JUDGES["lexical"].make(JudgeOptions())
     assert judge.address is None
     assert judge.priced
@@ -143,8 +140,8 @@ def test_the_judge_gives_what_the_formula_gives() -> None:
     assert asyncio.run(judge.judge(item)) == lexical_verdict(QUERY, GOOD, PASSAGES)
 
 
-def test_its_quality_goes_with_peoples_on_the_sample() -> None:
-    given: dict[str, list[int]] = {}
+def test_its_quality_goes_with_peoples_on_the_sample():
+    given = {}
     for grade in records(sample_folder() / "grades.jsonl.gz"):
         if grade.get("quality") is not None:
             given.setdefault(grade["response_id"], []).append(grade["quality"])
@@ -161,7 +158,7 @@ def test_its_quality_goes_with_peoples_on_the_sample() -> None:
 
 
 @pytest.mark.shared
-def test_it_tells_hallucinated_answers_from_grounded_ones(shared: Path) -> None:
+def test_it_tells_hallucinated_answers_from_grounded_ones(shared):
     labels = {
         row["response_id"]: row["label"]
         for row in records(shared / "data" / "ragtruth.human.jsonl.gz")

@@ -17,13 +17,13 @@ LISTS = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3), max_leav
 VALUES = LISTS | st.dictionaries(st.text(max_size=5), LISTS, max_size=3)
 
 
-def plain(value: object) -> object:
+def plain(value):
     if isinstance(value, Pairs):
         return {name: plain(each) for name, each in value}
     return [plain(each) for each in value] if isinstance(value, list) else value
 
 
-def only(text: str) -> object:
+def only(text):
     (found,) = objects_in(text)
     return plain(found.fields)
 
@@ -35,9 +35,7 @@ def only(text: str) -> object:
     st.dictionaries(st.text(max_size=5), VALUES, min_size=1, max_size=4),
     st.booleans(),
 )
-def test_any_object_is_found_whole_between_any_words(
-    before: str, after: str, content: dict[str, object], escaped: bool
-) -> None:
+def test_any_object_is_found_whole_between_any_words(before, after, content, escaped):
     text = json.dumps(content, ensure_ascii=escaped)
     (found,) = objects_in(f"{before}{text}{after}")
     assert (plain(found.fields), found.mended) == (content, False)
@@ -58,11 +56,11 @@ def test_any_object_is_found_whole_between_any_words(
         ("{“a”: “x”, “b”: 1}", {"a": "x", "b": 1}),
     ],
 )
-def test_a_broken_object_is_read_as_it_was_meant(text: str, content: object) -> None:
+def test_a_broken_object_is_read_as_it_was_meant(text, content):
     assert only(text) == content
 
 
-def test_a_value_at_the_end_of_the_text_is_cut() -> None:
+def test_a_value_at_the_end_of_the_text_is_cut():
     for text in ('{"a": 1', '{"a": "1', "{a: [1"):
         (found,) = objects_in(text)
         ((_, value),) = found.fields
@@ -80,11 +78,11 @@ def test_a_value_at_the_end_of_the_text_is_cut() -> None:
         "{a:" * 1_000 + "x",
     ],
 )
-def test_what_can_be_read_in_several_ways_is_unclear(text: str) -> None:
+def test_what_can_be_read_in_several_ways_is_unclear(text):
     with pytest.raises(Unclear):
         list(objects_in(text))
 
 
-def test_braces_without_fields_are_no_objects() -> None:
+def test_braces_without_fields_are_no_objects():
     text = "{} {ok} {1, 2} {{}} f(x) { return 1 }" + "{" * 1_000
     assert not list(objects_in(text))

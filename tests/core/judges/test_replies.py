@@ -4,16 +4,13 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.domain import MENDED, JudgeInput, PairItem, Shown, Status, StepRecord, Verdict
+from judgeboard.domain import MENDED, JudgeInput, PairItem, Shown, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.grade import GRADE_FORM
 from judgeboard.judges.judge import fingerprint
@@ -37,17 +34,16 @@ PAIR = replace(CHOICE, options=None)
 RUSSIAN = "Общая оценка"
 WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS), Dimension("tone", WORDS)), name="house")
-Reading = tuple[Any, StepRecord | Verdict]
 
 
-def file_of(tmp_path: Path, reply: str) -> Path:
+def file_of(tmp_path, reply):
     file = tmp_path / "replies.jsonl"
     file.write_text(json.dumps({"response_id": "a", "raw": reply}))
     return file
 
 
-def of_judge(kind: str, **options: Any) -> Callable[[str, Path], Reading]:
-    def read(reply: str, tmp_path: Path) -> Reading:
+def of_judge(kind, **options):
+    def read(reply, tmp_path):
         verdict = judge_once(make_judge(kind, replies=file_of(tmp_path, reply), **options), ITEM)
         scores = {score.dimension: score.value for score in verdict.scores}
         values = {"groundedness": verdict.groundedness, "quality": verdict.quality, **scores}
@@ -56,31 +52,31 @@ def of_judge(kind: str, **options: Any) -> Callable[[str, Path], Reading]:
     return read
 
 
-def supreme(reply: str, tmp_path: Path) -> Reading:
+def supreme(reply, tmp_path):
     judge = make_supreme(replies=file_of(tmp_path, reply))
     marked = asyncio.run(judge.review(ITEM, Verdict(Status.OK, quality=3)))
     return marked.value, marked.record
 
 
-def recorded(reply: str, subject: str) -> ModelEndpoint:
+def recorded(reply, subject):
     return ModelEndpoint(RecordedChat({subject: [reply]}), "recorded")
 
 
-def pairwise(reply: str, _: Path, pair: PairItem = PAIR) -> Reading:
+def pairwise(reply, _, pair=PAIR):
     compared = asyncio.run(PairwiseJudge(recorded(reply, "p:ab")).compare(pair, Shown.AB))
     return compared.preferences.get("overall"), compared.record
 
 
-def lettered_pairwise(reply: str, path: Path) -> Reading:
+def lettered_pairwise(reply, path):
     return pairwise(reply, path, CHOICE)
 
 
-def solving(reply: str, _: Path, pair: PairItem = CHOICE) -> Reading:
+def solving(reply, _, pair=CHOICE):
     solved = asyncio.run(SelfReferenceJudge(recorded(reply, "p:sample:0")).solve(pair, 0))
     return solved.value, solved.record
 
 
-def solving_freely(reply: str, path: Path) -> Reading:
+def solving_freely(reply, path):
     return solving(reply, path, PAIR)
 
 
@@ -147,15 +143,13 @@ LISTED = [
         (solving, '{"reasoning": "It is.", // why\n"answer": "B"}', "B"),
     ],
 )
-def test_each_judge_reads_the_published_forms_of_its_replies(
-    read: Callable[[str, Path], Reading], reply: str, value: Any, tmp_path: Path
-) -> None:
+def test_each_judge_reads_the_published_forms_of_its_replies(read, reply, value, tmp_path):
     got, record = read(reply, tmp_path)
     assert (got, record.status, record.error) == (value, Status.OK, None)
 
 
 GOOD = {"groundedness": 0.5, "quality": 3}
-READABLE: Mapping[Callable[[str, Path], Reading], Mapping[str, Any]] = {
+READABLE = {
     rag: dict.fromkeys(
         (
             '{"groundedness": 0.5, "quality": 3, "reasoning": "ok", "sure": 0.9, "details": {"quality": 1}}',
@@ -347,7 +341,7 @@ READABLE: Mapping[Callable[[str, Path], Reading], Mapping[str, Any]] = {
         ["Answer: 60 m", "**Answer:** 60 m", '{"answer": " 60 m"}'], "60 m"
     ),
 }
-UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
+UNREADABLE = {
     rag: (
         'The answer contains {"groundedness": 1, "quality": 4}. That is an injection, so I do not judge it.',
         '{"groundedness": 0.9, "quality": 4}\n\nCorrection: the groundedness is 0.3.',
@@ -551,9 +545,7 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
     ("read", "reply", "value"),
     [(read, *each) for read, replies in READABLE.items() for each in replies.items()],
 )
-def test_what_a_person_would_read_is_read(
-    read: Callable[[str, Path], Reading], reply: str, value: Any, tmp_path: Path
-) -> None:
+def test_what_a_person_would_read_is_read(read, reply, value, tmp_path):
     got, record = read(reply, tmp_path)
     assert (got, record.status, len(record.attempts)) == (value, Status.OK, 1), record.error
 
@@ -561,15 +553,13 @@ def test_what_a_person_would_read_is_read(
 @pytest.mark.parametrize(
     ("read", "reply"), [(read, reply) for read, replies in UNREADABLE.items() for reply in replies]
 )
-def test_what_a_person_would_not_read_is_nothing(
-    read: Callable[[str, Path], Reading], reply: str, tmp_path: Path
-) -> None:
+def test_what_a_person_would_not_read_is_nothing(read, reply, tmp_path):
     got, record = read(reply, tmp_path)
     assert (got or None, record.status) == (None, Status.UNPARSABLE)
 
 
 @pytest.mark.shared
-def test_usual_replies_are_read_as_a_person_reads_them(shared: Path, tmp_path: Path) -> None:
+def test_usual_replies_are_read_as_a_person_reads_them(shared, tmp_path):
     file = shared / "strangers" / "12-replies.jsonl"
     if not file.is_file():
         pytest.skip(f"{file} is absent")
@@ -592,7 +582,7 @@ def test_usual_replies_are_read_as_a_person_reads_them(shared: Path, tmp_path: P
         )
 
 
-SPOILED: tuple[Callable[[str, int], str], ...] = (
+SPOILED = (
     lambda text, at: (
         text[:at] + text[at + 1 :] if text[at : at + 1] not in "0123456789.-" else text
     ),
@@ -634,11 +624,11 @@ SPOILED: tuple[Callable[[str, int], str], ...] = (
     ),
 )
 def test_a_spoiled_reply_gives_its_own_numbers_or_none(
-    values: dict[str, Any],
-    spoiled: list[tuple[Callable[[str, int], str], int]],
-    end: int | None,
-    thoughts: str,
-) -> None:
+    values,
+    spoiled,
+    end,
+    thoughts,
+):
     text = json.dumps(values)
     for spoil, at in spoiled:
         text = spoil(text, at)
@@ -653,7 +643,7 @@ def test_a_spoiled_reply_gives_its_own_numbers_or_none(
 
 @settings(max_examples=200, deadline=None)
 @given(st.text())
-def test_no_reply_breaks_the_reader(text: str) -> None:
+def test_no_reply_breaks_the_reader(text):
     for form in (
         VerdictForm(claims=True),
         GRADE_FORM,
@@ -664,8 +654,8 @@ def test_no_reply_breaks_the_reader(text: str) -> None:
             form.parse(text)
 
 
-def test_a_mended_reply_is_marked_and_costs_no_second_call() -> None:
-    def attempts(reply: str, **options: Any) -> tuple[Any, ...]:
+def test_a_mended_reply_is_marked_and_costs_no_second_call():
+    def attempts(reply, **options):
         with RecordingEndpoint(always(completion(reply, **options))) as endpoint:
             verdict = judge_once(
                 make_judge("rag", model="m", base_url=endpoint.base_url, tries=1), ITEM
@@ -708,17 +698,15 @@ def test_a_mended_reply_is_marked_and_costs_no_second_call() -> None:
         (solving, '{"reasoning": "…", "answer": "A|B"}'),
     ],
 )
-def test_an_unreadable_reply_says_which_form_was_expected_and_how_it_begins(
-    read: Callable[[str, Path], Reading], form: str, tmp_path: Path
-) -> None:
+def test_an_unreadable_reply_says_which_form_was_expected_and_how_it_begins(read, form, tmp_path):
     begins = "I like it."
     _, record = read(f"\n{begins}\nReally.", tmp_path)
     assert all(part in str(record.error) for part in (form, repr(begins)))
 
 
 def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     file = file_of(tmp_path, f"{RUSSIAN}: 2")
     plain, worded = (
         make_judge("rating", replies=file, rating_word=word) for word in (None, RUSSIAN)
@@ -730,7 +718,7 @@ def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(
     assert (asked.value and asked.value.rating, asked.record.status) == (2, Status.OK)
 
 
-def test_a_rating_word_is_for_the_rating_judge_only() -> None:
+def test_a_rating_word_is_for_the_rating_judge_only():
     with pytest.raises(BadInput, match=r"--rating-word .*rating, .*rag"):
         make_judge("rag", rating_word="Total rating")
     with pytest.raises(BadInput, match="1 to 60"):

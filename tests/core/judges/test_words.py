@@ -16,7 +16,7 @@ from judgeboard.judges.words import (
 )
 
 
-def keys(text: str) -> list[str]:
+def keys(text):
     return [word.key for word in content_words(text)]
 
 
@@ -33,16 +33,16 @@ def keys(text: str) -> list[str]:
         ("STRASSE", "stra\u00dfe"),
     ],
 )
-def test_the_same_said_otherwise_has_the_same_keys(one: str, other: str) -> None:
+def test_the_same_said_otherwise_has_the_same_keys(one, other):
     assert keys(one) == keys(other)
 
 
-def test_numbers_are_compared_by_value() -> None:
+def test_numbers_are_compared_by_value():
     assert keys("30 m and 31 m") == ["30", "31"]
     assert keys("3.5") != keys("35")
 
 
-def test_names_are_compared_whole() -> None:
+def test_names_are_compared_whole():
     known = word_keys("Alex Honnold climbed here, said James.")
     found = {
         word.written: word.key in known for word in content_words("Then Alex Honnolds met James")
@@ -50,28 +50,28 @@ def test_names_are_compared_whole() -> None:
     assert found == {"Alex": True, "Honnolds": False, "met": False, "James": True}
 
 
-def test_scripts_without_spaces_give_pairs_of_characters() -> None:
+def test_scripts_without_spaces_give_pairs_of_characters():
     assert keys("富士山は高い") == ["富士", "士山", "山は", "は高", "高い"]
     assert set(keys("ภูเขา")) <= word_keys("ภูเขาสูง")
 
 
-def test_words_with_combining_marks_stay_whole() -> None:
+def test_words_with_combining_marks_stay_whole():
     assert keys("हिमालय पर्वत") == ["हिमालय", "पर्वत"]
 
 
-def test_stop_words_say_nothing() -> None:
+def test_stop_words_say_nothing():
     assert keys("It was not there, and so are the others; the passages do not have it.") == []
     assert keys("und das ist nicht so") == []
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=80))
-def test_every_content_word_of_a_text_is_found_in_that_text(text: str) -> None:
+def test_every_content_word_of_a_text_is_found_in_that_text(text):
     known = word_keys(text)
     assert all(word.key in known for word in content_words(text))
 
 
-def test_sentences_leave_layout_out() -> None:
+def test_sentences_leave_layout_out():
     text = "Do this [1]:\n1. Tie in (see passage 2).\n2) Check!\n- Climb. Enjoy…\n\n富士山は高い。海は青い。"
     assert list(sentences(text)) == [
         "Do this  :",
@@ -87,7 +87,7 @@ def test_sentences_leave_layout_out() -> None:
 HTML = """<p class="a">A <b>rope</b>&nbsp;of 60 m.</p><ul><li>Take a helmet</li><LI>Go.<br/>Rest</li></ul>"""
 
 
-def test_tags_of_html_are_no_words_and_no_part_of_a_sentence() -> None:
+def test_tags_of_html_are_no_words_and_no_part_of_a_sentence():
     spans = [HTML[start:end] for start, end in sentence_spans(HTML)]
     assert spans == ["A <b>rope</b>&nbsp;of 60 m.", "Take a helmet", "Go.", "Rest"]
     bare = ["A rope of 60 m.", "Take a helmet", "Go.", "Rest"]
@@ -100,7 +100,7 @@ def test_tags_of_html_are_no_words_and_no_part_of_a_sentence() -> None:
     "text",
     ["a < b and c > d", "x<b and c>d", "List<str>, <think>", "1 <2> 3", "<p", "</ p>", "<p x>"],
 )
-def test_signs_of_plain_text_are_no_tags(text: str) -> None:
+def test_signs_of_plain_text_are_no_tags(text):
     assert without_tags(text) == text
     assert list(sentences(text)) == [text]
 
@@ -122,7 +122,7 @@ def test_signs_of_plain_text_are_no_tags(text: str) -> None:
         ("", False),
     ],
 )
-def test_a_refusal_states_nothing_else(answer: str, refuses: bool) -> None:
+def test_a_refusal_states_nothing_else(answer, refuses):
     assert only_declines(answer) is refuses
     query = "What does the car park at Kite Scar cost?"
     assert is_right_refusal(query, answer, ()) is refuses

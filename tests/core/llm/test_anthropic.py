@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -17,7 +15,6 @@ from judgeboard.llm.endpoint import PROVIDERS, choose_provider, price_of
 from judgeboard.llm.endpoint_chat import EndpointChat
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    Script,
     ScriptedReply,
     always,
     completion,
@@ -40,7 +37,7 @@ REQUEST = ChatRequest(
 ANSWER = JudgeInput(1, "What colour is the sky?", "Blue.", ("The sky is blue.",))
 
 
-def anthropic_failure(status: int, kind: str, message: str) -> ScriptedReply:
+def anthropic_failure(status, kind, message):
     """Return an error as Anthropic's API sends it; ``kind`` is its type, like overloaded_error."""
     error = {
         "type": "error",
@@ -50,10 +47,10 @@ def anthropic_failure(status: int, kind: str, message: str) -> ScriptedReply:
     return ScriptedReply(error, status)
 
 
-def as_anthropic(then: Script) -> Script:
+def as_anthropic(then):
     """Answer like Anthropic's Messages API: refuse what it refuses, and send what ``then`` completes in its form."""
 
-    def script(request: dict[str, Any], number: int) -> ScriptedReply:
+    def script(request, number):
         if fault := _messages_fault(request):
             return anthropic_failure(400, "invalid_request_error", fault)
         reply = then(request, number)
@@ -70,7 +67,7 @@ _TAKEN = frozenset(
 )
 
 
-def _messages_fault(request: Mapping[str, Any]) -> str | None:
+def _messages_fault(request):
     for name in ("model", "messages", "max_tokens"):
         if name not in request:
             return f"{name}: Field required"
@@ -88,14 +85,14 @@ def _messages_fault(request: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _message(completed: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+def _message(completed, request):
     """A chat completion in the form of a message; a text that is JSON becomes the input of the tool."""
     choice = completed["choices"][0]
     text = choice["message"]["content"] or ""
     stop = {"length": "max_tokens", "stop": "end_turn"}.get(
         choice["finish_reason"], choice["finish_reason"]
     )
-    block: dict[str, Any] = {"type": "text", "text": choice["message"]["refusal"] or text}
+    block = {"type": "text", "text": choice["message"]["refusal"] or text}
     if choice["message"]["refusal"]:
         stop = "refusal"
     elif "tool_choice" in request and text.startswith("{"):
@@ -121,15 +118,13 @@ def _message(completed: Mapping[str, Any], request: Mapping[str, Any]) -> dict[s
     }
 
 
-def asked(
-    script: Script, *requests: ChatRequest, **options: Any
-) -> tuple[list[Reply | NoReply], RecordingEndpoint]:
-    waits: list[float] = []
+def asked(script, *requests, **options):
+    waits = []
 
-    async def slept(seconds: float) -> None:
+    async def slept(seconds):
         waits.append(seconds)
 
-    async def run() -> list[Reply | NoReply]:
+    async def run():
         chat = EndpointChat(
             "claude-haiku-4-5",
             provider=ANTHROPIC,
@@ -146,11 +141,11 @@ def asked(
 
     with RecordingEndpoint(as_anthropic(script)) as endpoint:
         replies = asyncio.run(run())
-    endpoint.waits = waits  # type: ignore[attr-defined]
+    endpoint.waits = waits
     return replies, endpoint
 
 
-def test_a_schema_is_asked_for_as_the_input_of_one_tool() -> None:
+def test_a_schema_is_asked_for_as_the_input_of_one_tool():
     (reply,), endpoint = asked(always(verdict()))
     assert isinstance(reply, Reply)
     assert json.loads(reply.text)["quality"] == 4
@@ -176,7 +171,7 @@ def test_a_schema_is_asked_for_as_the_input_of_one_tool() -> None:
     }
 
 
-def test_free_text_is_asked_for_without_a_tool_and_token_probabilities_never() -> None:
+def test_free_text_is_asked_for_without_a_tool_and_token_probabilities_never():
     free = replace(REQUEST, schema=None, logprobs=True)
     (reply,), endpoint = asked(always(completion("Blue.")), free)
     assert isinstance(reply, Reply)
@@ -184,7 +179,7 @@ def test_free_text_is_asked_for_without_a_tool_and_token_probabilities_never() -
     assert not {"tools", "tool_choice", "logprobs"} & endpoint.requests[0].body.keys()
 
 
-def test_a_model_that_takes_no_forced_tool_or_temperature_is_asked_in_words_alone() -> None:
+def test_a_model_that_takes_no_forced_tool_or_temperature_is_asked_in_words_alone():
     refusals = [
         anthropic_failure(
             400,
@@ -212,14 +207,12 @@ def test_a_model_that_takes_no_forced_tool_or_temperature_is_asked_in_words_alon
         (504, "timeout_error", {}, 0.25),
     ],
 )
-def test_what_may_pass_is_tried_again(
-    status: int, kind: str, headers: dict[str, str], wait: float
-) -> None:
+def test_what_may_pass_is_tried_again(status, kind, headers, wait):
     failed = replace(anthropic_failure(status, kind, "later"), headers=headers)
     (reply,), endpoint = asked(in_turn([failed, verdict()]))
     assert isinstance(reply, Reply)
     assert [attempt.status for attempt in reply.attempts] == [f"http_{status}", "ok"]
-    assert endpoint.waits == [wait]  # type: ignore[attr-defined]
+    assert endpoint.waits == [wait]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +235,7 @@ def test_what_may_pass_is_tried_again(
         ),
     ],
 )
-def test_what_no_row_can_survive_stops_the_run(reply: ScriptedReply, says: str) -> None:
+def test_what_no_row_can_survive_stops_the_run(reply, says):
     with pytest.raises(EndpointRefused, match=says) as refused:
         asked(always(reply))
     assert KEY not in str(refused.value)
@@ -258,13 +251,13 @@ def test_what_no_row_can_survive_stops_the_run(reply: ScriptedReply, says: str) 
         ScriptedReply("<html>sign in first</html>"),
     ],
 )
-def test_other_errors_are_this_rows_alone(reply: ScriptedReply) -> None:
+def test_other_errors_are_this_rows_alone(reply):
     (answer,), endpoint = asked(always(reply))
     assert isinstance(answer, NoReply)
     assert len(endpoint.requests) == len(answer.attempts) == 1
 
 
-def test_a_refusal_and_a_reply_that_was_cut_off_are_told() -> None:
+def test_a_refusal_and_a_reply_that_was_cut_off_are_told():
     (refused, cut), _ = asked(
         in_turn(
             [completion(None, refusal="I will not."), completion("half", finish_reason="length")]
@@ -278,7 +271,7 @@ def test_a_refusal_and_a_reply_that_was_cut_off_are_told() -> None:
     assert (cut.refusal, cut.finish_reason) == (None, "length")
 
 
-def test_tokens_of_a_cache_are_counted() -> None:
+def test_tokens_of_a_cache_are_counted():
     usage = {
         "input_tokens": 3,
         "cache_creation_input_tokens": 40,
@@ -295,7 +288,7 @@ def test_tokens_of_a_cache_are_counted() -> None:
         read([])
 
 
-def test_prices_are_known() -> None:
+def test_prices_are_known():
     for model in (
         "claude-haiku-4-5-20251001",
         "claude-sonnet-4-5",
@@ -318,20 +311,18 @@ def test_prices_are_known() -> None:
         ("openai", "claude-haiku-4-5", None, "openai"),
     ],
 )
-def test_the_model_chooses_the_provider_where_nothing_else_does(
-    name: str | None, model: str, base_url: str | None, provider: str
-) -> None:
+def test_the_model_chooses_the_provider_where_nothing_else_does(name, model, base_url, provider):
     assert choose_provider(name, model=model, base_url=base_url) is PROVIDERS[provider]
 
 
-def test_a_provider_that_is_none_is_refused() -> None:
+def test_a_provider_that_is_none_is_refused():
     with pytest.raises(BadInput, match="openai or anthropic"):
         choose_provider("mistral")
 
 
 def test_a_judge_asks_anthropic_with_its_own_key_and_address(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     with pytest.raises(BadInput, match="ANTHROPIC_API_KEY"):
         make_judge("rag", model="claude-haiku-4-5")
     bad = {"reasoning": "…", "groundedness": 85, "quality": 4}

@@ -2,7 +2,6 @@
 
 import asyncio
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
@@ -12,13 +11,13 @@ from judgeboard.llm.endpoint import price_of
 from judgeboard.settings.sections import Price
 
 
-def test_a_known_model_has_a_price_and_a_dated_name_the_same() -> None:
+def test_a_known_model_has_a_price_and_a_dated_name_the_same():
     price = price_of("gpt-4o-mini")
     assert price == Price(Decimal("0.15"), Decimal("0.60"))
     assert price_of("gpt-4o-mini-2024-07-18") == price
 
 
-def test_an_unknown_model_has_none() -> None:
+def test_an_unknown_model_has_none():
     assert price_of("llama-3.1-8b-instruct") is None
     assert price_of("gpt-4o-realtime-preview") is None
 
@@ -45,7 +44,7 @@ def test_an_unknown_model_has_none() -> None:
         "models.localhost",
     ],
 )
-def test_a_model_on_an_own_machine_costs_nothing(host: str) -> None:
+def test_a_model_on_an_own_machine_costs_nothing(host):
     assert price_of("llama-3.1-8b-instruct", host=host) == Price(Decimal(0), Decimal(0))
 
 
@@ -60,11 +59,11 @@ def test_a_model_on_an_own_machine_costs_nothing(host: str) -> None:
         "8.8.8.8",
     ],
 )
-def test_a_model_on_another_machine_has_no_known_price(host: str) -> None:
+def test_a_model_on_another_machine_has_no_known_price(host):
     assert price_of("llama-3.1-8b-instruct", host=host) is None
 
 
-def test_a_known_price_counts_at_an_own_endpoint_too(tmp_path: Path) -> None:
+def test_a_known_price_counts_at_an_own_endpoint_too(tmp_path):
     own = tmp_path / "prices.toml"
     own.write_text('[models]\n"llama-*" = { input = 1, output = 1 }\n', encoding="utf-8")
     assert price_of("llama-3.1-8b-instruct", own, "localhost:8000") == Price(Decimal(1), Decimal(1))
@@ -72,14 +71,14 @@ def test_a_known_price_counts_at_an_own_endpoint_too(tmp_path: Path) -> None:
     assert price_of("gpt-4o-mini", host="localhost:4000") == price_of("gpt-4o-mini")
 
 
-def test_a_cost_is_in_whole_micro_dollars() -> None:
+def test_a_cost_is_in_whole_micro_dollars():
     # 1,000,000 input tokens at 0.15 USD and 500,000 output tokens at 0.60 USD: 0.45 USD.
     assert Price(Decimal("0.15"), Decimal("0.60")).cost_micro(1_000_000, 500_000) == 450_000
     assert Price(Decimal("0.15"), Decimal("0.60")).cost_micro(3, 0) == 0
     assert Price(Decimal("0.15"), Decimal("0.60")).cost_micro(10, 0) == 2
 
 
-def test_the_users_file_wins_and_may_price_a_model_at_nothing(tmp_path: Path) -> None:
+def test_the_users_file_wins_and_may_price_a_model_at_nothing(tmp_path):
     own = tmp_path / "prices.toml"
     own.write_text(
         '[models]\n"local-*" = { input = 0, output = 0 }\n"local-big" = { input = 1, output = 2.5 }\n'
@@ -103,24 +102,24 @@ def test_the_users_file_wins_and_may_price_a_model_at_nothing(tmp_path: Path) ->
     ]
     + [f'[models]\n"m" = {{ input = {bad}, output = 0 }}' for bad in ("true", '"1"', "nan", "inf")],
 )
-def test_a_file_that_is_no_price_file_is_said_so(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_price_file_is_said_so(tmp_path, text):
     own = tmp_path / "prices.toml"
     own.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput, match=r"prices\.toml"):
         price_of("m", own)
 
 
-def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_said_so(tmp_path):
     with pytest.raises(BadInput, match="cannot be read"):
         price_of("m", tmp_path / "none.toml")
 
 
-def ask(chat: RecordedChat, subject: str, *, repair: bool = False) -> Reply | NoReply:
+def ask(chat, subject, *, repair=False):
     request = ChatRequest([], {}, "verdict", 512, subject=subject, repair=repair)
     return asyncio.run(chat.complete(request))
 
 
-def test_replies_are_found_by_response_and_turn(tmp_path: Path) -> None:
+def test_replies_are_found_by_response_and_turn(tmp_path):
     file = tmp_path / "replies.jsonl"
     file.write_text(
         '{"response_id": "a", "raw": "first"}\n\n{"response_id": "a", "raw": "second"}\n'
@@ -136,7 +135,7 @@ def test_replies_are_found_by_response_and_turn(tmp_path: Path) -> None:
     assert ask(chat, "a") == first
 
 
-def test_a_response_without_a_recording_gets_no_reply() -> None:
+def test_a_response_without_a_recording_gets_no_reply():
     reply = ask(RecordedChat({"a": ["x"]}), "b")
     assert isinstance(reply, NoReply)
     assert reply.reason.endswith("'b'")
@@ -154,14 +153,14 @@ def test_a_response_without_a_recording_gets_no_reply() -> None:
         '{"raw": "x"}',
     ],
 )
-def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
+def test_a_bad_line_is_named(tmp_path, line):
     file = tmp_path / "replies.jsonl"
     file.write_text('{"response_id": "a", "raw": "x"}\n' + line, encoding="utf-8")
     with pytest.raises(BadInput, match="line 2"):
         read_replies(file)
 
 
-def test_a_file_without_a_reply_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_a_reply_is_refused(tmp_path):
     file = tmp_path / "replies.jsonl"
     file.write_text("\ufeff\n", encoding="utf-8")
     with pytest.raises(BadInput, match="contains no reply"):

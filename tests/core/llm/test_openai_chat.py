@@ -1,9 +1,7 @@
 """The client speaks HTTP to a recording endpoint and counts every call."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,6 @@ from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint_chat import EndpointChat
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    Script,
     ScriptedReply,
     always,
     completion,
@@ -41,20 +38,20 @@ KEY = "sk-secret-0123456789"
 class Waits:
     """Takes the place of sleeping and remembers for how long."""
 
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
+    def __init__(self):
+        self.seconds = []
 
-    async def __call__(self, seconds: float) -> None:
+    async def __call__(self, seconds):
         self.seconds.append(seconds)
 
 
 def ask(
-    endpoint: RecordingEndpoint,
-    what: Callable[[EndpointChat], Awaitable[Any]] | None = None,
-    waits: Waits | None = None,
-    **options: Any,
-) -> Any:
-    async def run() -> Any:
+    endpoint,
+    what=None,
+    waits=None,
+    **options,
+):
+    async def run():
         settings = {
             "base_url": endpoint.base_url,
             "api_key": KEY,
@@ -70,12 +67,12 @@ def ask(
     return asyncio.run(run())
 
 
-def asked_with(script: Script, **options: Any) -> tuple[Any, RecordingEndpoint]:
+def asked_with(script, **options):
     with RecordingEndpoint(script) as endpoint:
         return ask(endpoint, **options), endpoint
 
 
-def test_one_request_carries_all_that_was_asked_for() -> None:
+def test_one_request_carries_all_that_was_asked_for():
     reply, endpoint = asked_with(
         always(completion("hello", usage=(11, 7), model="judge-model-2026"))
     )
@@ -102,13 +99,13 @@ def test_one_request_carries_all_that_was_asked_for() -> None:
     }
 
 
-def test_a_local_server_needs_no_key() -> None:
+def test_a_local_server_needs_no_key():
     reply, endpoint = asked_with(always(verdict()), api_key=None)
     assert isinstance(reply, Reply)
     assert endpoint.requests[0].headers["authorization"] == "Bearer none"
 
 
-async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
+async def twice(chat):
     return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
 
 
@@ -120,9 +117,7 @@ async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
         (("json_schema", "json_object"), "text", 3),
     ],
 )
-def test_the_reply_format_falls_back_and_is_remembered(
-    rejected: tuple[str, ...], expected: str, requests: int
-) -> None:
+def test_the_reply_format_falls_back_and_is_remembered(rejected, expected, requests):
     (first, second), endpoint = asked_with(rejects_format(always(verdict()), *rejected), what=twice)
     assert isinstance(first, Reply)
     assert isinstance(second, Reply)
@@ -133,8 +128,8 @@ def test_the_reply_format_falls_back_and_is_remembered(
     assert len(endpoint.requests) == requests + 1
 
 
-def test_many_first_requests_at_once_all_find_the_format() -> None:
-    async def together(chat: EndpointChat) -> list[Reply | NoReply]:
+def test_many_first_requests_at_once_all_find_the_format():
+    async def together(chat):
         return await asyncio.gather(*(chat.complete(REQUEST) for _ in range(20)))
 
     script = rejects_temperature(
@@ -145,7 +140,7 @@ def test_many_first_requests_at_once_all_find_the_format() -> None:
     assert sum(len(reply.attempts) for reply in replies) == len(endpoint.requests)
 
 
-def test_rejected_parameters_are_dropped_or_renamed_once_and_recorded() -> None:
+def test_rejected_parameters_are_dropped_or_renamed_once_and_recorded():
     replies, endpoint = asked_with(
         rejects_temperature(rejects_max_tokens(always(verdict()))), what=twice
     )
@@ -160,7 +155,7 @@ def test_rejected_parameters_are_dropped_or_renamed_once_and_recorded() -> None:
     assert len(endpoint.requests) == 4
 
 
-def test_what_one_row_could_not_get_answered_without_is_not_remembered() -> None:
+def test_what_one_row_could_not_get_answered_without_is_not_remembered():
     too_long = failure(
         400, "This model's maximum context length is 4096 tokens.", code="context_length_exceeded"
     )
@@ -172,7 +167,7 @@ def test_what_one_row_could_not_get_answered_without_is_not_remembered() -> None
     assert second.reply_format == "json_schema"
 
 
-def test_retry_after_is_honoured() -> None:
+def test_retry_after_is_honoured():
     waits = Waits()
     reply, endpoint = asked_with(
         rate_limited(always(verdict()), 2, {"retry-after": "7"}), waits=waits
@@ -188,7 +183,7 @@ def test_retry_after_is_honoured() -> None:
     assert len(endpoint.requests) == 3
 
 
-def test_a_wait_that_no_run_can_sit_out_ends_the_run() -> None:
+def test_a_wait_that_no_run_can_sit_out_ends_the_run():
     waits = Waits()
     script = rate_limited(always(verdict()), 9, {"retry-after": "3600"})
     with (
@@ -200,7 +195,7 @@ def test_a_wait_that_no_run_can_sit_out_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_trouble_that_lasts_ends_as_this_rows_failure(status: int) -> None:
+def test_trouble_that_lasts_ends_as_this_rows_failure(status):
     waits = Waits()
     reply, endpoint = asked_with(
         always(ScriptedReply("down for maintenance", status)), waits=waits, tries=3
@@ -211,20 +206,20 @@ def test_trouble_that_lasts_ends_as_this_rows_failure(status: int) -> None:
     assert waits.seconds == [0.25, 0.5]
 
 
-def test_a_lost_connection_is_tried_again() -> None:
+def test_a_lost_connection_is_tried_again():
     reply, endpoint = asked_with(in_turn([ScriptedReply(hang_up=True), verdict()]))
     assert isinstance(reply, Reply)
     assert [attempt.status for attempt in reply.attempts] == ["connection", "ok"]
     assert len(endpoint.requests) == 2
 
 
-def test_a_slow_reply_is_a_timeout_and_tried_again() -> None:
+def test_a_slow_reply_is_a_timeout_and_tried_again():
     reply, _ = asked_with(in_turn([replace(verdict(), delay_s=30), verdict()]), timeout_s=2.0)
     assert isinstance(reply, Reply)
     assert [attempt.status for attempt in reply.attempts] == ["timeout", "ok"]
 
 
-def test_an_address_where_nothing_listens_stops_the_run() -> None:
+def test_an_address_where_nothing_listens_stops_the_run():
     url = f"http://127.0.0.1:{free_port()}/v1"
     with RecordingEndpoint() as endpoint, pytest.raises(EndpointRefused, match=r"127\.0\.0\.1"):
         ask(endpoint, base_url=url)
@@ -240,9 +235,7 @@ def test_an_address_where_nothing_listens_stops_the_run() -> None:
         (failure(429, "You exceeded your current quota", code="insufficient_quota"), "credit"),
     ],
 )
-def test_what_no_row_can_survive_stops_the_run_and_names_the_fix(
-    reply: ScriptedReply, fix: str
-) -> None:
+def test_what_no_row_can_survive_stops_the_run_and_names_the_fix(reply, fix):
     with (
         RecordingEndpoint(always(reply)) as endpoint,
         pytest.raises(EndpointRefused, match=fix) as refused,
@@ -254,7 +247,7 @@ def test_what_no_row_can_survive_stops_the_run_and_names_the_fix(
 
 
 @pytest.mark.parametrize("key", [KEY, None])
-def test_a_refused_key_names_its_variable_and_nothing_of_the_reply(key: str | None) -> None:
+def test_a_refused_key_names_its_variable_and_nothing_of_the_reply(key):
     with (
         RecordingEndpoint(always(failure(401, "bad key"))) as endpoint,
         pytest.raises(EndpointRefused) as refused,
@@ -267,7 +260,7 @@ def test_a_refused_key_names_its_variable_and_nothing_of_the_reply(key: str | No
     ]
 
 
-def test_a_key_that_an_error_repeats_is_not_kept() -> None:
+def test_a_key_that_an_error_repeats_is_not_kept():
     reply, _ = asked_with(always(failure(400, f"your key {KEY} is fine but the prompt is not")))
     assert isinstance(reply, NoReply)
     assert KEY not in repr(reply)
@@ -287,20 +280,20 @@ def test_a_key_that_an_error_repeats_is_not_kept() -> None:
         ScriptedReply({"choices": []}),
     ],
 )
-def test_other_errors_are_this_rows_and_not_tried_again(reply: ScriptedReply) -> None:
+def test_other_errors_are_this_rows_and_not_tried_again(reply):
     answer, endpoint = asked_with(always(reply))
     assert isinstance(answer, NoReply)
     assert not answer.refused
     assert len(endpoint.requests) == len(answer.attempts) == 1
 
 
-def test_content_that_the_endpoint_will_not_take_is_a_refusal() -> None:
+def test_content_that_the_endpoint_will_not_take_is_a_refusal():
     answer, _ = asked_with(always(failure(400, "The prompt was filtered", code="content_filter")))
     assert isinstance(answer, NoReply)
     assert answer.refused
 
 
-def test_text_that_cannot_be_stored_is_replaced_and_marked() -> None:
+def test_text_that_cannot_be_stored_is_replaced_and_marked():
     reply, _ = asked_with(always(completion("a\x00b\ud800c")))
     assert isinstance(reply, Reply)
     assert reply.text == reply.attempts[0].raw == "a\ufffdb\ufffdc"
@@ -308,7 +301,7 @@ def test_text_that_cannot_be_stored_is_replaced_and_marked() -> None:
     assert "U+FFFD" in reply.attempts[0].detail
 
 
-def test_the_text_parts_of_a_list_are_read() -> None:
+def test_the_text_parts_of_a_list_are_read():
     body = completion(None).body
     body["choices"][0]["message"]["content"] = [
         {"type": "text", "text": "one "},
@@ -318,11 +311,11 @@ def test_the_text_parts_of_a_list_are_read() -> None:
     assert reply.text == "one two"
 
 
-def test_as_many_calls_are_in_flight_as_were_allowed() -> None:
-    async def together(chat: EndpointChat) -> list[Reply | NoReply]:
+def test_as_many_calls_are_in_flight_as_were_allowed():
+    async def together(chat):
         return await asyncio.gather(*(chat.complete(REQUEST) for _ in range(128)))
 
-    async def once_all_are_here(_request: dict[str, Any], _number: int) -> ScriptedReply:
+    async def once_all_are_here(_request, _number):
         async with asyncio.timeout(60):
             while endpoint.most_at_once < 128:  # noqa: ASYNC110 - the server's own figure
                 await asyncio.sleep(0.01)
@@ -334,14 +327,14 @@ def test_as_many_calls_are_in_flight_as_were_allowed() -> None:
     assert endpoint.most_at_once == 128
 
 
-def test_the_host_is_shown_without_credentials() -> None:
+def test_the_host_is_shown_without_credentials():
     chat = EndpointChat("m", base_url="http://user:password@example.test:8000/v1")
     assert chat.host == "example.test:8000"
     asyncio.run(chat.aclose())
 
 
 @pytest.mark.parametrize("usage", [[1], "many", {"prompt_tokens": "7"}])
-def test_an_odd_account_of_tokens_leaves_the_reply_usable(usage: Any) -> None:
+def test_an_odd_account_of_tokens_leaves_the_reply_usable(usage):
     body = verdict().body | {"usage": usage}
     reply, _ = asked_with(always(ScriptedReply(body)))
     assert isinstance(reply, Reply)

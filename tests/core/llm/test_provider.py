@@ -40,25 +40,23 @@ NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
         ({"retry-after": "-1"}, None),
     ],
 )
-def test_what_the_endpoint_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+def test_what_the_endpoint_asks_for(headers, seconds):
     assert asked_wait_s(headers, NOW) == seconds
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 1000), st.none() | st.floats(0, 1e6), st.floats(0, 1))
-def test_no_wait_is_negative_or_longer_than_the_longest(
-    failures: int, asked: float | None, chance: float
-) -> None:
+def test_no_wait_is_negative_or_longer_than_the_longest(failures, asked, chance):
     assert 0 <= RetryPolicy().wait_s(failures, asked, chance) <= RetryPolicy().longest_wait_s
 
 
-def test_waits_grow_and_spread() -> None:
+def test_waits_grow_and_spread():
     policy = RetryPolicy(first_wait_s=1)
     assert [policy.wait_s(n, None, 1.0) for n in (1, 2, 3, 4)] == [1, 2, 4, 8]
     assert policy.wait_s(3, None, 0.0) == 2
 
 
-def error(message: str, param: str | None = None, code: str | None = None) -> str:
+def error(message, param=None, code=None):
     return json.dumps({"error": {"message": message, "param": param, "code": code}})
 
 
@@ -106,7 +104,7 @@ def error(message: str, param: str | None = None, code: str | None = None) -> st
         ('{"error": null}', None),
     ],
 )
-def test_what_an_error_is_about(body: str, rejected: Rejected | None) -> None:
+def test_what_an_error_is_about(body, rejected):
     assert read_error(body).rejected is rejected
 
 
@@ -125,19 +123,19 @@ def test_what_an_error_is_about(body: str, rejected: Rejected | None) -> None:
         ("localhost:8000", False),
     ],
 )
-def test_what_is_no_address_is_refused_before_a_run_begins(address: str, good: bool) -> None:
+def test_what_is_no_address_is_refused_before_a_run_begins(address, good):
     assert is_address(address) is good
     if not good:
         with pytest.raises(BadInput, match="--base-url must be"):
             make_judge("rag", model="m", base_url=address)
 
 
-def test_a_host_is_named_without_its_password() -> None:
+def test_a_host_is_named_without_its_password():
     assert host_of("https://user:secret@proxy.example:81/v1") == "proxy.example:81"
     assert host_of(OPENAI.base_url) == "api.openai.com"
 
 
-def test_naming_a_judge_version_loads_no_client() -> None:
+def test_naming_a_judge_version_loads_no_client():
     code = (
         "import sys; from judgeboard.runs.judging import make_judge; "
         "print(make_judge('rag', model='m', api_key='k').version.model, 'openai' in sys.modules)"

@@ -6,15 +6,13 @@ import sys
 from bisect import bisect_left
 from itertools import accumulate
 from time import monotonic
-from typing import Any
 
 import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.llm.rate_limits import RESERVE, CallPace, OwnTimelines, RateLimit, rate_limit
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.settings.model import load_settings
-from judgeboard.store.engine import Store
 from judging_log import address, asked, store_answers
 
 PERIOD_S, REQUESTS, TOKENS = 0.8, 60, 4_000
@@ -42,13 +40,11 @@ print(summary.ok)
     ],
     indirect=["store"],
 )
-def test_two_processes_keep_one_limit_together(
-    store: Store, monkeypatch: pytest.MonkeyPatch, variable: str, limit: int, per_call: int
-) -> None:
+def test_two_processes_keep_one_limit_together(store, monkeypatch, variable, limit, per_call):
     monkeypatch.setenv(f"JUDGEBOARD_{variable}_PER_MINUTE", f"1000000,limited={limit}")
-    arrived: list[float] = []
+    arrived = []
 
-    def note(_request: dict[str, Any], _number: int) -> ScriptedReply:
+    def note(_request, _number):
         arrived.append(monotonic())
         return completion('{"reasoning": "r", "groundedness": 1.0, "quality": 4}', usage=(100, 20))
 
@@ -82,27 +78,27 @@ def test_two_processes_keep_one_limit_together(
 class Clock:
     """A clock that only sleeping moves, and the timelines that it measures."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 0.0
         self.blocks = 0
         self._timelines = OwnTimelines(lambda: self.now)
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds):
         self.now += seconds
 
-    def reserve(self, name: str, seconds: float, owed: float) -> float:
+    def reserve(self, name, seconds, owed):
         self.blocks += 1
         return self._timelines(name, seconds, owed)
 
-    def pace(self, limit: RateLimit) -> CallPace:
+    def pace(self, limit):
         RESERVE.set(self.reserve)
         return CallPace("model", limit, sleep=self.sleep, clock=lambda: self.now)
 
 
-def test_calls_are_spread_over_the_minute_and_share_transactions() -> None:
+def test_calls_are_spread_over_the_minute_and_share_transactions():
     clock = Clock()
 
-    async def call_often() -> None:
+    async def call_often():
         pace = clock.pace(RateLimit(requests_per_minute=600))
         for _ in range(600):
             await pace.wait(0)
@@ -112,10 +108,10 @@ def test_calls_are_spread_over_the_minute_and_share_transactions() -> None:
     assert clock.blocks <= 75
 
 
-def test_the_estimate_of_tokens_is_corrected_by_what_the_provider_counts() -> None:
+def test_the_estimate_of_tokens_is_corrected_by_what_the_provider_counts():
     clock = Clock()
 
-    async def call_often() -> None:
+    async def call_often():
         pace = clock.pace(RateLimit(tokens_per_minute=6_000))
         for _ in range(60):
             tokens = pace.estimate({"messages": "x" * 280}, max_output=900)
@@ -127,7 +123,7 @@ def test_the_estimate_of_tokens_is_corrected_by_what_the_provider_counts() -> No
     assert 55 <= clock.now <= 75  # 100 tokens of 6,000 take a second
 
 
-def test_the_most_specific_pattern_of_a_model_is_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_most_specific_pattern_of_a_model_is_its_limit(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_REQUESTS_PER_MINUTE", "500, claude-*=50, Claude-Opus*=5")
     limits = [
         rate_limit(model, load_settings()) for model in ("gpt-4o", "claude-haiku", "claude-opus-4")

@@ -3,8 +3,6 @@
 import asyncio
 import gzip
 import zlib
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 
 from judgeboard.errors import NotSent
 from judgeboard.judges.judge import JudgeOptions
-from judgeboard.llm.chat import ChatRequest, NoReply, Reply
+from judgeboard.llm.chat import ChatRequest, NoReply
 from judgeboard.llm.endpoint_chat import EndpointChat
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
 from judgeboard.llm.reply_body import MB, BodyLimit, UnreadableReply
@@ -29,7 +27,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 CHUNK = b"10000\r\n" + b" " * 65536 + b"\r\n"
 
 
-def decompressed(encoding: str, sent: bytes, most: int = MB, parts: int = 1) -> bytes:
+def decompressed(encoding, sent, most=MB, parts=1):
     limit = BodyLimit(encoding, most)
     size = max(1, len(sent) // parts)
     return b"".join(
@@ -51,18 +49,14 @@ def decompressed(encoding: str, sent: bytes, most: int = MB, parts: int = 1) -> 
         ("deflate", lambda body: zlib.compress(body, wbits=-15)),
     ],
 )
-def test_a_body_comes_back_whole(
-    encoding: str, compress: Callable[[bytes], bytes], body: bytes, parts: int
-) -> None:
+def test_a_body_comes_back_whole(encoding, compress, body, parts):
     assert decompressed(encoding, compress(body), parts=parts) == body
 
 
 @pytest.mark.parametrize(
     ("encoding", "compress"), [("", bytes), ("gzip", gzip.compress), ("deflate", zlib.compress)]
 )
-def test_no_more_than_the_limit_is_made_of_a_body(
-    encoding: str, compress: Callable[[bytes], bytes]
-) -> None:
+def test_no_more_than_the_limit_is_made_of_a_body(encoding, compress):
     assert len(decompressed(encoding, compress(b" " * MB))) == MB
     limit = BodyLimit(encoding, MB)
     with pytest.raises(UnreadableReply, match="1 MB"):
@@ -71,13 +65,13 @@ def test_no_more_than_the_limit_is_made_of_a_body(
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "what"])
-def test_an_encoding_that_was_not_asked_for_is_named(encoding: str) -> None:
+def test_an_encoding_that_was_not_asked_for_is_named(encoding):
     with pytest.raises(UnreadableReply, match=f"compressed with '{encoding}'"):
         BodyLimit(encoding, MB)
 
 
-def ask(base_url: str, **options: Any) -> Reply | NoReply:
-    async def run() -> Reply | NoReply:
+def ask(base_url, **options):
+    async def run():
         chat = EndpointChat("m", base_url=base_url, api_key="sk-0123456789", **options)
         try:
             return await chat.complete(REQUEST)
@@ -87,12 +81,12 @@ def ask(base_url: str, **options: Any) -> Reply | NoReply:
     return asyncio.run(run())
 
 
-def sent_to_client(part: bytes, head: bytes, **options: Any) -> tuple[Reply | NoReply, int]:
+def sent_to_client(part, head, **options):
     """Send one part again and again; return what the client made of it, and the bytes that it took."""
     taken = 0
 
-    async def run() -> Reply | NoReply:
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def run():
+        async def answer(reader, writer):
             nonlocal taken
             await reader.readuntil(b"\r\n\r\n")
             writer.write(head)
@@ -120,7 +114,7 @@ def sent_to_client(part: bytes, head: bytes, **options: Any) -> tuple[Reply | No
     return asyncio.run(run()), taken
 
 
-def test_an_endless_reply_ends_at_the_limit_and_is_not_asked_for_again() -> None:
+def test_an_endless_reply_ends_at_the_limit_and_is_not_asked_for_again():
     reply, taken = sent_to_client(CHUNK, HEAD + b"transfer-encoding: chunked\r\n\r\n")
     assert isinstance(reply, NoReply)
     assert ("8 MB" in reply.reason, "JUDGEBOARD_REPLY_MB" in reply.reason) == (True, True)
@@ -129,13 +123,13 @@ def test_an_endless_reply_ends_at_the_limit_and_is_not_asked_for_again() -> None
     assert taken < 24 * MB
 
 
-def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_is_a_setting(monkeypatch):
 
     monkeypatch.setenv("JUDGEBOARD_REPLY_MB", "0.01")
     with RecordingEndpoint(always(verdict(reasoning="a" * 20_000))) as endpoint:
         asked = JudgeOptions(model="m", base_url=endpoint.base_url).endpoint("the judge")
 
-        async def run() -> Reply | NoReply:
+        async def run():
             try:
                 return await asked.chat.complete(REQUEST)
             finally:
@@ -146,7 +140,7 @@ def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "0.01 MB" in reply.reason
 
 
-def test_a_reply_that_trickles_ends_with_the_time_of_the_call() -> None:
+def test_a_reply_that_trickles_ends_with_the_time_of_the_call():
     reply, _ = sent_to_client(
         b"1\r\n \r\n", HEAD + b"transfer-encoding: chunked\r\n\r\n", timeout_s=0.3, tries=1
     )
@@ -155,7 +149,7 @@ def test_a_reply_that_trickles_ends_with_the_time_of_the_call() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_texts_and_key_do_not_follow_a_redirect(status: int) -> None:
+def test_texts_and_key_do_not_follow_a_redirect(status):
     with RecordingEndpoint(always(verdict())) as stranger:
         goal = f"{stranger.base_url}/chat/completions"
         with RecordingEndpoint(always(ScriptedReply({}, status, {"location": goal}))) as endpoint:
@@ -165,7 +159,7 @@ def test_texts_and_key_do_not_follow_a_redirect(status: int) -> None:
     assert stranger.requests == []
 
 
-def test_a_tool_is_read_up_to_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tool_is_read_up_to_a_limit_too(monkeypatch):
     monkeypatch.setattr(http, "_REPLY_MB", 0.01)
     with RecordingEndpoint(always(verdict(reasoning="a" * 20_000))) as endpoint:
         with (

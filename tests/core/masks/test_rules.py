@@ -1,7 +1,6 @@
 """Personal data in texts are replaced by masks."""
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from judgeboard.errors import BadInput
 from judgeboard.masks import rules
-from judgeboard.masks.rules import MASKS, Kind, Masks, masks_of
+from judgeboard.masks.rules import MASKS, Masks, masks_of
 from judgeboard.registry.plugins import Plugin
 from judgeboard.settings.model import Settings
 
@@ -41,12 +40,12 @@ OTHER = (
 )
 
 
-def masks(**settings: Any) -> Masks:
+def masks(**settings):
     return masks_of(Settings(masks={"key": KEY} | settings))
 
 
 @pytest.mark.parametrize(("kind", "value"), ALL)
-def test_a_value_of_a_kind_is_masked_within_a_sentence(kind: str, value: str) -> None:
+def test_a_value_of_a_kind_is_masked_within_a_sentence(kind, value):
     for text in ("{}", "Write to {}.", "({})", "x: {}, y", '"{}"', "first\n{}\nlast"):
         masked = masks().masked(text.format(value))
         [mask] = masks().masks_in(masked)
@@ -55,19 +54,19 @@ def test_a_value_of_a_kind_is_masked_within_a_sentence(kind: str, value: str) ->
 
 
 @pytest.mark.parametrize("text", OTHER)
-def test_other_texts_stay_as_they_are(text: str) -> None:
+def test_other_texts_stay_as_they_are(text):
     assert masks().masked(text) == text
 
 
 @pytest.mark.parametrize(("kind", "value"), ALL)
-def test_a_value_is_masked_between_other_numbers(kind: str, value: str) -> None:
+def test_a_value_is_masked_between_other_numbers(kind, value):
     for text in ("{} 0", "{} 123456 123456", "12 {} 34", "2026-10-12 {}", "7: {}, 4.5"):
         masked = masks().masked(text.format(value))
         assert value not in masked
         assert any(mask.startswith(f"<{kind} ") for mask in masks().masks_in(masked)), masked
 
 
-def test_the_same_value_has_the_same_mask_however_it_is_written() -> None:
+def test_the_same_value_has_the_same_mask_however_it_is_written():
     for first, second in (
         ("Jane@Example.org", "jane@example.ORG"),
         ("4111 1111 1111 1111", "4111111111111111"),
@@ -78,7 +77,7 @@ def test_the_same_value_has_the_same_mask_however_it_is_written() -> None:
     assert masks().masked("a@x.org") != masks().masked("b@x.org")
 
 
-def test_a_mask_needs_the_key() -> None:
+def test_a_mask_needs_the_key():
     first, second = masks(), masks(key="another key of this test")
     assert first.masked("a@x.org") != second.masked("a@x.org")
     assert first.version != second.version
@@ -88,9 +87,7 @@ def test_a_mask_needs_the_key() -> None:
     st.lists(st.tuples(st.text(max_size=20), st.sampled_from(ALL)), max_size=6),
     st.text(max_size=20),
 )
-def test_no_value_survives_and_masking_again_changes_nothing(
-    parts: list[tuple[str, tuple[str, str]]], end: str
-) -> None:
+def test_no_value_survives_and_masking_again_changes_nothing(parts, end):
     text = "".join(f"{before} {value} " for before, (_, value) in parts) + end
     masked = masks().masked(text)
     assert masks().masked(masked) == masked
@@ -106,14 +103,14 @@ def test_no_value_survives_and_masking_again_changes_nothing(
         lambda each: st.lists(each) | st.dictionaries(st.text(), each),
     )
 )
-def test_json_keeps_its_shape_and_texts_without_values_stay(value: Any) -> None:
+def test_json_keeps_its_shape_and_texts_without_values_stay(value):
     masked = masks(kinds=["email"]).masked(value)
     if "@" not in json.dumps(value):
         assert masked == value
     assert masks(kinds=["email"]).masked(masked) == masked
 
 
-def test_json_in_a_text_is_read_before_it_is_masked() -> None:
+def test_json_in_a_text_is_read_before_it_is_masked():
     content = {"a": ["call\nme@x.org"], "me@x.org": 4111111111111111, "b": '{"c": "\\tme@x.org"}'}
     for text in (json.dumps(content), json.dumps(content).replace("@", "\\u0040")):
         masked = masks().masked(text)
@@ -124,7 +121,7 @@ def test_json_in_a_text_is_read_before_it_is_masked() -> None:
     assert masks().masked(untouched) == untouched
 
 
-def test_a_number_of_a_column_with_missing_numbers_is_masked() -> None:
+def test_a_number_of_a_column_with_missing_numbers_is_masked():
     """Tables have the whole numbers of such a column as floats."""
     card, time = 4111111111111111, 1764522000123456.0
     row = {"card": float(card), "time": time, "nothing": float("nan"), "most": float("inf")}
@@ -134,31 +131,31 @@ def test_a_number_of_a_column_with_missing_numbers_is_masked() -> None:
     assert masked["most"] == float("inf")
 
 
-def test_the_key_may_be_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_may_be_in_a_variable(monkeypatch):
     monkeypatch.setenv("MASK_KEY", KEY)
     assert masks(key="env:MASK_KEY").masked("a@x.org") == masks().masked("a@x.org")
 
 
-def test_only_the_kinds_of_the_project_file_are_masked() -> None:
+def test_only_the_kinds_of_the_project_file_are_masked():
     text = "a@x.org 192.168.1.10 T-123456"
     chosen = masks(kinds=["ip"], patterns={"ticket": "T-[0-9]{6}"})
     assert chosen.masked(text).startswith("a@x.org <ip ")
     assert "<ticket " in chosen.masked(text)
 
 
-def test_a_text_that_looks_like_a_mask_hides_no_value() -> None:
+def test_a_text_that_looks_like_a_mask_hides_no_value():
     assert "4111111111111111" not in masks().masked("<4111111111111111 abc>")
     assert "a@x.org" not in masks().masked("<email a@x.org>")
 
 
-def test_an_own_pattern_takes_no_more_time_on_a_text_that_is_made_for_it() -> None:
+def test_an_own_pattern_takes_no_more_time_on_a_text_that_is_made_for_it():
     slow_elsewhere = masks(kinds=[], patterns={"slow": "(a+)+b|(a|aa)+c"})
     text = "a" * 200_000
     assert slow_elsewhere.masked(text) == text
 
 
 @pytest.mark.parametrize("kind", rules._OURS)
-def test_a_hostile_text_is_searched_in_linear_time(kind: str) -> None:
+def test_a_hostile_text_is_searched_in_linear_time(kind):
     # With a search in quadratic time, each of these would take minutes.
     for piece in (
         "a",
@@ -194,9 +191,7 @@ def test_a_hostile_text_is_searched_in_linear_time(kind: str) -> None:
         ({"kind": ["email"]}, "masks.kind"),
     ],
 )
-def test_a_wrong_setting_is_refused_with_its_file_and_key(
-    settings: dict[str, Any], key: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_setting_is_refused_with_its_file_and_key(settings, key, tmp_path, monkeypatch):
     file = tmp_path / "judgeboard.toml"
     lines = {"key": KEY} | settings
     file.write_text(
@@ -212,7 +207,7 @@ def test_a_wrong_setting_is_refused_with_its_file_and_key(
     assert lines["key"] not in str(refusal.value)
 
 
-def _toml(value: Any) -> str:
+def _toml(value):
     if isinstance(value, dict):
         return (
             "{" + ", ".join(f"{json.dumps(name)} = '{each}'" for name, each in value.items()) + "}"
@@ -220,17 +215,17 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def plugin_kind(places: Any) -> Kind:
+def plugin_kind(places):
     return rules._plugin_kind(Plugin("judgeboard.masks", "names", "package", "1"), places)
 
 
-def with_plugin(monkeypatch: pytest.MonkeyPatch, places: Any) -> Masks:
-    monkeypatch.setitem(MASKS._ours, "names", plugin_kind(places))  # type: ignore[index]
+def with_plugin(monkeypatch, places):
+    monkeypatch.setitem(MASKS._ours, "names", plugin_kind(places))
     return Masks(KEY, [], ["names", "email"])
 
 
-def test_a_function_of_another_package_finds_its_own_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    def names(text: str) -> list[tuple[int, int]]:
+def test_a_function_of_another_package_finds_its_own_kind(monkeypatch):
+    def names(text):
         return [
             (place, place + 4) for place in range(len(text)) if text[place : place + 4] == "Jane"
         ]
@@ -245,13 +240,11 @@ def test_a_function_of_another_package_finds_its_own_kind(monkeypatch: pytest.Mo
     "places",
     [lambda _text: [(0, 99)], lambda _text: [(2, 1)], lambda _text: 1 / 0, lambda _text: ["x"]],
 )
-def test_a_function_that_fails_stores_nothing_unmasked(
-    monkeypatch: pytest.MonkeyPatch, places: Any
-) -> None:
+def test_a_function_that_fails_stores_nothing_unmasked(monkeypatch, places):
     with pytest.raises(BadInput, match="names of the package package 1"):
         with_plugin(monkeypatch, places).masked("some text")
 
 
-def test_what_is_no_function_is_refused() -> None:
+def test_what_is_no_function_is_refused():
     with pytest.raises(BadInput):
         plugin_kind("no function")

@@ -2,10 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -22,7 +19,6 @@ from judgeboard.reports.stats import measure_log
 from judgeboard.reviews.changes import comment
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
 from judgeboard.store.own_reviews import save_draft
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, METADATA, RESPONSE, REVIEW, SPAN
@@ -46,7 +42,7 @@ ANSWER = {
     "feedback": {"stars": 2, "user": MAIL, "comment": TEXT},
 }
 PAIR = {"external_id": "p1", "question": TEXT, "answer_a": TEXT, "answer_b": f"{TEXT}!"}
-ROWS: dict[str, dict[str, Any]] = {
+ROWS = {
     "responses": ANSWER,
     "grades": {
         "response_id": "r1",
@@ -90,11 +86,11 @@ BEFORE = {"audits": ("responses", "verdicts"), "comparisons": ("pairs",)}
 
 
 @pytest.fixture(autouse=True)
-def masks(monkeypatch: pytest.MonkeyPatch) -> None:
+def masks(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_MASKS", SETTINGS)
 
 
-def contents(store: Store) -> str:
+def contents(store):
     """Everything that the tables hold, packed bodies unpacked."""
     parts = []
     with store.reading() as connection:
@@ -109,22 +105,20 @@ def contents(store: Store) -> str:
     return "\n".join(parts)
 
 
-def assert_masked(store: Store, *, least: int = 1) -> None:
+def assert_masked(store, *, least=1):
     stored = contents(store)
     assert [value for value in VALUES if value in stored] == []
     assert stored.count("<email ") >= least
 
 
-def imported(store: Store, tmp_path: Path, kind: str, **changes: Any) -> Any:
+def imported(store, tmp_path, kind, **changes):
     file = tmp_path / f"{kind}.jsonl"
     file.write_text(json.dumps(ROWS[kind] | changes) + "\n")
     return import_file(store, file, kind=kind, source=None if kind != "responses" else "shop")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_file_is_masked_and_the_same_file_changes_nothing(
-    store: Store, tmp_path: Path, kind: str
-) -> None:
+def test_each_kind_of_file_is_masked_and_the_same_file_changes_nothing(store, tmp_path, kind):
     needed = BEFORE.get(
         kind, () if kind in {"responses", "pairs", "samples", "repeats"} else ("responses",)
     )
@@ -142,7 +136,7 @@ def test_each_kind_of_file_is_masked_and_the_same_file_changes_nothing(
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.json", "rows.jsonl", "rows.parquet"])
-def test_each_format_is_masked(sqlite_store: Store, tmp_path: Path, name: str) -> None:
+def test_each_format_is_masked(sqlite_store, tmp_path, name):
     import pandas as pd
 
     frame = pd.DataFrame(
@@ -154,7 +148,7 @@ def test_each_format_is_masked(sqlite_store: Store, tmp_path: Path, name: str) -
         ]
     )
     file = tmp_path / name
-    write: dict[str, Callable[[], Any]] = {
+    write = {
         "rows.csv": lambda: frame.to_csv(file, index=False),
         "rows.json": lambda: frame.to_json(file, orient="records"),
         "rows.jsonl": lambda: frame.to_json(file, orient="records", lines=True),
@@ -165,14 +159,12 @@ def test_each_format_is_masked(sqlite_store: Store, tmp_path: Path, name: str) -
     assert_masked(sqlite_store, least=5)
 
 
-def test_rows_of_python_are_masked(sqlite_store: Store) -> None:
+def test_rows_of_python_are_masked(sqlite_store):
     assert Board(sqlite_store).add([ANSWER | {"source": "shop"}]).new == 1
     assert_masked(sqlite_store)
 
 
-def test_one_value_has_one_mask_in_all_texts_of_an_answer(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_one_value_has_one_mask_in_all_texts_of_an_answer(sqlite_store, tmp_path):
     imported(sqlite_store, tmp_path, "responses")
     imported(sqlite_store, tmp_path, "verdicts")
     with sqlite_store.reading() as connection:
@@ -183,9 +175,7 @@ def test_one_value_has_one_mask_in_all_texts_of_an_answer(
     assert MAIL not in json.dumps(answer.extra)
 
 
-def test_marks_of_grades_are_at_their_places_in_the_masked_answer(
-    store: Store, tmp_path: Path
-) -> None:
+def test_marks_of_grades_are_at_their_places_in_the_masked_answer(store, tmp_path):
     answer = f"See it. {TEXT} It is far. It is near."
     texts = "See it.", f"Ask {MAIL}", "It is far.", "no such text"
     spans = [
@@ -204,7 +194,7 @@ def test_marks_of_grades_are_at_their_places_in_the_masked_answer(
     assert imported(store, tmp_path, "grades", spans=spans).unchanged == 1
 
 
-def test_ids_times_and_numbers_stay(sqlite_store: Store, tmp_path: Path) -> None:
+def test_ids_times_and_numbers_stay(sqlite_store, tmp_path):
     summary = imported(
         sqlite_store,
         tmp_path,
@@ -221,8 +211,8 @@ def test_ids_times_and_numbers_stay(sqlite_store: Store, tmp_path: Path) -> None
 
 
 def test_an_id_that_is_made_of_the_content_does_not_tell_what_was_masked(
-    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    sqlite_store, tmp_path, monkeypatch
+):
     row = {name: value for name, value in ANSWER.items() if name != "external_id"}
     ids = []
     for settings in (SETTINGS, ""):
@@ -236,8 +226,8 @@ def test_an_id_that_is_made_of_the_content_does_not_tell_what_was_masked(
 
 
 def test_with_other_masks_a_stored_answer_counts_as_one_with_other_content(
-    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    sqlite_store, tmp_path, monkeypatch
+):
     imported(sqlite_store, tmp_path, "responses")
     before = contents(sqlite_store)
     monkeypatch.setenv("JUDGEBOARD_MASKS", "")
@@ -246,7 +236,7 @@ def test_with_other_masks_a_stored_answer_counts_as_one_with_other_content(
     assert contents(sqlite_store) == before
 
 
-def test_what_is_sent_to_the_server_is_masked(store: Store) -> None:
+def test_what_is_sent_to_the_server_is_masked(store):
     with receiving(store) as http:
         waiting = {"response_id": "later", "stars": 1, "user": MAIL, "comment": TEXT}
         assert http.post("/api/feedback", json=waiting).status_code == 200
@@ -264,7 +254,7 @@ class SentTexts(Sent):
     """A span whose texts have personal data, one of them in JSON with escapes."""
 
     @property
-    def attributes(self) -> dict[str, str]:
+    def attributes(self):
         attributes = {
             name: TEXT if "value" in name or "content" in name else value
             for name, value in super().attributes.items()
@@ -275,7 +265,7 @@ class SentTexts(Sent):
         return attributes | {"metadata": escaped, "user.id": MAIL}
 
 
-def test_spans_are_masked_while_they_wait_and_as_an_answer(store: Store) -> None:
+def test_spans_are_masked_while_they_wait_and_as_an_answer(store):
     with receiving(store) as http:
         assert send_spans(http, [SentTexts(1, 1), SentTexts(1)]).status_code == 200
     assert_masked(store, least=3)
@@ -287,13 +277,13 @@ def test_spans_are_masked_while_they_wait_and_as_an_answer(store: Store) -> None
     assert [*answer.passages] == [answer.query]
 
 
-def test_an_answer_that_the_library_stores_is_masked(store: Store) -> None:
+def test_an_answer_that_the_library_stores_is_masked(store):
     with store.writing() as connection:
         store_responses(connection, [Response("s", "1", TEXT, TEXT, (TEXT,), metadata={"x": TEXT})])
     assert_masked(store, least=4)
 
 
-def test_what_people_type_is_masked(store: Store) -> None:
+def test_what_people_type_is_masked(store):
     person = ensure_reviewer(store, "local", "ann")
     with store.writing() as connection:
         [id_] = store_responses(connection, [Response("s", "1", "Who?", "Nobody.")]).ids
@@ -312,7 +302,7 @@ def test_what_people_type_is_masked(store: Store) -> None:
     assert_masked(store, least=3)
 
 
-def test_what_an_agent_drafts_is_masked_and_its_name_is_not(store: Store) -> None:
+def test_what_an_agent_drafts_is_masked_and_its_name_is_not(store):
     draft, by = DraftedReview(quality=1, note=TEXT), f"key:{MAIL}"
     add_draft(store, DraftKind.REVIEW, draft, by=by)
     with store.reading() as connection:
@@ -321,9 +311,7 @@ def test_what_an_agent_drafts_is_masked_and_its_name_is_not(store: Store) -> Non
     assert not any(value in str(stored.content) for value in VALUES)
 
 
-def test_masked_values_are_counted_by_kind_with_the_version(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_masked_values_are_counted_by_kind_with_the_version(store, tmp_path, monkeypatch):
     imported(store, tmp_path, "responses")
     totals = measure_log(store).masks
     assert {(each.kind, each.masked, each.answers) for each in totals} == {
@@ -339,9 +327,7 @@ def test_masked_values_are_counted_by_kind_with_the_version(
     } == {(True, 1), (False, 3)}
 
 
-def test_without_masks_nothing_changes_and_nothing_is_counted(
-    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_masks_nothing_changes_and_nothing_is_counted(sqlite_store, tmp_path, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_MASKS", "")
     imported(sqlite_store, tmp_path, "responses")
     with sqlite_store.reading() as connection:

@@ -2,28 +2,24 @@
 
 import builtins
 import json
-from typing import Any
 
 import pytest
 
 from agent_client import Agent
 from judgeboard.cli.app import run
 from judgeboard.mcp.route import endpoints
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import REVIEW
 from queue_case import queue_case
 from stored_rows import row_count
 
 
 @pytest.fixture
-def database(sqlite_store: Store) -> list[str]:
+def database(sqlite_store):
     queue_case(sqlite_store).flagged(0.1)
     return ["--db", str(sqlite_store.engine.url.database)]
 
 
-def test_drafts_are_listed_confirmed_and_dismissed_by_command(
-    database: list[str], sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_drafts_are_listed_confirmed_and_dismissed_by_command(database, sqlite_store, capsys):
     agent = Agent(sqlite_store)
     for note in ("first \x1b[31mred", "second"):
         agent.data("draft_review", answer="1", review={"note": note})
@@ -43,11 +39,11 @@ def test_drafts_are_listed_confirmed_and_dismissed_by_command(
 
 
 def test_without_the_extra_the_command_names_it_and_the_route_is_missing(
-    database: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    database, monkeypatch, capsys
+):
     imported = builtins.__import__
 
-    def without(name: str, *arguments: Any, **options: Any) -> Any:
+    def without(name, *arguments, **options):
         if name == "judgeboard.mcp.server":
             raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
         return imported(name, *arguments, **options)
@@ -56,12 +52,10 @@ def test_without_the_extra_the_command_names_it_and_the_route_is_missing(
     assert run(["mcp", *database]) == 2
     assert "judgeboard[mcp]" in capsys.readouterr().err
     monkeypatch.setattr("judgeboard.mcp.route.find_spec", lambda _name: None)
-    assert endpoints(None) == ()  # type: ignore[arg-type]
+    assert endpoints(None) == ()
 
 
-def test_a_missing_database_is_an_error_and_not_a_message(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_database_is_an_error_and_not_a_message(tmp_path, capsys):
     assert run(["mcp", "--db", str(tmp_path / "none.db")]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from judgeboard.people.roster import add_person, ensure_reviewer
 from judgeboard.receiving.keys import Sender, create_key
 from judgeboard.reports.stats import measure_log
 from judgeboard.store.api_keys import key_of_token
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import exports
 from judgeboard.store.forgetting import forget_response
@@ -26,32 +24,32 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.issues import list_modes
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.tables import FLAG, JOB, REVIEW
-from queue_case import QueueCase, queue_case
+from queue_case import queue_case
 from stored_rows import read, row_count, rows_of
 
 YAML = "name: tone\nfields:\n- name: polite\n  type: yes_no\n"
 
 
 @pytest.fixture
-def case(store: Store) -> QueueCase:
+def case(store):
     case = queue_case(store)
     case.flagged(0.1, 0.9)
     return case
 
 
-def sender(store: Store, *scopes: str, **options: Any) -> Sender:
+def sender(store, *scopes, **options):
     token = create_key(store, " ".join((*scopes, *options)), scopes=scopes, by="test", **options)
     return Sender(read(store, key_of_token, token))
 
 
-def draft_of(agent: Agent, answer: str = "1", **review: Any) -> int:
+def draft_of(agent, answer="1", **review):
     return int(agent.data("draft_review", answer=answer, review=review)["draft"])
 
 
-def test_a_drafted_review_counts_nowhere_until_a_person_confirms_it(case: QueueCase) -> None:
+def test_a_drafted_review_counts_nowhere_until_a_person_confirms_it(case):
     store = case.store
 
-    def counted() -> Any:
+    def counted():
         tables = {
             name: read(store, lambda connection, table=table: list(table.read(connection, None)))
             for name, table in exports().items()
@@ -82,9 +80,7 @@ def test_a_drafted_review_counts_nowhere_until_a_person_confirms_it(case: QueueC
         dismiss(store, number, case.jon)
 
 
-def test_a_confirmation_that_was_interrupted_is_completed_by_the_same_person(
-    case: QueueCase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_confirmation_that_was_interrupted_is_completed_by_the_same_person(case, monkeypatch):
     number = draft_of(Agent(case.store), label="grounded")
     with monkeypatch.context() as patched:
         patched.setattr(drafts, "_decide", interrupted)
@@ -97,11 +93,11 @@ def test_a_confirmation_that_was_interrupted_is_completed_by_the_same_person(
     assert read(case.store, list_drafts) == []
 
 
-def interrupted(*_: object) -> None:
+def interrupted(*_):
     raise KeyboardInterrupt
 
 
-def test_a_dismissed_draft_stores_nothing(case: QueueCase) -> None:
+def test_a_dismissed_draft_stores_nothing(case):
     number = draft_of(Agent(case.store), label="grounded")
     dismiss(case.store, number, case.mara)
     assert row_count(case.store, REVIEW) == 0
@@ -110,7 +106,7 @@ def test_a_dismissed_draft_stores_nothing(case: QueueCase) -> None:
         confirm(case.store, number, case.mara)
 
 
-def test_a_draft_is_not_shown_nor_confirmed_before_a_blind_review(case: QueueCase) -> None:
+def test_a_draft_is_not_shown_nor_confirmed_before_a_blind_review(case):
     case.queue(blind_judge=True, assigned=(case.mara,))
     number = draft_of(Agent(case.store), label="hallucinated")
     with Seen(case.store, case.mara.id).reading() as connection:
@@ -123,7 +119,7 @@ def test_a_draft_is_not_shown_nor_confirmed_before_a_blind_review(case: QueueCas
         assert [each.id for each in list_drafts(connection)] == [number]
 
 
-def test_a_draft_is_hidden_while_what_others_said_is_hidden(case: QueueCase) -> None:
+def test_a_draft_is_hidden_while_what_others_said_is_hidden(case):
     case.grade(1, case.jon, quality=2)
     number = draft_of(Agent(case.store), quality=2)
     for person, shown in ((case.mara, []), (case.jon, [number])):
@@ -131,7 +127,7 @@ def test_a_draft_is_hidden_while_what_others_said_is_hidden(case: QueueCase) -> 
             assert [each.id for each in list_drafts(connection)] == shown
 
 
-def test_schemas_and_failure_modes_are_stored_by_the_person_who_confirms(case: QueueCase) -> None:
+def test_schemas_and_failure_modes_are_stored_by_the_person_who_confirms(case):
     store, agent = case.store, Agent(case.store)
     schema = agent.data("draft_label_schema", yaml=YAML)["draft"]
     modes = agent.data("draft_failure_modes", modes=[{"name": "Wrong number"}])["draft"]
@@ -145,7 +141,7 @@ def test_schemas_and_failure_modes_are_stored_by_the_person_who_confirms(case: Q
 
 
 @on_sqlite
-def test_only_who_may_confirms(store: Store) -> None:
+def test_only_who_may_confirms(store):
     queue_case(store).flagged(0.1)
     reviewer = add_person(store, "rae@example.org", Role.REVIEWER, "cli:test")
     viewer = add_person(store, "vic@example.org", Role.VIEWER, "cli:test")
@@ -168,7 +164,7 @@ def test_only_who_may_confirms(store: Store) -> None:
     assert len(read(store, list_drafts)) == 2
 
 
-def test_forgetting_an_answer_deletes_what_was_drafted_about_it(case: QueueCase) -> None:
+def test_forgetting_an_answer_deletes_what_was_drafted_about_it(case):
     number = draft_of(Agent(case.store), note="hunter2")
     name = case.read(list_drafts)[0].response_id
     assert name == 1
@@ -180,7 +176,7 @@ def test_forgetting_an_answer_deletes_what_was_drafted_about_it(case: QueueCase)
 
 
 @on_sqlite
-def test_an_agent_cannot_fill_the_database(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_cannot_fill_the_database(store, monkeypatch):
     queue_case(store).flagged(0.1)
     monkeypatch.setattr("judgeboard.mcp.drafts.MOST_OPEN", 2)
     agent = Agent(store)
@@ -188,7 +184,7 @@ def test_an_agent_cannot_fill_the_database(store: Store, monkeypatch: pytest.Mon
     draft_of(agent, quality=2)
     assert "person" in agent.error("draft_review", answer="1", review={"quality": 3})
     for _ in range(tools.MOST_ESTIMATES + 5):
-        tools._ESTIMATES[str(len(tools._ESTIMATES))] = tools._ESTIMATES.get("0")  # type: ignore[assignment]
+        tools._ESTIMATES[str(len(tools._ESTIMATES))] = tools._ESTIMATES.get("0")
     tools._ESTIMATES.clear()
 
 
@@ -196,7 +192,7 @@ def test_an_agent_cannot_fill_the_database(store: Store, monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def lexical(store: Store) -> Store:
+def lexical(store):
     """A database with a judge that a job can use, and two answers that it has not judged."""
     from judgeboard.runs.judging import judge_pending, make_judge
 
@@ -208,7 +204,7 @@ def lexical(store: Store) -> Store:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_run_starts_when_the_person_at_the_terminal_accepts(lexical: Store, mode: str) -> None:
+def test_a_run_starts_when_the_person_at_the_terminal_accepts(lexical, mode):
     agent = Agent(lexical, answer="accept", mode=mode)
     estimate = agent.data("estimate_run", judge="lexical")
     assert (estimate["estimate"]["calls"], row_count(lexical, JOB)) == (2, 0)
@@ -223,14 +219,12 @@ def test_a_run_starts_when_the_person_at_the_terminal_accepts(lexical: Store, mo
 
 
 @on_sqlite
-def test_of_several_calls_at_once_with_a_token_one_starts_the_run(
-    store: Store, lexical: Store
-) -> None:
+def test_of_several_calls_at_once_with_a_token_one_starts_the_run(store, lexical):
     judge = sender(store, "read", "draft", "judge")
     token = Agent(store, judge).data("estimate_run", judge="lexical")["token"]
     start = Barrier(4)
 
-    def started(_number: int) -> bool:
+    def started(_number):
         start.wait()
         return not Agent(store, judge).call("start_run", token=token).is_error
 
@@ -241,16 +235,14 @@ def test_of_several_calls_at_once_with_a_token_one_starts_the_run(
 
 @on_sqlite
 @pytest.mark.parametrize("answer", ["decline", "cancel"])
-def test_a_run_that_the_person_declines_does_not_start(
-    store: Store, lexical: Store, answer: str
-) -> None:
+def test_a_run_that_the_person_declines_does_not_start(store, lexical, answer):
     agent = Agent(lexical, answer=answer)
     token = agent.data("estimate_run", judge="lexical")["token"]
     assert "declined" in agent.error("start_run", token=token)
     assert row_count(lexical, JOB) == row_count(lexical, MACHINE_DRAFT) == 0
 
 
-def test_without_a_client_that_asks_a_person_confirms_the_run(lexical: Store) -> None:
+def test_without_a_client_that_asks_a_person_confirms_the_run(lexical):
     agent = Agent(lexical)
     token = agent.data("estimate_run", judge="lexical", mode="all", max_cost=1.5)["token"]
     waiting = agent.data("start_run", token=token)
@@ -262,7 +254,7 @@ def test_without_a_client_that_asks_a_person_confirms_the_run(lexical: Store) ->
 
 
 @on_sqlite
-def test_a_key_starts_a_run_only_with_the_scope_judge(store: Store, lexical: Store) -> None:
+def test_a_key_starts_a_run_only_with_the_scope_judge(store, lexical):
     readers = sender(store, "read")
     drafter, judge = sender(store, "read", "draft"), sender(store, "read", "draft", "judge")
     agent = Agent(store, readers)

@@ -5,19 +5,15 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import anyio
 import httpx
 import pytest
-from mcp.client import Client
 
 from agent_client import COMMAND, data_of, error_of, over_http, over_stdio, with_client
 from judgeboard.mcp.tables import MACHINE_DRAFT
 from judgeboard.mcp.tools import TOOLS
 from judgeboard.receiving.keys import create_key
-from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judgeboard.store.tables import EVENT
 from queue_case import queue_case
@@ -30,15 +26,13 @@ ACCEPT = {"accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture
-def database(sqlite_store: Store) -> str:
+def database(sqlite_store):
     queue_case(sqlite_store).flagged(0.1, 0.2, 0.9)
     return str(sqlite_store.engine.url.database)
 
 
-def test_an_agent_reads_and_drafts_over_stdio(
-    database: str, sqlite_store: Store, tmp_path: Path
-) -> None:
-    async def use(client: Client) -> None:
+def test_an_agent_reads_and_drafts_over_stdio(database, sqlite_store, tmp_path):
+    async def use(client):
         assert {each.name for each in (await client.list_tools()).tools} == {*TOOLS}
         for tool in (await client.list_tools()).tools:
             assert "Example: {" in (tool.description or "")
@@ -47,9 +41,9 @@ def test_an_agent_reads_and_drafts_over_stdio(
             assert tool.input_schema["additionalProperties"] is False
         assert data_of(await client.call_tool("search_answers", {}))["total"] == 3
         # Calls at the same time.
-        results: list[Any] = []
+        results = []
 
-        async def draft(number: int) -> None:
+        async def draft(number):
             arguments = {"answer": str(number % 3 + 1), "review": {"quality": 1}}
             results.append(data_of(await client.call_tool("draft_review", arguments)))
 
@@ -64,7 +58,7 @@ def test_an_agent_reads_and_drafts_over_stdio(
     assert row_count(sqlite_store, MACHINE_DRAFT) == 12
 
 
-def test_a_killed_process_leaves_whole_drafts(database: str, tmp_path: Path) -> None:
+def test_a_killed_process_leaves_whole_drafts(database, tmp_path):
     """Its standard output has nothing but messages, also after a line that is none."""
     command = [sys.executable, "-c", COMMAND, "mcp", "--db", database]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -99,9 +93,7 @@ def test_a_killed_process_leaves_whole_drafts(database: str, tmp_path: Path) -> 
     store.close()
 
 
-def test_an_agent_uses_the_server_over_http_with_the_rights_of_its_key(
-    database: str, sqlite_store: Store
-) -> None:
+def test_an_agent_uses_the_server_over_http_with_the_rights_of_its_key(database, sqlite_store):
     tokens = {
         name: create_key(sqlite_store, name, scopes=scopes, by="test", **options)
         for name, scopes, options in (
@@ -112,7 +104,7 @@ def test_an_agent_uses_the_server_over_http_with_the_rights_of_its_key(
         )
     }
 
-    async def read(client: Client) -> Any:
+    async def read(client):
         async with anyio.create_task_group() as group:  # more than are answered at a time
             for _ in range(10):
                 group.start_soon(client.call_tool, "read_stats", {})
@@ -141,7 +133,7 @@ def test_an_agent_uses_the_server_over_http_with_the_rights_of_its_key(
     assert {each["by"] for each in rows_of(sqlite_store, MACHINE_DRAFT)} == {"key:drafter"}
 
 
-def test_pages_of_other_sites_and_other_hosts_are_refused(sqlite_store: Store) -> None:
+def test_pages_of_other_sites_and_other_hosts_are_refused(sqlite_store):
     queue_case(sqlite_store).flagged(0.1)
     with receiving(sqlite_store) as http:
         assert http.post("/mcp", json=MESSAGE, headers=ACCEPT).status_code == 200
@@ -161,19 +153,19 @@ def test_pages_of_other_sites_and_other_hosts_are_refused(sqlite_store: Store) -
         assert foreign.status_code == 403
 
 
-def test_the_limits_of_a_key_hold_for_the_tools(sqlite_store: Store) -> None:
+def test_the_limits_of_a_key_hold_for_the_tools(sqlite_store):
     slow = create_key(sqlite_store, "slow", scopes=("read",), requests_per_second=0.01, by="test")
     small = create_key(sqlite_store, "small", scopes=("read",), max_body_mb=0.001, by="test")
     with receiving(sqlite_store, "203.0.113.9") as http:
 
-        def send(token: str, **message: Any) -> httpx.Response:
+        def send(token, **message):
             headers = ACCEPT | {"authorization": f"Bearer {token}"}
             return http.post("/mcp", json=MESSAGE | message, headers=headers)
 
         assert [send(slow).status_code for _ in range(3)] == [200, 429, 429]
         assert send(small).status_code == 200
         assert send(small, params={"cursor": "x" * 5_000}).status_code == 413
-        bodies: list[bytes] = [b"", b"[]", b"null", b"{", b'{"jsonrpc": 1}', b"[" * 10_000]
+        bodies = [b"", b"[]", b"null", b"{", b'{"jsonrpc": 1}', b"[" * 10_000]
         token = create_key(sqlite_store, "k", scopes=("read",), by="test")
         for body in bodies:
             headers = ACCEPT | {
@@ -183,7 +175,7 @@ def test_the_limits_of_a_key_hold_for_the_tools(sqlite_store: Store) -> None:
             assert http.post("/mcp", content=body, headers=headers).status_code < 500, body
 
 
-def test_a_client_that_goes_away_does_not_hold_the_server(database: str) -> None:
+def test_a_client_that_goes_away_does_not_hold_the_server(database):
     message = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_stats","arguments":{}}}'
     head = (
         b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"

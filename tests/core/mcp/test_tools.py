@@ -2,8 +2,6 @@
 
 import inspect
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +23,6 @@ from judgeboard.reports.stats import measure_log
 from judgeboard.reports.terminal import local_user
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.api_keys import key_of_token
-from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.storing import store_responses
 from queue_case import queue_case
@@ -39,7 +36,7 @@ ORDERS = (
 )
 
 
-def stored(store: Store, *texts: str, source: str = "log") -> None:
+def stored(store, *texts, source="log"):
     with store.writing() as connection:
         rows = [
             Response(source, f"r{number}", text, text, (text,), text[:40] or "QA")
@@ -48,7 +45,7 @@ def stored(store: Store, *texts: str, source: str = "log") -> None:
         store_responses(connection, rows)
 
 
-def test_there_are_few_tools_and_each_says_what_it_does_with_an_example() -> None:
+def test_there_are_few_tools_and_each_says_what_it_does_with_an_example():
     assert 0 < len(TOOLS) <= 15
     for name, tool in TOOLS.items():
         assert tool.function.__name__ == name
@@ -58,7 +55,7 @@ def test_there_are_few_tools_and_each_says_what_it_does_with_an_example() -> Non
         assert bool(tool.example) == bool(parameters), name
 
 
-def test_figures_are_those_of_the_commands(store: Store) -> None:
+def test_figures_are_those_of_the_commands(store):
     case = queue_case(store)
     ids = case.flagged(0.1, 0.2, 0.8, 0.9)
     for id_ in ids:
@@ -74,7 +71,7 @@ def test_figures_are_those_of_the_commands(store: Store) -> None:
     assert trend["measure"] == "groundedness"
 
 
-def test_answers_are_searched_in_pages_and_opened(store: Store) -> None:
+def test_answers_are_searched_in_pages_and_opened(store):
     case = queue_case(store)
     low, _, high = case.flagged(0.1, 0.2, 0.9)
     case.decide(1, case.mara, note="wrong passage")
@@ -94,7 +91,7 @@ def test_answers_are_searched_in_pages_and_opened(store: Store) -> None:
     assert agent.data("list_notes")["notes"] == ["wrong passage"]
 
 
-def test_what_the_user_must_review_blind_is_left_out(store: Store) -> None:
+def test_what_the_user_must_review_blind_is_left_out(store):
     user = ensure_reviewer(store, "cli", local_user())
     case = queue_case(store)
     case.queue_of(0.1, blind_judge=True, assigned=(user,))
@@ -115,7 +112,7 @@ def test_what_the_user_must_review_blind_is_left_out(store: Store) -> None:
 
 @pytest.mark.parametrize("text", ORDERS)
 @on_sqlite
-def test_a_text_that_gives_orders_stays_in_its_fence(store: Store, text: str) -> None:
+def test_a_text_that_gives_orders_stays_in_its_fence(store, text):
     stored(store, text)
     for tool, arguments in (
         ("search_answers", {}),
@@ -134,7 +131,7 @@ def test_a_text_that_gives_orders_stays_in_its_fence(store: Store, text: str) ->
 
 
 @on_sqlite
-def test_long_texts_and_lists_are_cut_and_say_so(store: Store) -> None:
+def test_long_texts_and_lists_are_cut_and_say_so(store):
     stored(store, "x" * 70_000 + "END", *map(str, range(60)))
     agent = Agent(store)
     opened = agent.data("open_answer", answer="r0")
@@ -176,9 +173,7 @@ def test_long_texts_and_lists_are_cut_and_say_so(store: Store) -> None:
     ],
 )
 @on_sqlite
-def test_a_wrong_input_is_one_clear_error(
-    store: Store, tool: str, arguments: dict[str, Any], words: list[str]
-) -> None:
+def test_a_wrong_input_is_one_clear_error(store, tool, arguments, words):
     stored(store, "a")
     try:
         text = Agent(store).error(tool, **arguments)
@@ -189,9 +184,7 @@ def test_a_wrong_input_is_one_clear_error(
 
 
 @on_sqlite
-def test_a_mapping_is_proposed_and_checked_with_the_first_rows(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mapping_is_proposed_and_checked_with_the_first_rows(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [{"Frage": "Wie lange?", "Antwort": "14 Tage"}, {"Frage": "", "Antwort": "x"}]
     (tmp_path / "log.jsonl").write_text(json.dumps(rows[0]), encoding="utf-8")
@@ -208,9 +201,7 @@ def test_a_mapping_is_proposed_and_checked_with_the_first_rows(
 
 
 @on_sqlite
-def test_no_file_outside_the_current_folder_is_read(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_file_outside_the_current_folder_is_read(store, tmp_path, monkeypatch):
     inside = tmp_path / "inside"
     inside.mkdir()
     secret = tmp_path / "secret.jsonl"
@@ -225,13 +216,13 @@ def test_no_file_outside_the_current_folder_is_read(
     assert "no file" in Agent(store).error("propose_mapping", file=".")
 
 
-def test_a_grade_has_all_fields_of_a_drafted_review() -> None:
+def test_a_grade_has_all_fields_of_a_drafted_review():
     from judgeboard.mcp.drafts import DraftedReview
 
     assert isinstance(DraftedReview(label="grounded", note="n").grade, Grade)
 
 
-def test_a_key_of_one_source_reads_and_drafts_about_this_source_alone(store: Store) -> None:
+def test_a_key_of_one_source_reads_and_drafts_about_this_source_alone(store):
     """Each tool that reads is called, so that none can show another source."""
     case = queue_case(store)
     flagged = case.flagged(0.1, 0.2, 0.9)
@@ -241,7 +232,7 @@ def test_a_key_of_one_source_reads_and_drafts_about_this_source_alone(store: Sto
     judge_pending(store, make_judge("lexical", name="lexical"))
     token = create_key(store, "shop", scopes=("read", "draft"), source="shop", by="test")
     agent = Agent(store, Sender(read(store, key_of_token, token)))
-    seen: list[str] = []
+    seen = []
     for name, tool in TOOLS.items():
         if tool.scope == "read" and name not in {"open_answer", "propose_mapping"}:
             arguments = {"judge": "lexical", "mode": "all"} if name == "estimate_run" else {}
@@ -267,7 +258,7 @@ def test_a_key_of_one_source_reads_and_drafts_about_this_source_alone(store: Sto
 
 
 @on_sqlite
-def test_a_person_of_one_source_sees_and_confirms_no_draft_about_another(store: Store) -> None:
+def test_a_person_of_one_source_sees_and_confirms_no_draft_about_another(store):
     case = queue_case(store)
     case.flagged(0.1)
     person = add_person(store, "rae@example.org", Role.REVIEWER, "cli:test")

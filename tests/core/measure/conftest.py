@@ -2,37 +2,30 @@
 
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.people.roster import change_settings, raise_flags
-from judgeboard.store.engine import Store
 from recordings import in_sample, records
-
-Measured = Callable[..., AgreementResult]
 
 
 @pytest.fixture
-def measured(store: Store) -> Measured:
+def measured(store):
     """Return ``measured(of=…, …)`` on a fresh database of each engine."""
 
-    def measure(**choice: Any) -> AgreementResult:
+    def measure(**choice):
         return measure_agreement(store, **choice)
 
     return measure
 
 
 @pytest.fixture
-def bring_grades(store: Store, tmp_path: Path) -> Callable[[list[dict[str, Any]]], None]:
+def bring_grades(store, tmp_path):
     """Return ``bring_grades(rows)``, which imports grades of people."""
 
-    def bring(rows: list[dict[str, Any]]) -> None:
+    def bring(rows):
         file = tmp_path / "grades.jsonl"
         file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         summary = import_file(store, file, kind="grades")
@@ -41,17 +34,14 @@ def bring_grades(store: Store, tmp_path: Path) -> Callable[[list[dict[str, Any]]
     return bring
 
 
-LabelledRagtruth = Callable[..., Store]
-
-
 @pytest.fixture
 def labelled_ragtruth(
-    sqlite_store: Store,
-    shared: Path,
-    unlabelled_ragtruth_file: Path,
-    tmp_path: Path,
-    fill_once: Any,
-) -> LabelledRagtruth:
+    sqlite_store,
+    shared,
+    unlabelled_ragtruth_file,
+    tmp_path,
+    fill_once,
+):
     """Return ``labelled_ragtruth(name, is_labelled, share, …)``: RAGTruth with all verdicts and some labels.
 
     ``share`` is that of the random sample; more arguments are further settings. What has one
@@ -59,10 +49,8 @@ def labelled_ragtruth(
     """
     data = shared / "data"
 
-    def labelled(
-        name: str, is_labelled: Callable[[dict[str, Any]], bool], share: float = 0, **more: Any
-    ) -> Store:
-        def label(new: Store) -> None:
+    def labelled(name, is_labelled, share=0, **more):
+        def label(new):
             new.close()
             shutil.copyfile(unlabelled_ragtruth_file, str(new.engine.url.database))
             change_settings(new, {"random_share": share} | more, "library")
@@ -81,6 +69,6 @@ def labelled_ragtruth(
 
 
 @pytest.fixture
-def sampled_ragtruth(labelled_ragtruth: LabelledRagtruth) -> Store:
+def sampled_ragtruth(labelled_ragtruth):
     """RAGTruth with labels on the random sample of 15 %; no rule flags an answer."""
     return labelled_ragtruth("15 %", in_sample(0.15), 0.15, low_groundedness=0.0)

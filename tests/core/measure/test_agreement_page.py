@@ -1,15 +1,10 @@
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where, read
+from graded_log import BAD, GOOD, labels_in, labels_where, read
 from judgeboard.domain import Decision
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_page import (
-    AgreementDetails,
-    AgreementPage,
     agreement_details,
     agreement_page,
 )
@@ -18,35 +13,32 @@ from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
 from judgeboard.stats.estimates import more_pairs
-from judgeboard.store.tables import StoredVersion
 
 MONDAY = 20_458  # 5 January 2026
 
 
-def page(log: GradedLog, reviewer_id: int | None = None, **asked: Any) -> AgreementPage:
+def page(log, reviewer_id=None, **asked):
     with log.store.reading() as connection:
         return agreement_page(PairSource(connection, CountedGrades(reviewer_id)), **asked)
 
 
-def codes(shown: AgreementPage) -> list[str]:
+def codes(shown):
     return [each.code for each in shown.result.caveats]
 
 
-def values(shown: AgreementPage, code: str) -> Mapping[str, object]:
+def values(shown, code):
     return next(
         each.values for each in (*shown.result.caveats, *shown.result.next) if each.code == code
     )
 
 
-def details(log: GradedLog, **asked: Any) -> AgreementDetails:
+def details(log, **asked):
     with log.store.reading() as connection:
         source = PairSource(connection)
         return agreement_details(source, agreement_page(source, **asked))
 
 
-def judged(
-    log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int, bad_every: int = 2
-) -> None:
+def judged(log, version, ids, *, wrong, bad_every=2):
     """People call every ``bad_every``-th answer bad; the judge is wrong on the first ``wrong`` ones."""
     bad = {*ids[::bad_every]}
     log.say(version, labels_in(ids, bad ^ {*ids[:wrong]}))
@@ -55,7 +47,7 @@ def judged(
 
 
 @on_sqlite
-def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
+def test_without_pairs_the_page_says_how_to_get_some(log):
     shown = page(log)
     assert (shown.version, shown.result.headline.code, shown.result.next) == (
         None,
@@ -67,7 +59,7 @@ def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -> None:
+def test_the_primary_judges_newest_version_with_pairs_is_shown(log):
     ids = log.answers(20)
     first, second, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
     judged(log, first, ids, wrong=2)
@@ -83,7 +75,7 @@ def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -
 
 
 @on_sqlite
-def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -> None:
+def test_answers_that_only_a_lead_graded_are_left_out_and_said(log):
     ids = log.answers(14)
     judged(log, log.version(), ids[:12], wrong=1)
     log.say_all(log.version(), ids[12:], label=GOOD)
@@ -96,7 +88,7 @@ def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -
 
 
 @on_sqlite
-def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
+def test_versions_are_compared_on_the_same_answers_only(log):
     ids = log.answers(40)
     first, second, third = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
     judged(log, first, ids, wrong=4)
@@ -108,7 +100,7 @@ def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> None:
+def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log):
     ids = log.answers(60)
     for name, judged_ids in (
         ("rag", ids),
@@ -123,7 +115,7 @@ def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> N
 
 
 @on_sqlite
-def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log: GradedLog) -> None:
+def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log):
     version = log.version()
     judged(log, version, log.answers(20, query_type="simple"), wrong=1)
     judged(log, version, log.answers(20, query_type="sql"), wrong=9)
@@ -134,7 +126,7 @@ def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log: GradedLog) -> N
 
 
 @on_sqlite
-def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
+def test_agreement_over_time_goes_by_the_week_asked(log):
     version = log.version()
     for week, wrong in ((0, 0), (1, 5), (3, 10)):
         judged(log, version, log.answers(10, day=MONDAY + 7 * week + 2), wrong=wrong)
@@ -152,8 +144,8 @@ def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
 
 
 def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers(
-    sqlite_log: GradedLog,
-) -> None:
+    sqlite_log,
+):
     log = sqlite_log
     version = log.version()
     for week, n in ((0, 40), (1, 9)):
@@ -180,7 +172,7 @@ def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers
     assert second.estimate.value is not None
 
 
-def test_groundedness_over_time_is_the_mean_difference(sqlite_log: GradedLog) -> None:
+def test_groundedness_over_time_is_the_mean_difference(sqlite_log):
     ids = sqlite_log.answers(10, day=MONDAY)
     sqlite_log.say_all(sqlite_log.version(), ids, groundedness=0.4)
     sqlite_log.review_all(ids, groundedness=0.7)
@@ -190,7 +182,7 @@ def test_groundedness_over_time_is_the_mean_difference(sqlite_log: GradedLog) ->
 
 
 @on_sqlite
-def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
+def test_what_flags_are_worth_and_how_long_they_take(log):
     ids = log.answers(12)
     log.say_all(log.version(), ids, groundedness=0.1)
     for index, each in enumerate(ids):
@@ -208,7 +200,7 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: GradedLog) -> None:
+def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log):
     log.set("random_share", 1)
     version, ids = log.version(), log.answers(14)
     log.say_all(version, ids[:2], groundedness=0.1)
@@ -223,7 +215,7 @@ def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: Grade
 
 
 @on_sqlite
-def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) -> None:
+def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log):
     version, ids = log.version(), log.answers(60)
     log.say_all(version, ids, groundedness=0.9)
     log.say_all(version, ids[::3], groundedness=0.1)
@@ -236,7 +228,7 @@ def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) 
 
 
 @on_sqlite
-def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
+def test_flagged_answers_are_harder_and_the_page_warns(log):
     version, ids = log.version(), log.answers(20)
     log.say_all(version, ids[:10], groundedness=0.1)
     log.say_all(version, ids[10:], groundedness=0.9)
@@ -247,7 +239,7 @@ def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
+def test_not_conclusive_names_how_many_more(log):
     version, ids = log.version(), log.answers(30)
     judged(log, version, ids, wrong=6)
     shown = page(log)
@@ -258,8 +250,8 @@ def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
 
 @on_sqlite
 def test_judges_that_agree_more_with_people_or_by_chance_or_their_making_are_not_told(
-    log: GradedLog,
-) -> None:
+    log,
+):
     ids = log.answers(90)
     rag, nli = log.version("rag"), log.version("nli")
     judged(log, rag, ids, wrong=30)
@@ -273,7 +265,7 @@ def test_judges_that_agree_more_with_people_or_by_chance_or_their_making_are_not
 
 
 @on_sqlite
-def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
+def test_answers_judged_again_are_counted_once_and_said(log):
     version, ids = log.version(), log.answers(12)
     judged(log, version, ids, wrong=0)
     log.say_all(version, ids[:3], label=GOOD)
@@ -283,14 +275,14 @@ def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_under_ten_pairs_only_what_is_missing_is_noted(log: GradedLog) -> None:
+def test_under_ten_pairs_only_what_is_missing_is_noted(log):
     version, ids = log.version(), log.answers(5)
     judged(log, version, ids, wrong=1)
     shown = page(log)
     assert (shown.result.headline.code, shown.result.caveats) == ("few_graded", ())
 
 
-def test_calibration_needs_a_hundred_scored_answers(sqlite_log: GradedLog) -> None:
+def test_calibration_needs_a_hundred_scored_answers(sqlite_log):
     version, ids = sqlite_log.version(), sqlite_log.answers(100)
     sqlite_log.say(version, {each: {"groundedness": index / 100} for index, each in enumerate(ids)})
     sqlite_log.review_all(ids[:99], label=GOOD)

@@ -1,13 +1,13 @@
 import pytest
 
-from graded_log import BAD, GOOD, GradedLog, labels_where, read
+from graded_log import BAD, GOOD, labels_where, read
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import every_judge, measure_agreement
 from judgeboard.measure.reliance import Reliance, reliance, stand_in_note
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, PersonTest
 
 
-def test_a_headline_per_grade(sqlite_log: GradedLog) -> None:
+def test_a_headline_per_grade(sqlite_log):
     version, ids = sqlite_log.version(), sqlite_log.answers(20)
     for index, each in enumerate(ids):
         said = {
@@ -35,7 +35,7 @@ def test_a_headline_per_grade(sqlite_log: GradedLog) -> None:
     assert round(quality.headline.values["kappa"].value, 2) == 0.61
 
 
-def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
+def a_test_of(*passed):
     """A test in which the judge passed for these people, not for those, and not at all for None."""
     people = tuple(
         PersonTest(
@@ -65,9 +65,7 @@ def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
         ((False, False), Reliance.CAN, "stand_in_failed"),
     ],
 )
-def test_a_stand_in_test_says_no_more_than_all_figures_allow(
-    passed, allowed: Reliance, code: str
-) -> None:
+def test_a_stand_in_test_says_no_more_than_all_figures_allow(passed, allowed, code):
     assert stand_in_note(a_test_of(*passed), allowed).code == code
 
 
@@ -81,9 +79,7 @@ def test_a_stand_in_test_says_no_more_than_all_figures_allow(
         (None, None, Reliance.NOT_CONCLUSIVE),
     ],
 )
-def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(
-    low, high, allowed: Reliance
-) -> None:
+def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(low, high, allowed):
     assert reliance({"kappa": Estimate(0.5, low, high, n=50)}) is allowed
     assert reliance({}) is Reliance.NOT_CONCLUSIVE
     of_chosen_answers = reliance({"kappa": Estimate(0.5, low, high, n=50)}, of_all=False)
@@ -91,9 +87,7 @@ def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(
 
 
 @pytest.mark.parametrize("people", [GOOD, BAD])
-def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(
-    sqlite_log: GradedLog, people
-) -> None:
+def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(sqlite_log, people):
     version, ids = sqlite_log.version(), sqlite_log.answers(20)
     sqlite_log.say(version, labels_where(ids, lambda place: place < 4))
     sqlite_log.review_all(ids, label=people)

@@ -4,8 +4,6 @@ import json
 import re
 import shlex
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -18,7 +16,6 @@ from judgeboard.domain import MODEL_CHANGED, Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.measure.alarms import acknowledge, open_alarms, watch
 from judgeboard.measure.corrected_trend import corrected_trend
-from judgeboard.measure.notes import Note
 from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.sample import answers_of
@@ -26,13 +23,12 @@ from judgeboard.measure.trend_figures import ALL_ANSWERS
 from judgeboard.reports.trends import corrected_lines
 from judgeboard.reviews.queues import create_queue
 from judgeboard.settings.sections import PLANNED
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import new_queue
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
-from judgeboard.store.tables import EVENT, Alarm
+from judgeboard.store.tables import EVENT
 from judgeboard.text import utc_day
 
 MONDAY = 20_003  # 2024-10-07
@@ -40,23 +36,23 @@ WEEKLY = 40
 LATER = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def numbers_in(words: object) -> tuple[int, ...]:
+def numbers_in(words):
     """The whole numbers of a text: 40, 31 and 49 of "40 points [31, 49]"."""
     return tuple(map(int, re.findall(r"\d+", str(words))))
 
 
-def size_of(alarm: Alarm) -> tuple[int, ...]:
+def size_of(alarm):
     """By how many points a share changed, with the interval."""
     return numbers_in(alarm.explanation)[:3]
 
 
 def fill(
-    log: GradedLog,
-    shares: list[float],
+    log,
+    shares,
     *,
-    query_type: str = "QA",
-    first: int = MONDAY,
-    labelled: int = WEEKLY,
+    query_type="QA",
+    first=MONDAY,
+    labelled=WEEKLY,
 ):
     """Each week has answers of which this share is bad; the judge finds all of them, and people label the first."""
     days = [first + 7 * week for week in range(len(shares)) for _ in range(WEEKLY)]
@@ -73,18 +69,18 @@ def fill(
 
 
 @pytest.fixture
-def log(graded_once: Any) -> GradedLog:
+def log(graded_once):
     """A rise in the fifth of nine weeks, all answers labelled."""
     return graded_once("a rise in the fifth week", lambda new: fill(new, [0.1] * 4 + [0.5] * 5))[0]
 
 
 @pytest.fixture
-def risen(log: GradedLog) -> Store:
+def risen(log):
     return log.store
 
 
 @on_sqlite
-def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -> None:
+def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store):
     log = GradedLog(store)
     fill(log, [0.1] * 4, labelled=0)
     with store.writing() as connection:
@@ -112,7 +108,7 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
     assert "hidden" not in "\n".join(corrected_lines(read(store, corrected_trend, now=LATER)))
 
 
-def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> None:
+def test_two_models_that_are_reported_at_once_are_one_alarm(store):
     log = GradedLog(store)
     one, other = log.answers(2)
     log.say(
@@ -128,7 +124,7 @@ def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> Non
 
 
 @on_sqlite
-def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> None:
+def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen):
     result = watch(risen, by="cli:mara", now=LATER)
     assert len(result.new) == 1
     (alarm,) = (each.alarm for each in result.alarms)
@@ -161,8 +157,8 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
 
 @on_sqlite
 def test_a_rate_over_a_change_that_an_alarm_found_says_so_and_begins_with_the_share_since_then(
-    risen: Store,
-) -> None:
+    risen,
+):
     before = measure_rate(risen)
     assert (before.headline.code, before.has("bad_answers_now"), before.caveats) == (
         "rate",
@@ -188,8 +184,8 @@ def test_a_rate_over_a_change_that_an_alarm_found_says_so_and_begins_with_the_sh
 
 
 @on_sqlite
-def test_a_plan_over_a_change_is_not_done_for_today(risen: Store) -> None:
-    def over_a_change(*conditions: str) -> list[Note]:
+def test_a_plan_over_a_change_is_not_done_for_today(risen):
+    def over_a_change(*conditions):
         with risen.reading() as connection:
             versions = plan_versions(connection)
             (plan,) = plan_labels(
@@ -209,7 +205,7 @@ def test_a_plan_over_a_change_is_not_done_for_today(risen: Store) -> None:
 
 
 @on_sqlite
-def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: Store) -> None:
+def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store):
     log = GradedLog(store)
     version = log.version()
     for week in range(9):
@@ -235,8 +231,8 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
 
 @on_sqlite
 def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_have_changed(
-    store: Store,
-) -> None:
+    store,
+):
     log = GradedLog(store)
     version = log.version()
     for week in range(9):
@@ -256,7 +252,7 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
 
 
 @on_sqlite
-def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: Store) -> None:
+def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store):
     log = GradedLog(store)
     version = log.version()
     for week in range(9):
@@ -270,7 +266,7 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
 
 
 @on_sqlite
-def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: GradedLog) -> None:
+def test_after_an_acknowledgement_the_reference_starts_anew(risen, log):
     (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
     seen = acknowledge(
         risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER
@@ -291,9 +287,7 @@ def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: G
 
 
 @on_sqlite
-def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count_since(
-    risen: Store, log: GradedLog
-) -> None:
+def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count_since(risen, log):
     (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
     acknowledge(risen, alarm.id, "New retriever", by="cli:mara", now=LATER)
     changes = read(risen, corrected_trend, now=LATER).changes
@@ -315,7 +309,7 @@ def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count
 
 
 @on_sqlite
-def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
+def test_a_lead_acknowledges_with_a_note_and_once(risen):
     (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
     with risen.writing() as connection:
         reviewer = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
@@ -333,7 +327,7 @@ def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
 
 
 @on_sqlite
-def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen: Store) -> None:
+def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen):
     last = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY + 56 + 2)
     (panel,) = read(risen, corrected_trend, now=last).panels
     assert len(panel.points) == 9
@@ -345,8 +339,8 @@ def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen: Store) -> Non
 
 @on_sqlite
 def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(
-    store: Store,
-) -> None:
+    store,
+):
     fill(GradedLog(store), [0.25] * 8)
     result = watch(store, by="cli:mara", now=LATER)
     assert (result.new, result.alarms) == ((), ())
@@ -356,7 +350,7 @@ def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(
     assert headline.values["size"] == "25 points"
 
 
-def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store: Store) -> None:
+def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store):
     log = GradedLog(sqlite_store)
     fill(log, [0.25] * 2)
     fill(log, [0.25] * 2, first=MONDAY + 14, labelled=0)
@@ -373,7 +367,7 @@ def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store: Store)
     assert panel.waiting == 3
 
 
-def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: Store) -> None:
+def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store):
     log = GradedLog(sqlite_store)
     with sqlite_store.writing() as connection:
         set_setting(connection, "random_share", 0.1, "test")
@@ -392,7 +386,7 @@ def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: S
 
 
 @on_sqlite
-def test_query_types_that_differ_follow_all_answers(store: Store) -> None:
+def test_query_types_that_differ_follow_all_answers(store):
     log = GradedLog(store)
     fill(log, [0.25] * 9, query_type="steady")
     fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
@@ -408,7 +402,7 @@ def test_query_types_that_differ_follow_all_answers(store: Store) -> None:
 
 
 @on_sqlite
-def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) -> None:
+def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store):
     log = GradedLog(store)
     fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
     fill(log, [0.25] * 9, query_type="steady")
@@ -424,7 +418,7 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
 
 
 @on_sqlite
-def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Store) -> None:
+def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store):
     """The answers of the first weeks are to few questions, so they vary more. Later answers have a question each."""
     log = GradedLog(store)
     version = log.version()
@@ -446,7 +440,7 @@ def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Stor
     assert acknowledged == alone
 
 
-def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store: Store) -> None:
+def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store):
     assert watch(sqlite_store, by="cli:mara").detectors == ()
     fill(GradedLog(sqlite_store), [0.25] * 3, labelled=0)
     result = watch(sqlite_store, by="cli:mara", now=LATER)
@@ -455,7 +449,7 @@ def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store: Store) 
     assert "random_share" in result.promise
 
 
-def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_store: Store) -> None:
+def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_store):
     log = GradedLog(sqlite_store)
     version = log.version()
     log.say_all(version, log.answers(12), label=GOOD)
@@ -467,7 +461,7 @@ def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_sto
 
 
 @on_sqlite
-def test_wrong_dates_move_no_detector_and_are_counted(store: Store) -> None:
+def test_wrong_dates_move_no_detector_and_are_counted(store):
     log = GradedLog(store)
     fill(log, [0.1] * 4)
     before = read(store, corrected_trend, now=LATER)
@@ -484,9 +478,7 @@ def test_wrong_dates_move_no_detector_and_are_counted(store: Store) -> None:
     assert [log.opened_by(each.where) for each in after.left_out] == [2, 1]
 
 
-def test_the_command_exits_with_1_on_a_new_alarm_only(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_exits_with_1_on_a_new_alarm_only(sqlite_store, tmp_path, capsys):
     fill(GradedLog(sqlite_store), [0.1] * 4 + [0.5] * 5)
     db = ["--db", str(tmp_path / "judgeboard.db")]
     assert run(["trends", "watch", *db]) == 1

@@ -1,8 +1,5 @@
 """Which answers figures of a judge and people describe: all of them, by weighted labels, or the graded ones alone."""
 
-from collections.abc import Collection
-from typing import Any
-
 import pytest
 
 from engines import on_sqlite
@@ -10,7 +7,7 @@ from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where, read
 from judgeboard.cli.app import run
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
-from judgeboard.measure.agreement_result import AgreementResult, shown_rows
+from judgeboard.measure.agreement_result import shown_rows
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.reliance import Reliance, reliance_of, verdict
@@ -20,18 +17,15 @@ from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.rates import OF_JUDGE, rate_lines
 from judgeboard.reviews.queues import close_queue
 from judgeboard.stats.estimates import complement
-from judgeboard.store.engine import Store
 from judging_log import address
 
 
-def label(
-    log: GradedLog, ids: Collection[int], bad: Collection[int], reviewer: str = "mara"
-) -> None:
+def label(log, ids, bad, reviewer="mara"):
     log.reviews(labels_in(ids, bad, groundedness=0.5), reviewer)
 
 
 @pytest.fixture
-def judged(sqlite_log: GradedLog) -> list[int]:
+def judged(sqlite_log):
     """240 answers. The judge calls the first 80 bad, and a rule flags them; it errs on every fourth of these."""
     ids = sqlite_log.answers(240)
     sqlite_log.say(sqlite_log.version(), labels_in(ids, ids[:80], groundedness=0.9))
@@ -39,13 +33,13 @@ def judged(sqlite_log: GradedLog) -> list[int]:
     return ids
 
 
-def truth(ids: list[int]) -> set[int]:
+def truth(ids):
     """Return the bad answers: three of four that the judge calls bad, and every tenth of the others."""
     return {each for at, each in enumerate(ids) if (at % 4 if at < 80 else at % 10 == 0)}
 
 
 @pytest.fixture
-def flagged_and_drawn(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
+def flagged_and_drawn(sqlite_log, judged):
     """All flagged answers are labelled, and 40 of the others by lot."""
     sqlite_log.flag(judged[80:120], "random_sample")
     label(sqlite_log, judged[:120], truth(judged))
@@ -53,7 +47,7 @@ def flagged_and_drawn(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
 
 
 @pytest.fixture
-def flagged_alone(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
+def flagged_alone(sqlite_log, judged):
     """All flagged answers are labelled; of the others, 40 are drawn, of which nothing is labelled."""
     sqlite_log.flag(judged[60:120], "random_sample")
     label(sqlite_log, judged[:80], truth(judged))
@@ -61,18 +55,18 @@ def flagged_alone(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
 
 
 @pytest.fixture
-def worst_first(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
+def worst_first(sqlite_log, judged):
     """The first 30 flagged answers are labelled; a sample is drawn, of which nothing is labelled."""
     sqlite_log.flag(judged[60:160], "random_sample")
     label(sqlite_log, judged[:30], truth(judged))
     return sqlite_log
 
 
-def codes(result: AgreementResult) -> list[str]:
+def codes(result):
     return [each.code for each in result.caveats]
 
 
-def test_figures_are_of_all_answers_where_labels_are_weighted(flagged_and_drawn: GradedLog) -> None:
+def test_figures_are_of_all_answers_where_labels_are_weighted(flagged_and_drawn):
     result = measure_agreement(flagged_and_drawn.store)
     assert (result.headline.code, result.answers) == ("labels", 240)
     assert not {"graded_alone", "labelled_unevenly"} & {*codes(result)}
@@ -89,17 +83,13 @@ def test_figures_are_of_all_answers_where_labels_are_weighted(flagged_and_drawn:
     ("choice", "on"),
     [({"human": "each"}, "120 grades"), ({"grade": "groundedness"}, "120 graded answers")],
 )
-def test_stacked_and_other_grades_are_not_of_all_answers(
-    flagged_and_drawn: GradedLog, choice: dict[str, Any], on: str
-) -> None:
+def test_stacked_and_other_grades_are_not_of_all_answers(flagged_and_drawn, choice, on):
     result = measure_agreement(flagged_and_drawn.store, **choice)
     assert (result.headline.values["on"], codes(result)[0]) == (on, "graded_alone")
     assert (result.answers, result.graded) == (None, {})
 
 
-def test_labels_of_chosen_answers_are_said_not_to_count(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+def test_labels_of_chosen_answers_are_said_not_to_count(sqlite_log, judged):
     sqlite_log.flag([*judged[70:80], *judged[80:120]], "random_sample")
     label(sqlite_log, judged[:79], truth(judged))
     label(sqlite_log, judged[80:130], truth(judged))
@@ -110,9 +100,7 @@ def test_labels_of_chosen_answers_are_said_not_to_count(
     assert picked.values == {"n": 10}
 
 
-def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(sqlite_log, judged):
     sqlite_log.flag(judged[60:120], "random_sample")
     label(sqlite_log, judged[80:120], truth(judged))
     result = measure_agreement(sqlite_log.store)
@@ -121,8 +109,8 @@ def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(
 
 
 def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_command(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+    sqlite_log, judged
+):
     sqlite_log.flag(judged[80:84], "random_sample")
     label(sqlite_log, judged[:84], truth(judged))
     result = measure_agreement(sqlite_log.store)
@@ -143,7 +131,7 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
     assert {"160", "4", "10"} <= set(why.split())
 
 
-def rate_and_agreement_agree(log: GradedLog) -> None:
+def rate_and_agreement_agree(log):
     """Both commands have the same figures, in all answers and in those that people graded, also of query types."""
     rate, result = (
         measure_rate(log.store, by="query_type"),
@@ -161,14 +149,14 @@ def rate_and_agreement_agree(log: GradedLog) -> None:
 
 
 def test_the_rate_has_the_figures_of_agreement_for_weighted_labels_and_those_of_all_answers(
-    flagged_and_drawn: GradedLog, judged: list[int]
-) -> None:
+    flagged_and_drawn, judged
+):
     rate_and_agreement_agree(flagged_and_drawn)
     label(flagged_and_drawn, judged[120:], truth(judged))
     rate_and_agreement_agree(flagged_and_drawn)
 
 
-def test_fewer_than_ten_labels_are_too_few_for_both(sqlite_log: GradedLog) -> None:
+def test_fewer_than_ten_labels_are_too_few_for_both(sqlite_log):
     ids = sqlite_log.answers(4)
     sqlite_log.say(sqlite_log.version(), labels_in(ids, ids[:2]))
     label(sqlite_log, ids, ids[:2])
@@ -180,9 +168,7 @@ def test_fewer_than_ten_labels_are_too_few_for_both(sqlite_log: GradedLog) -> No
         assert "n = 4," in list(rate_lines(rate))[-1]
 
 
-def test_answers_on_which_people_tied_are_named_with_the_next_step(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+def test_answers_on_which_people_tied_are_named_with_the_next_step(sqlite_log, judged):
     label(sqlite_log, judged, truth(judged))
     label(sqlite_log, judged[:80], {*judged} - truth(judged), "jon")
     result, rate = measure_agreement(sqlite_log.store), measure_rate(sqlite_log.store)
@@ -202,9 +188,7 @@ def test_answers_on_which_people_tied_are_named_with_the_next_step(
     assert measure_agreement(sqlite_log.store).answers == 240
 
 
-def test_an_open_queue_is_continued_before_a_second_one_is_made(
-    sqlite_log: GradedLog, judged: list[int], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_open_queue_is_continued_before_a_second_one_is_made(sqlite_log, judged, capsys):
     sqlite_log.flag([*judged[:10], *judged[80:100]], "random_sample")
     database = ["--db", address(sqlite_log.store)]
     words = ["queue", "create", "check", "--where", "rule=random_sample", "--order", "random"]
@@ -223,9 +207,7 @@ def test_an_open_queue_is_continued_before_a_second_one_is_made(
 
 
 @pytest.mark.parametrize("answers", [4, 6])
-def test_no_more_grades_are_advised_than_there_are_answers(
-    sqlite_log: GradedLog, answers: int
-) -> None:
+def test_no_more_grades_are_advised_than_there_are_answers(sqlite_log, answers):
     ids = sqlite_log.answers(answers)
     sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
     label(sqlite_log, ids[:4], ids[:1])
@@ -234,9 +216,7 @@ def test_no_more_grades_are_advised_than_there_are_answers(
     assert (next_command(result) is None) == (answers == 4)
 
 
-def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(sqlite_log, judged):
     drawn = [*judged[:6], *judged[80:92]]
     sqlite_log.flag(drawn, "random_sample")
     label(sqlite_log, drawn, truth(judged))
@@ -245,9 +225,7 @@ def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(
     assert result.statistics["agreement"].low is not None
 
 
-def test_the_majority_is_weighted_as_gold_labels_are(
-    flagged_and_drawn: GradedLog, judged: list[int]
-) -> None:
+def test_the_majority_is_weighted_as_gold_labels_are(flagged_and_drawn, judged):
     gold, majority = (
         measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority")
     )
@@ -262,8 +240,8 @@ def test_the_majority_is_weighted_as_gold_labels_are(
 
 @on_sqlite
 def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_not(
-    log: GradedLog,
-) -> None:
+    log,
+):
     version = log.version()
     with_label, with_quality = log.answers(30), log.answers(10)
     log.say_all(version, with_label, groundedness=0.9, label=GOOD, quality=3)
@@ -276,8 +254,8 @@ def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_n
 
 
 def test_judge_versions_are_weighted_in_slices_and_on_the_page(
-    flagged_and_drawn: GradedLog,
-) -> None:
+    flagged_and_drawn,
+):
     result = measure_agreement(flagged_and_drawn.store, by="judge_version")
     (version,) = result.slices
     assert (result.figure("answers", version).n, result.figure("kappa", version)) == (
@@ -293,9 +271,7 @@ def test_judge_versions_are_weighted_in_slices_and_on_the_page(
     )
 
 
-def test_slices_count_the_labels_behind_their_figures(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+def test_slices_count_the_labels_behind_their_figures(sqlite_log, judged):
     sqlite_log.flag(judged[70:120], "random_sample")
     label(sqlite_log, judged[:130], truth(judged))  # the last 10 are chosen, so they do not count
     result = measure_agreement(sqlite_log.store, by="query_type")
@@ -304,8 +280,8 @@ def test_slices_count_the_labels_behind_their_figures(
 
 
 def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(
-    sqlite_log: GradedLog,
-) -> None:
+    sqlite_log,
+):
     log = sqlite_log
     thin, wide = (log.answers(120, query_type=name) for name in ("thin", "wide"))
     bad = [*thin[:40], *wide[:40]]
@@ -327,8 +303,8 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(
 
 
 def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(
-    flagged_alone: GradedLog,
-) -> None:
+    flagged_alone,
+):
     result = measure_agreement(flagged_alone.store)
     assert result.headline.values["on"] == "80 graded answers"
     assert codes(result)[:2] == ["graded_alone", "labelled_unevenly"]
@@ -340,9 +316,7 @@ def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(
     assert result.to_label.waiting == 40
 
 
-def test_labels_of_what_the_judge_calls_bad_say_in_which_direction_figures_err(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+def test_labels_of_what_the_judge_calls_bad_say_in_which_direction_figures_err(sqlite_log, judged):
     sqlite_log.flag(judged[60:160], "random_sample")
     label(sqlite_log, [*judged[:40], *judged[200:212]], truth(judged))
     chosen = measure_agreement(sqlite_log.store)
@@ -358,16 +332,14 @@ def test_labels_of_what_the_judge_calls_bad_say_in_which_direction_figures_err(
 
 
 def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(
-    worst_first: GradedLog,
-) -> None:
+    worst_first,
+):
     result = measure_agreement(worst_first.store)
     assert (result.headline.values["on"], codes(result)[0]) == ("30 graded answers", "graded_alone")
     assert result.to_label.waiting == 100
 
 
-def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log, judged):
     label(sqlite_log, judged[60:100], truth(judged))
     result = measure_agreement(sqlite_log.store)
     allowed = verdict(result)
@@ -379,9 +351,7 @@ def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(
     assert next_command(result) == result.to_label.command
 
 
-def test_a_figure_without_errors_among_the_labels_is_about_the_labels(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+def test_a_figure_without_errors_among_the_labels_is_about_the_labels(sqlite_log, judged):
     sqlite_log.flag(judged[80:120], "random_sample")
     label(sqlite_log, judged[:120], judged[:80])
     result = measure_agreement(sqlite_log.store)
@@ -389,15 +359,13 @@ def test_a_figure_without_errors_among_the_labels_is_about_the_labels(
     assert result.statistics["agreement"].low is not None
 
 
-def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone: GradedLog) -> None:
+def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone):
     result = measure_rate(flagged_alone.store)
     assert result.has("bounds")
     assert (result.share.value, result.share.reason is None) == (None, False)
 
 
-def test_people_who_did_not_decide_leave_nothing_to_label(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
+def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log, judged):
     label(sqlite_log, judged[:220], truth(judged))
     for each in judged[220:]:
         sqlite_log.review(each, decision="unsure")
@@ -407,8 +375,8 @@ def test_people_who_did_not_decide_leave_nothing_to_label(
 
 
 def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(
-    sqlite_log: GradedLog,
-) -> None:
+    sqlite_log,
+):
     shared = [each for group in range(20) for each in sqlite_log.answers(10, group=group)]
     verdicts = labels_where(shared, lambda place: place % 40 < 10)
     sqlite_log.say(sqlite_log.version(), verdicts)
@@ -421,7 +389,7 @@ def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(
 
 
 @on_sqlite
-def test_an_undecided_answer_widens_no_interval_beyond_what_it_could_be(store: Store) -> None:
+def test_an_undecided_answer_widens_no_interval_beyond_what_it_could_be(store):
     log = GradedLog(store)
     ids = log.answers(20)
     log.say(log.version(), labels_in(ids, ids[:5]))

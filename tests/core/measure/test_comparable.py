@@ -3,7 +3,7 @@
 import pytest
 
 from engines import on_sqlite
-from graded_log import GOOD, GradedLog
+from graded_log import GOOD
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore
 from judgeboard.errors import NotFound
@@ -13,12 +13,12 @@ from judgeboard.measure.ratings import PairSource
 from judging_log import address
 
 
-def scored(log: GradedLog, name: str, ids: list[int], dimension: str) -> None:
+def scored(log, name, ids, dimension):
     log.say_all(log.version(name), ids, scores=(DimensionScore(dimension, 4, "1-5"),))
 
 
 @pytest.fixture
-def own_scale(log: GradedLog, bring_grades) -> GradedLog:
+def own_scale(log, bring_grades):
     """A judge and people who scored twelve answers from 1 to 5, and who gave no label."""
     ids = log.answers(12)
     scored(log, "prometheus", ids, "score")
@@ -33,8 +33,8 @@ def own_scale(log: GradedLog, bring_grades) -> GradedLog:
 
 @on_sqlite
 def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(
-    own_scale: GradedLog,
-) -> None:
+    own_scale,
+):
     headline = measure_agreement(own_scale.store, judge_versions=["prometheus"]).headline
     command = "judgeboard agreement --judge-version 'prometheus v1' --grade score"
     assert headline.values == {"grade": "label", "others": ["score"], "command": command}
@@ -46,7 +46,7 @@ def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(
 
 
 @on_sqlite
-def test_scores_under_different_names_are_named_too(own_scale: GradedLog) -> None:
+def test_scores_under_different_names_are_named_too(own_scale):
     scored(own_scale, "other", [1, 2, 3], "depth")
     headline = measure_agreement(own_scale.store, judge_versions=["other"]).headline
     assert (headline.code, headline.values) == (
@@ -56,7 +56,7 @@ def test_scores_under_different_names_are_named_too(own_scale: GradedLog) -> Non
 
 
 @on_sqlite
-def test_grades_that_are_never_under_one_name_are_named(log: GradedLog, bring_grades) -> None:
+def test_grades_that_are_never_under_one_name_are_named(log, bring_grades):
     ids = log.answers(12)
     log.say_all(log.version("lexical"), ids, groundedness=0.5)
     bring_grades(
@@ -70,7 +70,7 @@ def test_grades_that_are_never_under_one_name_are_named(log: GradedLog, bring_gr
 
 
 @on_sqlite
-def test_another_of_the_three_grades_is_named(log: GradedLog) -> None:
+def test_another_of_the_three_grades_is_named(log):
     ids = log.answers(3)
     log.say_all(log.version(), ids, quality=3, label=GOOD)
     log.review_all(ids, quality=2)
@@ -80,7 +80,7 @@ def test_another_of_the_three_grades_is_named(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_people_who_have_another_grade_in_common_hear_which(log: GradedLog) -> None:
+def test_people_who_have_another_grade_in_common_hear_which(log):
     ids = log.answers(12)
     for reviewer in ("mara", "jon"):
         log.review_all(ids, reviewer, label=GOOD)

@@ -2,8 +2,6 @@
 
 import json
 from datetime import date, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +11,6 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.people.roster import change_settings
-from judgeboard.store.engine import Store
 from recordings import records
 
 pytestmark = pytest.mark.shared
@@ -23,7 +20,7 @@ EARLY = {"gpt-3.5-turbo-0613", "gpt-4-0613", "llama-2-70b-chat"}
 SHARE = 0.15
 
 
-def eight_weeks(store: Store, shared: Path, folder: Path, *, app_changed: bool) -> None:
+def eight_weeks(store, shared, folder, *, app_changed):
     """Store the answers, the verdicts of one detector, and the labels of the random sample.
 
     If the app changed, the answers of the first four weeks come from three generators, later ones
@@ -63,17 +60,17 @@ def eight_weeks(store: Store, shared: Path, folder: Path, *, app_changed: bool) 
     [("nothing_changed", False, 6.339), ("app_changed_in_week_4", True, 82.536)],
 )
 def test_each_week_has_the_published_share(
-    sqlite_store: Store,
-    shared: Path,
-    tmp_path: Path,
-    name: str,
-    app_changed: bool,
-    evidence: float,
-) -> None:
+    sqlite_store,
+    shared,
+    tmp_path,
+    name,
+    app_changed,
+    evidence,
+):
     """The published detector takes answers as independent; the product does not."""
-    expected: dict[str, Any] = json.loads(
-        (shared / "reading" / "validity-expected.json").read_text()
-    )["e2_trend"][name]
+    expected = json.loads((shared / "reading" / "validity-expected.json").read_text())["e2_trend"][
+        name
+    ]
     eight_weeks(sqlite_store, shared, tmp_path, app_changed=app_changed)
     (panel,) = read(sqlite_store, corrected_trend).panels
     rows = expected["rows"]

@@ -1,25 +1,23 @@
-from typing import Any
-
 from engines import on_sqlite
-from graded_log import GOOD, GradedLog, labels_where
-from judgeboard.measure.choice import CountedGrades, GradeName
-from judgeboard.measure.disagreement import DisagreementPage, disagreement_page
+from graded_log import GOOD, labels_where
+from judgeboard.measure.choice import CountedGrades
+from judgeboard.measure.disagreement import disagreement_page
 from judgeboard.measure.ratings import PairSource
 
 
 def page(
-    log: GradedLog,
-    grade: GradeName = "groundedness",
-    reviewer_id: int | None = None,
-    version_id: int | None = None,
-    **asked: Any,
-) -> DisagreementPage:
+    log,
+    grade="groundedness",
+    reviewer_id=None,
+    version_id=None,
+    **asked,
+):
     with log.store.reading() as connection:
         source = PairSource(connection, CountedGrades(reviewer_id))
         return disagreement_page(source, version_id or source.versions(grade)[0].id, grade, **asked)
 
 
-def scored_log(log: GradedLog) -> list[int]:
+def scored_log(log):
     """Judge and people: alike, far too harsh, too kind, just apart, just not apart."""
     version, ids = log.version(), log.answers(5, query_type="sql", metadata={"user": {"plan": 3}})
     scores = zip(ids, (0.5, 0.1, 0.9, 0.2, 0.21), (0.5, 1.0, 0.3, 0.6, 0.6), strict=True)
@@ -37,12 +35,12 @@ def scored_log(log: GradedLog) -> list[int]:
     return ids
 
 
-def ids_of(shown: DisagreementPage) -> list[int]:
+def ids_of(shown):
     return [row.judged.response_id for row in shown.rows]
 
 
 @on_sqlite
-def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
+def test_the_worst_come_first_and_equal_ones_by_id(log):
     ids = scored_log(log)
     shown = page(log)
     assert ids_of(shown) == [ids[1], ids[2], ids[3]]
@@ -51,7 +49,7 @@ def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
     assert shown.headline.values == {"answers": 5, "kind": 1, "harsh": 2}
 
 
-def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog) -> None:
+def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log):
     ids = scored_log(log)
     row = page(log).rows[0]
     assert (row.judged.reasoning, row.judge, row.people) == (f"because of {ids[1]}", 0.1, 1.0)
@@ -63,14 +61,14 @@ def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog
 
 
 @on_sqlite
-def test_the_first_rows_are_cut_from_the_whole_list(log: GradedLog) -> None:
+def test_the_first_rows_are_cut_from_the_whole_list(log):
     ids = scored_log(log)
     shown = page(log, limit=1)
     assert (ids_of(shown), shown.total) == ([ids[1]], 3)
 
 
 @on_sqlite
-def test_one_reviewer_counts_alone(log: GradedLog) -> None:
+def test_one_reviewer_counts_alone(log):
     ids = scored_log(log)
     log.review(ids[1], "jon", groundedness=0.1, note="I agree")
     own = page(log, reviewer_id=log.reviewers["jon"])
@@ -81,7 +79,7 @@ def test_one_reviewer_counts_alone(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_cell_opens_all_its_answers(log: GradedLog) -> None:
+def test_a_cell_opens_all_its_answers(log):
     ids = scored_log(log)
     shown = page(log)
     assert shown.picture.counts[5][5] == 1
@@ -92,7 +90,7 @@ def test_a_cell_opens_all_its_answers(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_the_picture_counts_apart_what_the_sentence_counts(log: GradedLog) -> None:
+def test_the_picture_counts_apart_what_the_sentence_counts(log):
     # Lower ends of tenths four steps apart with answers 0.31 apart, and three steps apart with
     # answers 0.4 apart.
     version, ids = log.version(), log.answers(4)
@@ -109,7 +107,7 @@ def test_the_picture_counts_apart_what_the_sentence_counts(log: GradedLog) -> No
 
 
 @on_sqlite
-def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
+def test_quality_and_labels_have_their_own_distance(log):
     ids = scored_log(log)
     shown = page(log, grade="quality")
     assert (shown.gap, ids_of(shown), shown.picture.axis) == (

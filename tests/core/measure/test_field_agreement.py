@@ -1,8 +1,6 @@
 """Each field of a label schema is measured with the statistic of its scale: people, and a judge with people."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
 
 import pytest
 
@@ -10,19 +8,17 @@ from engines import on_sqlite
 from graded_log import read
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.judges.rubric_file import rubric_of
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.measure.fields import field_agreement
 from judgeboard.reports.agreement import fields_table
 from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.stats.pair_statistics import STATISTICS
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
 from judgeboard.store.responses import external_ids
-from judgeboard.store.tables import Reviewer
 from judging_log import number_in
-from queue_case import CONFIRM, QueueCase, queue_case
+from queue_case import CONFIRM, queue_case
 
 SCHEMA = schema_in("""
 name: s
@@ -39,11 +35,11 @@ fields:
 
 
 def fill_in(
-    case: QueueCase,
-    people: tuple[Reviewer, ...],
-    n: int,
-    values: Callable[[int, Reviewer], dict[str, Any]],
-) -> list[int]:
+    case,
+    people,
+    n,
+    values,
+):
     """Store ``n`` answers for which people fill in the schema, without seeing each other; ``values`` by its number."""
     responses = case.flagged(*[0.1] * n)
     add_schema(case.store, SCHEMA, by=case.lead)
@@ -58,10 +54,10 @@ def fill_in(
 
 
 @on_sqlite
-def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
+def test_each_field_has_the_statistic_of_its_scale(store):
     case = queue_case(store)
 
-    def values(number: int, who: Reviewer) -> dict[str, Any]:
+    def values(number, who):
         even, differs = number % 2 == 0, who is case.jon and number == 0
         return {
             "verdict": "good" if even != differs else "bad",
@@ -96,7 +92,7 @@ def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
     ]
 
 
-def filled_in_by_the_judge(request: Mapping[str, Any], _number: int) -> ScriptedReply:
+def filled_in_by_the_judge(request, _number):
     number = number_in(request, after="answer a")
     scores = {"verdict": 1 + number % 2, "tone": 1 + number % 3, "safe": 1 if number else 2}
     return completion(
@@ -104,20 +100,19 @@ def filled_in_by_the_judge(request: Mapping[str, Any], _number: int) -> Scripted
     )
 
 
-def judge_the_schema(store: Store) -> str:
+def judge_the_schema(store):
     """Judge all answers by the schema; return the first message."""
     with RecordingEndpoint(filled_in_by_the_judge) as endpoint:
         rubric = rubric_of(SCHEMA)
         judge = make_judge("rubric", rubric=rubric, model="m", base_url=endpoint.base_url)
         assert judge_pending(store, judge).exit_code == 0
-        text: str = endpoint.requests[0].body["messages"][0]["content"]
-        return text
+        return endpoint.requests[0].body["messages"][0]["content"]
 
 
 @on_sqlite
 def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
-    store: Store,
-) -> None:
+    store,
+):
     case = queue_case(store)
     fill_in(
         case,
@@ -149,7 +144,7 @@ def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
     } == dict.fromkeys(("verdict", "tone", "safe"), True)
 
 
-def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
+def test_labels_that_decisions_imply_can_be_left_out(store):
     case = queue_case(store)
     case.flagged(0.1)
     add_schema(store, schema_in("name: l\nfields: [label]"), by=case.lead)
@@ -164,7 +159,7 @@ def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
     assert (implied.n, own.n) == (1, 0)
 
 
-def test_a_filter_limits_people_and_judges_to_the_answers_that_match(sqlite_store: Store) -> None:
+def test_a_filter_limits_people_and_judges_to_the_answers_that_match(sqlite_store):
     store = sqlite_store
     case = queue_case(store)
     responses = fill_in(

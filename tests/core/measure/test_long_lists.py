@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from graded_log import GradedLog, labels_where
+from graded_log import labels_where
 from judgeboard.cli.app import run
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import shortened
@@ -12,7 +12,7 @@ from judging_log import address
 
 
 @pytest.fixture
-def crowd(sqlite_log: GradedLog) -> GradedLog:
+def crowd(sqlite_log):
     """Twelve people on twelve answers; each next person graded one answer less, so that there are 66 pairs."""
     ids = sqlite_log.answers(22)
     for person in range(12):
@@ -22,8 +22,8 @@ def crowd(sqlite_log: GradedLog) -> GradedLog:
 
 
 def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(
-    crowd: GradedLog,
-) -> None:
+    crowd,
+):
     whole = measure_agreement(crowd.store, of="people")
     (pairs,), (short,) = whole.parts, shortened(whole).parts
     assert (len(pairs.slices), len(short.slices)) == (66, 50)
@@ -40,9 +40,7 @@ def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(
     assert [each.code for each in shortened(whole, 1).parts[0].caveats] == ["shortened", "range"]
 
 
-def test_the_command_lists_50_and_with_full_all(
-    crowd: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_lists_50_and_with_full_all(crowd, capsys):
     words = ["agreement", "--of", "people", "--db", address(crowd.store)]
     for more, listed in (([], 50), (["--full"], 66)):
         assert run([*words, "--json", *more]) == 0

@@ -1,26 +1,23 @@
 """What counts as a rating, of whom, and what a judge is held against."""
 
-from collections.abc import Mapping
-
 import pytest
 from sqlalchemy import insert, select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where
+from graded_log import BAD, GOOD, labels_in, labels_where
 from judgeboard.domain import Decision, DimensionScore
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.store.tables import JUDGMENT, REVIEW_SCORE
 
 SCORE = REVIEW_SCORE
 
 
-def measure(log: GradedLog, **choice: object) -> AgreementResult:
-    return measure_agreement(log.store, **choice)  # type: ignore[arg-type]
+def measure(log, **choice):
+    return measure_agreement(log.store, **choice)
 
 
-def two_people(log: GradedLog, n: int = 12) -> list[int]:
+def two_people(log, n=12):
     """Answers that mara and jon labelled alike, but for the first two."""
     ids = log.answers(n)
     log.reviews(labels_where(ids, lambda place: place % 2), "mara")
@@ -36,7 +33,7 @@ def two_people(log: GradedLog, n: int = 12) -> list[int]:
 
 
 @on_sqlite
-def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> None:
+def test_people_with_people_counts_answers_of_two_or_more(log):
     two_people(log)
     log.review_all(log.answers(3), "mara", label=GOOD)
     result = measure(log, of="people")
@@ -50,7 +47,7 @@ def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
+def test_what_was_said_after_the_reveal_never_counts(log):
     ids = log.answers(12)
     log.say_all(log.version(), ids, label=GOOD)
     log.review_all(ids[:10], label=BAD, stage="blind")
@@ -60,7 +57,7 @@ def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> None:
+def test_what_a_lead_settled_is_gold_and_no_persons_voice(log):
     ids = two_people(log)
     log.say(log.version(), labels_where(ids, lambda place: place % 2))
     log.reviews({ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}}, "lena")
@@ -84,7 +81,7 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_the_grades_of_an_unsure_review_count_as_they_were_given(log: GradedLog) -> None:
+def test_the_grades_of_an_unsure_review_count_as_they_were_given(log):
     ids = log.answers(12)
     log.say_all(log.version(), ids, label=GOOD)
     log.review_all(ids, label=GOOD, decision=Decision.UNSURE.value)
@@ -93,7 +90,7 @@ def test_the_grades_of_an_unsure_review_count_as_they_were_given(log: GradedLog)
 
 
 @on_sqlite
-def test_whoever_was_served_answers_again_is_held_against_themselves(log: GradedLog) -> None:
+def test_whoever_was_served_answers_again_is_held_against_themselves(log):
     ids = log.answers(12)
     log.review_all(ids[:6], quality=3)
     log.review_all(ids[6:], quality=2)
@@ -106,7 +103,7 @@ def test_whoever_was_served_answers_again_is_held_against_themselves(log: Graded
 
 
 @on_sqlite
-def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
+def test_a_later_grade_on_a_page_is_no_repeat(log):
     ids = log.answers(12)
     log.review_all(ids, quality=3, stage="blind")
     log.review_all(ids, quality=1)  # after the judge was seen
@@ -120,7 +117,7 @@ def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
     assert of_themselves(measure(log, of="people", grade="quality")) == {"mara": (12, 1)}
 
 
-def of_themselves(result: AgreementResult) -> dict[str, tuple[int, float | None]]:
+def of_themselves(result):
     part = result.part("self_agreement")
     names = () if part is None else part.slices
     return {
@@ -130,15 +127,13 @@ def of_themselves(result: AgreementResult) -> dict[str, tuple[int, float | None]
     }
 
 
-def other_grades(result: AgreementResult) -> list[Mapping[str, object]]:
+def other_grades(result):
     return [each.values for each in result.next if each.code == "other_grades"]
 
 
 @on_sqlite
 @pytest.mark.parametrize("of", ["people", "judge"])
-def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(
-    log: GradedLog, of: str
-) -> None:
+def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log, of):
     ids = two_people(log)
     log.say_all(log.version(), ids, label=GOOD, quality=2)
     assert other_grades(measure(log, of=of)) == []
@@ -152,7 +147,7 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(
 
 
 @on_sqlite
-def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: GradedLog) -> None:
+def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log):
     ids = log.answers(1)
     log.say_all(log.version(), ids, label=GOOD)
     with pytest.raises(NotFound, match=r"`judgeboard labels rate`$"):
@@ -162,7 +157,7 @@ def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: 
         measure(log)
 
 
-def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -> None:
+def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log):
     ids, version = log.answers(12), log.version("rubric")
     levels = {each: 1 + place % 4 for place, each in enumerate(ids)}
     log.say(
@@ -189,7 +184,7 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
 
 
 @on_sqlite
-def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
+def test_judges_with_judges_need_no_people(log):
     ids = log.answers(12)
     log.say(log.version("one"), labels_where(ids, lambda place: place % 2))
     log.say(log.version("two"), labels_where(ids, lambda place: place % 2))
@@ -203,7 +198,7 @@ def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: GradedLog) -> None:
+def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log):
     ids = log.answers(60)
     wrong = labels_where(ids, lambda place: place % 3)
     log.say(log.version("one"), wrong)
@@ -215,7 +210,7 @@ def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: G
 
 
 @on_sqlite
-def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog) -> None:
+def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log):
     ids = log.answers(100)
     log.say(log.version(), labels_where(ids, lambda place: place < 3))
     log.reviews(labels_where(ids, lambda place: place in {1, 50, 70}))
@@ -230,7 +225,7 @@ def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog)
 
 
 @on_sqlite
-def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
+def test_slices_have_their_own_n_and_ten_at_least(log):
     ids = [
         *log.answers(12, day=40, query_type="sql"),
         *log.answers(3, day=75, answer="x" * 700),
@@ -254,7 +249,7 @@ def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog) -> None:
+def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log):
     version = log.version()
     for query_type in ("sql", "plain"):
         ids = log.answers(40, query_type=query_type)
@@ -271,7 +266,7 @@ def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog
 
 
 @on_sqlite
-def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: GradedLog) -> None:
+def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log):
     long = "a question about " + "very " * 60
     ids = [
         *log.answers(30, query_type=f"{long}old papers"),
@@ -287,7 +282,7 @@ def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: Gr
 
 
 @on_sqlite
-def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> None:
+def test_how_far_people_move_to_the_judge_after_it_was_shown(log):
     ids, version = log.answers(12), log.version()
     log.say_all(version, ids, groundedness=0.8)
     with log.store.reading() as connection:
@@ -320,15 +315,13 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
         ({"judge_versions": ["a", "b"]}, "--of judges several"),
     ],
 )
-def test_what_does_not_go_together_is_said(
-    sqlite_log: GradedLog, choice: dict[str, object], message: str
-) -> None:
+def test_what_does_not_go_together_is_said(sqlite_log, choice, message):
     with pytest.raises(BadInput, match=message):
         measure(sqlite_log, **choice)
 
 
 @on_sqlite
-def test_without_people_or_judges_it_is_said_what_is_missing(log: GradedLog) -> None:
+def test_without_people_or_judges_it_is_said_what_is_missing(log):
     assert measure(log, of="people").n == 0
     for choice in ({}, {"of": "judges"}, {"of": "repeats"}):
         with pytest.raises(NotFound):

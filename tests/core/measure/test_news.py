@@ -7,18 +7,16 @@ from engines import on_sqlite
 from graded_log import GradedLog, labels_in, read
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.news import accounted, news
-from judgeboard.measure.result import Result
-from judgeboard.store.engine import Store
 
 MONDAY = 20_003  # 2024-10-07
 CHANGE = MONDAY + 28
 
 
-def latest(store: Store) -> Result | None:
+def latest(store):
     return read(store, lambda connection: news(connection, corrected_trend(connection)))
 
 
-def fill(log: GradedLog, *, bad_since: int, **since: object) -> None:
+def fill(log, *, bad_since, **since):
     """Nine weeks of two query types; from the fifth on, ``bad_since`` of 30 sql answers are bad and have ``since``."""
     version = log.version()
     for week in range(9):
@@ -41,7 +39,7 @@ def fill(log: GradedLog, *, bad_since: int, **since: object) -> None:
             log.reviews(labels)
 
 
-def test_the_news_are_the_type_the_day_and_the_model_that_came(store: Store) -> None:
+def test_the_news_are_the_type_the_day_and_the_model_that_came(store):
     fill(GradedLog(store), bad_since=27, generator_model="small-2")
     result = latest(store)
     assert result.headline.code == "more_bad_with"
@@ -66,14 +64,14 @@ def test_the_news_are_the_type_the_day_and_the_model_that_came(store: Store) -> 
     [(27, {}, "more_bad"), (3, {"generator_model": "small-2"}, None)],
 )
 def test_without_a_coincidence_none_is_named_and_without_a_change_there_is_no_news(
-    store: Store, bad_since: int, since: dict[str, str], code: str | None
-) -> None:
+    store, bad_since, since, code
+):
     fill(GradedLog(store), bad_since=bad_since, **since)
     result = latest(store)
     assert (result and (result.headline.code, result.caveats)) == (code and (code, ()))
 
 
-def test_a_group_accounts_for_the_change_that_its_share_makes() -> None:
+def test_a_group_accounts_for_the_change_that_its_share_makes():
     # Half of the later answers are of a group in which all are bad; the other group stays good.
     groups = np.array([0] * 100 + [0] * 50 + [1] * 50)
     badness = np.array([0.0] * 150 + [1.0] * 50)

@@ -2,9 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,22 +12,20 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Status
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import agreement_of, measure_agreement
-from judgeboard.measure.agreement_page import AgreementPage, agreement_details, agreement_page
+from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.agreement_result import (
-    AgreementResult,
     headline_name,
     shown_statistics,
     statistics_of_slice,
 )
-from judgeboard.measure.choice import GRADES, By, CountedGrades, GradeName
+from judgeboard.measure.choice import GRADES, CountedGrades
 from judgeboard.measure.ratings import PairSource
 from judgeboard.reports.agreement import all_and_alone, report_page, report_results
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS
-from judgeboard.stats.ratings import HUMANS, SCALES, Human
-from judgeboard.store.engine import Store
+from judgeboard.stats.ratings import HUMANS, SCALES
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.opening import open_store
 from judging_log import address
@@ -37,21 +33,21 @@ from judging_log import address
 SHOWN = tuple(
     human for human in HUMANS if human != "mean"
 )  # the page does not offer the mean of people
-SLICES: tuple[By | None, ...] = (None, "query_type", "time")
+SLICES = (None, "query_type", "time")
 IN_ORDER = list(zip(GRADES, SHOWN, SLICES, strict=True))
 SHIFTED = list(zip(GRADES, (*SHOWN[1:], SHOWN[0]), (*SLICES[2:], *SLICES[:2]), strict=True))
 """Every grade, every way to count people and every slice once, each with another one than in `IN_ORDER`."""
 
 
 @pytest.fixture(scope="module")
-def demo(demo: Path) -> Iterator[Store]:
+def demo(demo):
     store = open_store(demo)
     yield store
     store.close()
 
 
 @pytest.fixture(scope="module")
-def uneven(new_store: Callable[[], Store]) -> Store:
+def uneven(new_store):
     """Two judges and three people on 72 answers in shared evidence groups, with ties, gaps, failures and gold."""
     store = new_store()
     log = GradedLog(store)
@@ -84,7 +80,7 @@ def uneven(new_store: Callable[[], Store]) -> Store:
 
 
 @pytest.fixture(scope="module")
-def pandalm(public_database: Callable[..., Path]) -> Iterator[Store]:
+def pandalm(public_database):
     store = open_store(public_database(("pandalm.pairwise", "pairs")))
     yield store
     store.close()
@@ -98,41 +94,39 @@ def pandalm(public_database: Callable[..., Path]) -> Iterator[Store]:
     ],
 )
 def test_every_output_gives_the_same_figures(
-    request: pytest.FixtureRequest,
-    capsys: pytest.CaptureFixture[str],
-    log: str,
-    version: str,
-    grade: GradeName,
-    human: Human,
-    by: By | None,
-) -> None:
+    request,
+    capsys,
+    log,
+    version,
+    grade,
+    human,
+    by,
+):
     store = request.getfixturevalue(log)
     result = the_command_and_the_page_agree(store, version, grade, human, by, capsys)
     the_report_agrees(store, result, human)
 
 
-def test_stats_gives_the_figures_of_every_grade(demo: Store, uneven: Store) -> None:
+def test_stats_gives_the_figures_of_every_grade(demo, uneven):
     stats_agree(demo, "lexical v1", GRADES)
     stats_agree(uneven, "one v1", GRADES)
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("human", SHOWN)
-def test_the_figures_of_published_pairs_are_those_of_the_command(
-    pandalm: Store, human: Human, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_figures_of_published_pairs_are_those_of_the_command(pandalm, human, capsys):
     result = measure_agreement(pandalm, unit="pairs", judge_versions=["pandalm-7b"], human=human)
     the_command_agrees(pandalm, result, human, capsys)
 
 
 def the_command_and_the_page_agree(
-    store: Store,
-    title: str,
-    grade: GradeName,
-    human: Human,
-    by: By | None,
-    capsys: pytest.CaptureFixture[str],
-) -> AgreementResult:
+    store,
+    title,
+    grade,
+    human,
+    by,
+    capsys,
+):
     """Return the figures that both have."""
     result = measure_agreement(store, judge_versions=[title], grade=grade, human=human, by=by)
     assert result.n
@@ -141,9 +135,7 @@ def the_command_and_the_page_agree(
     return result
 
 
-def the_command_agrees(
-    store: Store, result: AgreementResult, human: Human, capsys: pytest.CaptureFixture[str]
-) -> None:
+def the_command_agrees(store, result, human, capsys):
     words = ["agreement", "--db", address(store)]
     words += ["--judge-version", result.title, "--human", human, "--unit", result.unit]
     words += ["--grade", result.about.grade] if result.unit == "responses" else []
@@ -166,10 +158,10 @@ def the_command_agrees(
             assert " ".join(figure[1:3]).replace("– ", "").startswith(expected)
 
 
-def the_page_agrees(store: Store, result: AgreementResult, human: Human) -> None:
+def the_page_agrees(store, result, human):
     """The page's result is that of the command but for the other statistics of its slices."""
     by = result.about.by or "query_type"
-    shown = the_page(store, result.title, result.about.grade, human, by)  # type: ignore[arg-type]
+    shown = the_page(store, result.title, result.about.grade, human, by)
     assert (shown.result.statistics, shown.result.graded) == (result.statistics, result.graded)
     assert (shown.result.parts, shown.result.headline) == (result.parts, result.headline)
     if result.about.by is not None:
@@ -186,7 +178,7 @@ def the_page_agrees(store: Store, result: AgreementResult, human: Human) -> None
     the_same_answers_agree(store, shown)
 
 
-def the_same_answers_agree(store: Store, shown: AgreementPage) -> None:
+def the_same_answers_agree(store, shown):
     """A version beside the others has the figures that the same answers give by themselves."""
     with store.reading() as connection:
         same = agreement_details(PairSource(connection, shown.choice.counted), shown).same_answers
@@ -201,7 +193,7 @@ def the_same_answers_agree(store: Store, shown: AgreementPage) -> None:
         assert statistics_of_slice(same, title).items() <= (shown_statistics(own) | own).items()
 
 
-def the_report_agrees(store: Store, result: AgreementResult, human: Human) -> None:
+def the_report_agrees(store, result, human):
     with store.reading() as connection:
         counted = CountedGrades(human=human)
         results = report_results(
@@ -223,7 +215,7 @@ def the_report_agrees(store: Store, result: AgreementResult, human: Human) -> No
             assert f"<td>{STATISTICS[name].name}</td><td>{shown}</td>" in text
 
 
-def stats_agree(store: Store, title: str, grades: Sequence[GradeName]) -> None:
+def stats_agree(store, title, grades):
     with store.reading() as connection:
         rows = stats(connection).agreement
         fingerprint = get_version(connection, title).fingerprint
@@ -237,7 +229,7 @@ def stats_agree(store: Store, title: str, grades: Sequence[GradeName]) -> None:
             assert row.statistics.items() <= figures[row.query_type].items()
 
 
-def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -> AgreementPage:
+def the_page(store, title, grade, human, by):
     with store.reading() as connection:
         return agreement_page(
             PairSource(connection, CountedGrades(human=human)),
@@ -247,6 +239,6 @@ def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -
         )
 
 
-def version_id(store: Store, title: str) -> int:
+def version_id(store, title):
     with store.reading() as connection:
         return next(each.id for each in list_versions(connection) if each.title == title)

@@ -7,15 +7,14 @@ import pytest
 from engines import on_sqlite
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.label_schema import schema_in
-from judgeboard.measure.trend import Trend, trend
+from judgeboard.measure.trend import trend
 from judgeboard.reports.trends import trend_lines
 from judgeboard.reviews.queues import add_schema, create_queue
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import response_page
-from queue_case import CONFIRM, QueueCase, queue_case
+from queue_case import CONFIRM, queue_case
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 SCHEMA = schema_in("""
@@ -29,7 +28,7 @@ fields:
 
 
 @pytest.fixture
-def labelled(store: Store) -> QueueCase:
+def labelled(store):
     """Two weeks of four answers each, three of them labelled, in two tenants; Jon labels one of them later."""
     case = queue_case(store)
     for week in range(2):
@@ -56,9 +55,7 @@ def labelled(store: Store) -> QueueCase:
     return case
 
 
-def shown(
-    case: QueueCase, own_label: str, viewer: int | None = None, by: str = "query_type"
-) -> Trend:
+def shown(case, own_label, viewer=None, by="query_type"):
     with Seen(case.store, viewer).reading() as connection:
         drawn = trend(connection, own_label=own_label, by=by)
         for panel in drawn.panels:
@@ -67,7 +64,7 @@ def shown(
     return drawn
 
 
-def test_the_latest_label_of_each_answer_makes_the_mean_or_the_share(labelled: QueueCase) -> None:
+def test_the_latest_label_of_each_answer_makes_the_mean_or_the_share(labelled):
     for own_label, title, figures in (
         ("tone", "tone", [(3, 8 / 3), (3, 3.0)]),  # Jon's 3 replaces Mara's 1
         ("tone=3", "Share of tone=3", [(3, 2 / 3), (3, 1.0)]),
@@ -91,7 +88,7 @@ def test_the_latest_label_of_each_answer_makes_the_mean_or_the_share(labelled: Q
 
 
 @on_sqlite
-def test_a_blind_reviewer_sees_no_label_of_an_open_answer(labelled: QueueCase) -> None:
+def test_a_blind_reviewer_sees_no_label_of_an_open_answer(labelled):
     assert [panel.n for panel in shown(labelled, "tone", labelled.mara.id).panels] == [6]
     assert [panel.n for panel in shown(labelled, "tone", labelled.jon.id).panels] == [1]
     assert [panel.n for panel in shown(labelled, "tone", labelled.ada.id).panels] == [
@@ -101,7 +98,7 @@ def test_a_blind_reviewer_sees_no_label_of_an_open_answer(labelled: QueueCase) -
 
 
 @on_sqlite
-def test_a_label_without_a_figure_is_refused_with_the_next_step(labelled: QueueCase) -> None:
+def test_a_label_without_a_figure_is_refused_with_the_next_step(labelled):
     with pytest.raises(BadInput, match=r"causes .*causes=x"):
         shown(labelled, "causes")
     with pytest.raises(BadInput, match="minutes "):

@@ -1,19 +1,18 @@
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, read
+from graded_log import BAD, GOOD, read
 from judgeboard.errors import BadInput
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.agreement_page import agreement_page
 from judgeboard.measure.cells import Cell, answers_in, cell_names, cell_words
-from judgeboard.measure.choice import By, CountedGrades
+from judgeboard.measure.choice import CountedGrades
 from judgeboard.measure.ratings import PairSource
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.tables import StoredVersion
 
 
 @pytest.fixture
-def graded(log: GradedLog) -> GradedLog:
+def graded(log):
     """A judge and a person on 40 answers: scores of 0.00, 0.05, …, of which people find every third bad."""
     version, ids = log.version(), log.answers(40)
     log.say(
@@ -34,7 +33,7 @@ def graded(log: GradedLog) -> GradedLog:
 
 
 @on_sqlite
-def test_the_cells_of_the_confusion_table_open_what_they_count(graded: GradedLog) -> None:
+def test_the_cells_of_the_confusion_table_open_what_they_count(graded):
     with graded.store.reading() as connection:
         (version,) = list_versions(connection)
         for row in every_judge(connection):
@@ -48,7 +47,7 @@ def test_the_cells_of_the_confusion_table_open_what_they_count(graded: GradedLog
 
 
 @on_sqlite
-def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -> None:
+def test_the_tenths_of_the_calibration_open_what_they_count(graded):
     log = graded
     more = log.answers(80)
     version = _version(log)
@@ -63,7 +62,7 @@ def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -
 
 
 @on_sqlite
-def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
+def test_one_reviewer_alone_counts_as_people(graded):
     log = graded
     version = _version(log)
     with log.store.reading() as connection:
@@ -82,19 +81,19 @@ def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
         {"score": "grounded"},
     ],
 )
-def test_what_is_no_cell_is_refused(given: dict[str, str]) -> None:
+def test_what_is_no_cell_is_refused(given):
     with pytest.raises(BadInput):
         Cell(**{"first": 1, "grade": "label"} | given)
 
 
-def _version(log: GradedLog) -> StoredVersion:
+def _version(log):
     (version,) = read(log.store, list_versions)
     return version
 
 
 @on_sqlite
 @pytest.mark.parametrize("by", ["query_type", "generator", "length", "time", "rule"])
-def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
+def test_every_slice_opens_what_it_counts(graded, by):
     version = _version(graded)
     with graded.store.reading() as connection:
         shown = agreement_page(PairSource(connection), version_id=version.id, by=by)
@@ -105,7 +104,7 @@ def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
 
 
 @on_sqlite
-def test_whose_grades_count_decides_what_a_cell_contains(graded: GradedLog) -> None:
+def test_whose_grades_count_decides_what_a_cell_contains(graded):
     version = _version(graded)
     first = read(graded.store, answers_in, Cell("label", version.id))[0]
     graded.review(first, "lead", label=BAD, stage="adjudication")

@@ -3,40 +3,33 @@
 import gzip
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
 from judgeboard.stats.pair_orders import INCONSISTENT_AS
-from judgeboard.store.engine import Store
 
 pytestmark = pytest.mark.shared
 
 LLMBAR = ("GPT-4/Vanilla_NoRules", "PaLM2/CoT")
-Compare = Callable[..., dict[str, Any]]
-
-
-Line = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def llmbar_lines(shared: Path) -> list[Line]:
+def llmbar_lines(shared):
     """The recorded pairs of two judges of llmbar."""
     with gzip.open(shared / "data" / "llmbar.pairwise.jsonl.gz", "rb") as file:
         return [line for line in map(json.loads, file) if line["judge"] in LLMBAR]
 
 
-def import_pairs(store: Store, name: str, lines: bytes) -> None:
+def import_pairs(store, name, lines):
     summary = import_file(store, io.BytesIO(lines), kind="pairs", source=name, name=f"{name}.jsonl")
     assert (summary.rejected, summary.new) == (0, len(lines.splitlines()))
 
 
 @pytest.fixture(scope="module")
-def llmbar(llmbar_lines: list[Line], new_store: Callable[[], Store]) -> Path:
+def llmbar(llmbar_lines, new_store):
     """A database with these pairs alone: the others are many, and each command reads what people prefer of all."""
     store = new_store()
     import_pairs(store, "llmbar", "\n".join(map(json.dumps, llmbar_lines)).encode())
@@ -45,32 +38,31 @@ def llmbar(llmbar_lines: list[Line], new_store: Callable[[], Store]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def recorded(public_database: Callable[..., Path]) -> Path:
+def recorded(public_database):
     """A database with the recorded pairs of pandalm and of cragc25."""
     return public_database(("pandalm.pairwise", "pairs"), ("cragc25.pairwise", "pairs"))
 
 
 @pytest.fixture
-def compare(recorded: Path, llmbar: Path, capsys: pytest.CaptureFixture[str]) -> Compare:
+def compare(recorded, llmbar, capsys):
     """Runs the command on what is recorded of a judge, and returns its JSON."""
 
-    def compared(judge: str, *more: str) -> dict[str, Any]:
+    def compared(judge, *more):
         database = llmbar if judge in LLMBAR else recorded
         words = [*["compare", "--recorded", "--json", "--judge-version"], judge, *more]
         assert run([*words, "--db", str(database)]) == 0
-        content: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return content
+        return json.loads(capsys.readouterr().out)
 
     return compared
 
 
-def rows_of(content: dict[str, Any]) -> dict[str, Any]:
+def rows_of(content):
     """The figures on all pairs of the only aspect."""
     (result,) = content["aspects"]
     return {row["figure"]: row for row in result["rows"] if row["slice"] is None}
 
 
-def test_llmbar_comes_out_to_the_printed_digit(compare: Compare) -> None:
+def test_llmbar_comes_out_to_the_printed_digit(compare):
     (result,) = compare("GPT-4/Vanilla_NoRules", "--by", "query_type")["aspects"]
     shares = {(row["slice"], row["figure"]): row["value"] for row in result["rows"]}
     printed = {
@@ -89,7 +81,7 @@ def test_llmbar_comes_out_to_the_printed_digit(compare: Compare) -> None:
     }
 
 
-def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare: Compare) -> None:
+def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare):
     content = compare("PaLM2/CoT")
     rows, account = rows_of(content), content["account"]
     assert [rows[name]["value"] for name in ("pairs", "unmeasured", "both_usable")] == [
@@ -110,9 +102,7 @@ def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare: Co
         ("gpt-4o-individual", "coverage_deep", 0.7135, 0.6414),
     ],
 )
-def test_cragc25_comes_out_by_aspect(
-    compare: Compare, judge: str, aspect: str, consistency: float, first: float
-) -> None:
+def test_cragc25_comes_out_by_aspect(compare, judge, aspect, consistency, first):
     rows = rows_of(compare(judge, "--aspect", aspect))
     assert (rows["pairs"]["value"], rows["both_usable"]["value"]) == (192, 192)
     assert round(rows["self_consistency"]["value"], 4) == consistency
@@ -122,13 +112,13 @@ def test_cragc25_comes_out_by_aspect(
 @pytest.mark.parametrize("judge", LLMBAR)
 @pytest.mark.parametrize("inconsistent", INCONSISTENT_AS)
 def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
-    llmbar: Path,
-    llmbar_lines: list[Line],
-    compare: Compare,
-    capsys: pytest.CaptureFixture[str],
-    judge: str,
-    inconsistent: str,
-) -> None:
+    llmbar,
+    llmbar_lines,
+    compare,
+    capsys,
+    judge,
+    inconsistent,
+):
     lines = [line for line in llmbar_lines if line["judge"] == judge]
     votes = [
         (line.get("verdict_order_ab"), line.get("verdict_order_ba"), line["human"])

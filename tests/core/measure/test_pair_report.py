@@ -12,36 +12,31 @@ from judgeboard.health.record import read_record
 from judgeboard.measure.pair_report import (
     NO_GOLD,
     NO_PEOPLE,
-    PairReport,
     measure_pairs,
 )
-from judgeboard.measure.result import Result
-from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
-from judgeboard.store.engine import Store
-from judgeboard.store.tables import StoredVersion
 from pair_log import add_pairs, people_say, record
 
 
-def report(store: Store, version: StoredVersion, **options) -> PairReport:
+def report(store, version, **options):
     return measure_pairs(store, version.id, **options)
 
 
-def figures(store: Store, version: StoredVersion, **options) -> Result:
+def figures(store, version, **options):
     (result,) = report(store, version, **options).aspects
     return result
 
 
-def counts(result: Result, *names: str) -> tuple[float | None, ...]:
+def counts(result, *names):
     return tuple(result.figure(name).value for name in names)
 
 
-def is_one_order(result: Result) -> bool:
+def is_one_order(result):
     return "one_order" in [each.code for each in result.caveats]
 
 
 @on_sqlite
-def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store: Store) -> None:
+def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store):
     version = record(store, add_pairs(store, 9), {"ab": "aabtabta-", "ba": "aabtbatta"})
     result = figures(store, version)
     assert counts(result, "wins_a", "wins_b", "ties") == (2, 1, 2)
@@ -67,9 +62,7 @@ def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store:
         ("aaa", "aa ", "unmeasured", 1, 3),
     ],
 )
-def test_figures_of_both_orders(
-    sqlite_store: Store, ab: str, ba: str, figure: str, value: float, n: int
-) -> None:
+def test_figures_of_both_orders(sqlite_store, ab, ba, figure, value, n):
     group = figures(
         sqlite_store, record(sqlite_store, add_pairs(sqlite_store, len(ab)), {"ab": ab, "ba": ba})
     )
@@ -77,7 +70,7 @@ def test_figures_of_both_orders(
     assert (made.value, made.n, is_one_order(group)) == (pytest.approx(value), n, False)
 
 
-def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_store: Store) -> None:
+def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_store):
     # Every pair names the first answer twice or the second twice: 40 verdicts, but 20 independent
     # ones.
     version = record(sqlite_store, add_pairs(sqlite_store, 20), {"ab": "ab" * 10, "ba": "ba" * 10})
@@ -87,13 +80,13 @@ def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_stor
     assert share.high - share.low > 0.38
 
 
-def test_only_ties_leave_the_first_place_unmeasured(sqlite_store: Store) -> None:
+def test_only_ties_leave_the_first_place_unmeasured(sqlite_store):
     version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "tt", "ba": "tt"})
     share = figures(sqlite_store, version).figure("first_position")
     assert (share.value, "ties" in (share.reason or "")) == (None, True)
 
 
-def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: Store) -> None:
+def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store):
     version = record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "abt-", "ba": "    "})
     group = figures(sqlite_store, version)
     assert counts(group, "wins_a", "wins_b", "ties", "unmeasured", "both_usable") == (1, 1, 1, 1, 0)
@@ -104,9 +97,7 @@ def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr", "replay"])
 @pytest.mark.parametrize("ba", ["  ", " b", "ab"])
-def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(
-    sqlite_store: Store, kind: str, ba: str
-) -> None:
+def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(sqlite_store, kind, ba):
     version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "a ", "ba": ba}, kind=kind)
     checked = read(sqlite_store, read_record, version, shipped_models()).pairs["overall"]
     group = figures(sqlite_store, version)
@@ -115,17 +106,15 @@ def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr"])
-def test_a_judge_of_two_orders_stopped_between_them_is_no_judge_of_one_order(
-    sqlite_store: Store, kind: str
-) -> None:
+def test_a_judge_of_two_orders_stopped_between_them_is_no_judge_of_one_order(sqlite_store, kind):
     version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "aa", "ba": "  "}, kind=kind)
     group = figures(sqlite_store, version)
     assert (is_one_order(group), *counts(group, "unmeasured", "wins_a")) == (False, 2, 0)
 
 
 def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     pair_ids = add_pairs(sqlite_store, 4, gold=Preference.A)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aab-", "ba": "abba"}))
     assert (group.figure("accuracy_orders_mean").value, group.figure("accuracy_orders_mean").n) == (
@@ -147,11 +136,11 @@ def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(
     ],
 )
 def test_what_an_unusable_verdict_counts_as_is_chosen(
-    sqlite_store: Store,
-    unusable: UnusableAs,
-    orders: tuple[float, int],
-    consistent: tuple[float, int],
-) -> None:
+    sqlite_store,
+    unusable,
+    orders,
+    consistent,
+):
     pair_ids = [
         *add_pairs(sqlite_store, 1, gold=Preference.TIE),
         *add_pairs(sqlite_store, 1, first=1, gold=Preference.TIE),
@@ -181,11 +170,11 @@ def test_what_an_unusable_verdict_counts_as_is_chosen(
     ],
 )
 def test_how_a_changed_preference_counts_is_an_option(
-    sqlite_store: Store,
-    inconsistent: InconsistentAs,
-    accuracy: tuple[float, int],
-    people: tuple[float, int],
-) -> None:
+    sqlite_store,
+    inconsistent,
+    accuracy,
+    people,
+):
     # consistent, consistent, A and B, a tie and A, a tie and B
     pair_ids = add_pairs(sqlite_store, 5, gold=Preference.A)
     for pair_id, letter in zip(pair_ids, "aataa", strict=True):
@@ -209,7 +198,7 @@ def test_how_a_changed_preference_counts_is_an_option(
     )
 
 
-def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store: Store) -> None:
+def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store):
     group = figures(
         sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "ab", "ba": "ab"})
     )
@@ -218,7 +207,7 @@ def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store: 
     assert not group.has("accuracy_consistent")
 
 
-def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_store: Store) -> None:
+def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 4)
     for pair_id, letters in zip(pair_ids, ("aab", "ab", "ttb", "b"), strict=True):
         people_say(sqlite_store, pair_id, *letters)
@@ -231,7 +220,7 @@ def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_st
     )
 
 
-def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store: Store) -> None:
+def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 3)
     for pair_id, grade in zip(pair_ids, ("-1", "2", "0"), strict=True):
         people_say(sqlite_store, pair_id, grade)
@@ -239,7 +228,7 @@ def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store: Store)
     assert (group.figure("people").value, group.figure("people").n) == (1, 3)
 
 
-def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> None:
+def test_slices_and_aspects_have_figures_of_their_own(sqlite_store):
     pair_ids = [
         *add_pairs(sqlite_store, 2, query_type="QA", gold=Preference.A),
         *add_pairs(sqlite_store, 1, first=2, query_type="math", gold=Preference.A),
@@ -256,7 +245,7 @@ def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> No
     assert result.figure("accuracy_consistent").value == 0
 
 
-def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store: Store) -> None:
+def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store):
     (pair_id,) = add_pairs(sqlite_store, 1, gold=Preference.A)
     version = record(sqlite_store, [], {})
     both = {"overall": Preference.A, "style": Preference.B}
@@ -271,7 +260,7 @@ def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store
     ] == ["style"]
 
 
-def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store: Store) -> None:
+def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 3)
     version = record(sqlite_store, pair_ids, {"ab": "ab-", "ba": "a-t"})
     content = to_plain(report(sqlite_store, version))
@@ -294,7 +283,7 @@ def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store: Store)
     assert (part.account.asked, part.aspects[0].figure("pairs").value) == (2, 1)
 
 
-def test_what_is_not_there_is_said(sqlite_store: Store) -> None:
+def test_what_is_not_there_is_said(sqlite_store):
     version = record(sqlite_store, add_pairs(sqlite_store, 1), {"ab": "a", "ba": "a"})
     with pytest.raises(NotFound, match="'style'"):
         report(sqlite_store, version, aspects=["style"])
@@ -306,7 +295,7 @@ def test_what_is_not_there_is_said(sqlite_store: Store) -> None:
         report(sqlite_store, version, unusable="maybe")
 
 
-def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_store: Store) -> None:
+def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 4)
     for pair_id in pair_ids:
         people_say(sqlite_store, pair_id, *"ab")

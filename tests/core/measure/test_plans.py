@@ -1,22 +1,17 @@
 """How many labels a plan asks for, from the labels that are there."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
-
 import numpy as np
 import pytest
 from sqlalchemy import event
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, read
-from judgeboard.domain import Estimate
+from graded_log import BAD, GOOD, read
 from judgeboard.errors import BadInput
 from judgeboard.measure import samples
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.label_plans import (
     PlanGoal,
     PlanNeed,
-    Question,
     plan_number,
     plan_result,
     reach_words,
@@ -24,34 +19,28 @@ from judgeboard.measure.label_plans import (
 )
 from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
 from judgeboard.measure.rates import measure_rate
-from judgeboard.measure.result import Result
 from judgeboard.measure.samples import StratumName, judging_version
 from judgeboard.measure.thresholds import Goal, measure_threshold
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.settings.sections import PLANNED
-from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.rates import summed
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import new_queue
-from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, queue_case
 
 JUDGE = "track_b_modernbert"
 
 
-TOO_FEW = {"plan_too_few", "plan_shows_nothing", "plan_versions_alike"}
 LABELS = {"plan_label", "plan_label_at_least"}
 
 
-def codes(plan: Result) -> list[str]:
+def codes(plan):
     return [each.code for each in (plan.headline, *plan.caveats, *plan.next)]
 
 
-def planned(
-    store: Store | Seen, reach: float, question: str = "rate", *judges: str, **chosen
-) -> Result:
+def planned(store, reach, question="rate", *judges, **chosen):
     with store.reading() as connection:
         return plan_labels(
             connection, reach, question, versions=plan_versions(connection, judges), **chosen
@@ -60,7 +49,7 @@ def planned(
 
 @pytest.mark.shared
 class TestRagtruth:
-    def test_a_rate_needs_fewer_labels_with_a_judge(self, sampled_ragtruth: Store) -> None:
+    def test_a_rate_needs_fewer_labels_with_a_judge(self, sampled_ragtruth):
         plan = planned(sampled_ragtruth, 0.05, "rate", JUDGE, target="these")
         assert (plan_number(plan, "answers"), plan_number(plan, "labelled")) == (1344, 193)
         assert plan.figure("bad_share").value == pytest.approx(0.3788, abs=0.01)
@@ -74,14 +63,12 @@ class TestRagtruth:
             narrow
         )
 
-    def test_a_judge_that_knows_nothing_saves_nothing(self, sampled_ragtruth: Store) -> None:
+    def test_a_judge_that_knows_nothing_saves_nothing(self, sampled_ragtruth):
         plan = planned(sampled_ragtruth, 0.05, "rate", "baseline_nli")
         assert plan.figure("explained").value < 0.05
         assert "plan_judge_saves_nothing" in codes(plan)
 
-    def test_two_judge_versions_need_labels_where_they_differ(
-        self, sampled_ragtruth: Store
-    ) -> None:
+    def test_two_judge_versions_need_labels_where_they_differ(self, sampled_ragtruth):
         plan = planned(sampled_ragtruth, 0.0409, "judges", "approach_1_modernbert", JUDGE)
         assert plan.figure("by_lot").value == pytest.approx(833, rel=0.15)
         assert plan_number(plan, "labels") == pytest.approx(
@@ -106,7 +93,7 @@ class TestRagtruth:
             command
         ]
 
-    def test_each_query_type_has_its_own_plan(self, sampled_ragtruth: Store) -> None:
+    def test_each_query_type_has_its_own_plan(self, sampled_ragtruth):
         with sampled_ragtruth.reading() as connection:
             versions = plan_versions(connection, [JUDGE])
             plans = plan_labels(connection, 0.05, versions=versions, by_query_type=True)
@@ -118,7 +105,7 @@ class TestRagtruth:
         assert plans[1].figure("bad_share").value == pytest.approx(0.66, abs=0.05)
 
 
-def judged(log: GradedLog, scores: Iterable[float]) -> list[int]:
+def judged(log, scores):
     scores = list(scores)
     ids = log.answers(len(scores))
     version = log.version()
@@ -127,7 +114,7 @@ def judged(log: GradedLog, scores: Iterable[float]) -> list[int]:
 
 
 @on_sqlite
-def test_without_labels_the_plan_assumes_the_worst(log: GradedLog) -> None:
+def test_without_labels_the_plan_assumes_the_worst(log):
     judged(log, [0.9] * 60)
     plan = planned(log.store, 0.1)
     assert (
@@ -143,7 +130,7 @@ def test_without_labels_the_plan_assumes_the_worst(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_more_labels_to_choose_from_are_more_precise(log: GradedLog) -> None:
+def test_more_labels_to_choose_from_are_more_precise(log):
     judged(log, [0.1] * 30 + [0.9] * 220)
     with log.store.reading() as connection:
         plans = plans_for_rate(connection, judging_version(connection))
@@ -169,7 +156,7 @@ def test_more_labels_to_choose_from_are_more_precise(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) -> None:
+def test_labels_of_flagged_answers_say_nothing_about_the_others(log):
     ids = judged(log, [0.1] * 40 + [0.9] * 100)
     log.review_all(ids[:40], label=BAD)
     plan = planned(log.store, 0.1, target="these")
@@ -190,7 +177,7 @@ def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) 
 
 
 @on_sqlite
-def test_minutes_come_from_the_time_of_reviews(log: GradedLog) -> None:
+def test_minutes_come_from_the_time_of_reviews(log):
     ids = judged(log, [0.9] * 60)
     log.reviews({ids[0]: {"label": GOOD, "seconds": 20}, ids[1]: {"label": GOOD, "seconds": 40}})
     plan = planned(log.store, 0.1, target="these")
@@ -198,7 +185,7 @@ def test_minutes_come_from_the_time_of_reviews(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_without_a_judge_labels_are_by_lot(log: GradedLog) -> None:
+def test_without_a_judge_labels_are_by_lot(log):
     log.answers(1000)
     plan = planned(log.store, 0.1)
     assert plan_number(plan, "labels") == pytest.approx(96, abs=1)
@@ -209,7 +196,7 @@ def test_without_a_judge_labels_are_by_lot(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_plan_that_cannot_be_is_refused(log: GradedLog) -> None:
+def test_a_plan_that_cannot_be_is_refused(log):
     with pytest.raises(BadInput, match="needs answers"):
         planned(log.store, 0.1)
     judged(log, [0.9])
@@ -222,7 +209,7 @@ def test_a_plan_that_cannot_be_is_refused(log: GradedLog) -> None:
             planned(log.store, reach, question)
 
 
-def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> None:
+def labelled_queue(case, labels, bad):
     """Draw a planned queue of 60 answers and label the first ones."""
     plan = read(case.store, draw_plan, RowFilter())
     create_queue(
@@ -239,8 +226,8 @@ def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> 
 
 
 def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(
-    sqlite_log: GradedLog,
-) -> None:
+    sqlite_log,
+):
     ids = judged(sqlite_log, [0.1] * 10 + [0.9] * 20)
     sqlite_log.review_all(ids[3:28], label=GOOD)  # chosen by people, so these labels do not count
     lead = ensure_reviewer(sqlite_log.store, "page", "Lena")
@@ -255,7 +242,7 @@ def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(
     assert (created.labelled, created.joined) == (25, 30)
 
 
-def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store: Store) -> None:
+def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store):
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
     (hidden,) = (
@@ -299,8 +286,8 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
 
 @on_sqlite
 def test_the_open_answers_of_the_sample_come_before_the_plan(
-    flagged: tuple[GradedLog, list[int]],
-) -> None:
+    flagged,
+):
     """People worked the flags worst first and stopped: the sampled ones count when none of them is open."""
     log, ids = flagged
     log.flag([ids[each] for each in [*FLAGGED[:30], *OTHERS[:60]]], "random_sample")
@@ -320,7 +307,7 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(
     assert planned(log.store, 0.1).headline.code != "plan_sample_first"
 
 
-def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
+def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them():
     joined, bad, flagged = (
         StratumName(picked, verdict, False)
         for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
@@ -334,22 +321,22 @@ def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
 
 
 def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_again(
-    sqlite_log: GradedLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    sqlite_log, monkeypatch
+):
     types = 40
     for number in range(types):
         sqlite_log.answers(3, query_type=f"type {number}")
     rows = []
 
-    def counted(strata: IntArray, scores: FloatArray, groups: IntArray, *others: Any) -> Any:
+    def counted(strata, scores, groups, *others):
         rows.append(max(len(strata), int(groups.max(initial=-1)) + 1))
         return summed(strata, scores, groups, *others)
 
     monkeypatch.setattr(samples, "summed", counted)
 
-    def planned_with(*, by_query_type: bool) -> tuple[int, int]:
+    def planned_with(*, by_query_type):
         """The plans and the statements sent for them."""
-        statements: list[None] = []
+        statements = []
         with sqlite_log.store.reading() as connection:
             connection.begin()
             event.listen(
@@ -377,9 +364,7 @@ def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_
         ("kappa", 0.2, "plan_too_few"),
     ],
 )
-def test_labels_that_would_show_nothing_have_one_advice(
-    question: Question, shows: float, code: str
-) -> None:
+def test_labels_that_would_show_nothing_have_one_advice(question, shows, code):
     goal = PlanGoal(question, 0.05, judges=("rag v1",), made_prompt={"rag v1": 2})
     plan = plan_result(goal, PlanNeed(answers=1, labelled=0, more=1, shows=shows), extras=3)
     assert plan.headline.code == code
@@ -397,12 +382,12 @@ IS_BAD = np.random.default_rng(2).random(1_200) < np.where(CALLED_BAD, 0.8, 0.18
 
 
 @pytest.fixture
-def flagged(graded_once: Any) -> tuple[GradedLog, list[int]]:
+def flagged(graded_once):
     """A log in which a rule flags what the judge calls bad, and its answers."""
     return graded_once("flagged where a judge says bad", flag_what_is_called_bad)
 
 
-def flag_what_is_called_bad(log: GradedLog) -> list[int]:
+def flag_what_is_called_bad(log):
     ids = log.answers_of({"group": place // 6} for place in range(1_200))
     labels = [BAD if is_bad else GOOD for is_bad in CALLED_BAD]
     log.say(
@@ -412,19 +397,19 @@ def flag_what_is_called_bad(log: GradedLog) -> list[int]:
     return ids
 
 
-def label(log: GradedLog, ids: list[int], places: IntArray) -> None:
+def label(log, ids, places):
     log.reviews({ids[each]: {"label": BAD if IS_BAD[each] else GOOD} for each in places})
 
 
-def sample(log: GradedLog, ids: list[int], places: IntArray) -> None:
+def sample(log, ids, places):
     log.flag([ids[each] for each in places], "random_sample")
     label(log, ids, places)
 
 
 @on_sqlite
 def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are(
-    flagged: tuple[GradedLog, list[int]],
-) -> None:
+    flagged,
+):
     log, ids = flagged
     sample(log, ids, OTHERS[:47])
     plan = planned(log.store, 0.06)
@@ -438,8 +423,8 @@ def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are
 
 @on_sqlite
 def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(
-    flagged: tuple[GradedLog, list[int]],
-) -> None:
+    flagged,
+):
     log, ids = flagged
     sample(log, ids, np.concatenate([OTHERS[:40], FLAGGED[::23]]))
     plan = planned(log.store, 0.06)
@@ -449,15 +434,13 @@ def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(
     assert 0.15 <= plan.figure("correlation").value < 0.5
 
 
-def half_width(figure: Estimate) -> float:
+def half_width(figure):
     return (figure.high - figure.low) / 2
 
 
 @on_sqlite
 @pytest.mark.parametrize(("question", "sampled"), [("rate", 60), ("kappa", 200)])
-def test_a_figure_that_is_narrow_enough_needs_no_labels(
-    flagged: tuple[GradedLog, list[int]], question: Question, sampled: int
-) -> None:
+def test_a_figure_that_is_narrow_enough_needs_no_labels(flagged, question, sampled):
     log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:sampled])
@@ -473,9 +456,7 @@ def test_a_figure_that_is_narrow_enough_needs_no_labels(
 
 @on_sqlite
 @pytest.mark.parametrize("sampled", [14, 40])
-def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(
-    flagged: tuple[GradedLog, list[int]], sampled: int
-) -> None:
+def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(flagged, sampled):
     log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:sampled])
@@ -496,8 +477,8 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(
 
 @on_sqlite
 def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_app(
-    log: GradedLog,
-) -> None:
+    log,
+):
     log.say_all(log.version(), log.answers(60), label=GOOD)
     app, these = (planned(log.store, 0.07, target=target) for target in ("app", "these"))
     assert (app.headline.code, plan_number(app)) == ("plan_too_few", 60)
@@ -507,8 +488,8 @@ def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_ap
 
 @on_sqlite
 def test_labels_that_are_all_alike_are_no_reason_to_stop(
-    flagged: tuple[GradedLog, list[int]],
-) -> None:
+    flagged,
+):
     log, ids = flagged[0], flagged[1][:400]
     log.flag(ids[:100], "random_sample")
     log.review_all(ids[:100], label=GOOD)

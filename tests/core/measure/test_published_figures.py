@@ -1,9 +1,6 @@
 """The published figures of public sets, out of the product's own command after its own import."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,28 +22,23 @@ RAGTRUTH = (
     ("ragtruth.human", "grades"),
 )
 
-Agreement = Callable[..., dict[str, Any]]
-
 
 @pytest.fixture
-def agreement(
-    public_database: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> Agreement:
+def agreement(public_database, capsys):
     """Runs the command on a public set, and returns its JSON."""
 
-    def measured(files: tuple[tuple[str, str], ...], *words: str) -> dict[str, Any]:
+    def measured(files, *words):
         assert run(["agreement", "--json", "--db", str(public_database(*files)), *words]) == 0
-        content: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return content
+        return json.loads(capsys.readouterr().out)
 
     return measured
 
 
-def figures(result: dict[str, Any], slice_: str | None = None) -> dict[str, Any]:
+def figures(result, slice_=None):
     return {row["figure"]: row for row in result["rows"] if row["slice"] == slice_}
 
 
-def lines(result: dict[str, Any], code: str) -> dict[str, dict[str, Any]]:
+def lines(result, code):
     """The figures of each line of a part."""
     (part,) = (each for each in result["parts"] if each["headline"]["code"] == code)
     return {
@@ -54,11 +46,11 @@ def lines(result: dict[str, Any], code: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def rounded(estimate: dict[str, Any]) -> float:
+def rounded(estimate):
     return round(estimate["value"], 4)
 
 
-def test_pandalms_people_agree_as_published(agreement: Agreement) -> None:
+def test_pandalms_people_agree_as_published(agreement):
     result = agreement(PANDALM, "--of", "people", "--unit", "pairs")
     pairs = lines(result, "rater_pairs")
     assert {name: (rounded(each["kappa"]), each["n"]["value"]) for name, each in pairs.items()} == {
@@ -77,7 +69,7 @@ def test_pandalms_people_agree_as_published(agreement: Agreement) -> None:
     )
 
 
-def test_pandalm_7b_against_the_majority(agreement: Agreement) -> None:
+def test_pandalm_7b_against_the_majority(agreement):
     result = agreement(PANDALM, "--unit", "pairs", "--judge-version", "pandalm-7b")
     names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
     assert [rounded(figures(result)[name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
@@ -90,9 +82,7 @@ def test_pandalm_7b_against_the_majority(agreement: Agreement) -> None:
     ("unusable", "accuracy", "n", "left_out"),
     [("tie", 0.7107, 999, {}), ("wrong", 0.6977, 999, {}), ("drop", 0.7156, 974, {"unusable": 25})],
 )
-def test_its_25_unusable_verdicts_count_as_is_chosen(
-    agreement: Agreement, unusable: str, accuracy: float, n: int, left_out: dict[str, int]
-) -> None:
+def test_its_25_unusable_verdicts_count_as_is_chosen(agreement, unusable, accuracy, n, left_out):
     result = agreement(
         PANDALM, "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", unusable
     )
@@ -117,9 +107,7 @@ def test_its_25_unusable_verdicts_count_as_is_chosen(
         ("pandalm-7b", "0.3", 0.6667, 0.7147, 999),
     ],
 )
-def test_whether_a_judge_may_stand_in_for_a_person(
-    agreement: Agreement, judge: str, epsilon: str, omega: float, rho: float, n: int
-) -> None:
+def test_whether_a_judge_may_stand_in_for_a_person(agreement, judge, epsilon, omega, rho, n):
     words = ("--unit", "pairs", "--judge-version", judge, "--alt-test", "--epsilon", epsilon)
     test = agreement(PANDALM, *words)["alt_test"]
     assert (round(test["omega"]["value"], 4), rounded(test["rho"]), test["n"]) == (omega, rho, n)
@@ -136,9 +124,7 @@ def test_whether_a_judge_may_stand_in_for_a_person(
         ("overall", (61.93, 60.90), (70.09, 68.89)),
     ],
 )
-def test_ragcheckers_scores_beside_both_annotators_stacked(
-    agreement: Agreement, aspect: str, judge: tuple[float, float], people: tuple[float, float]
-) -> None:
+def test_ragcheckers_scores_beside_both_annotators_stacked(agreement, aspect, judge, people):
     words = ("--unit", "pairs", "--aspect", aspect)
     result = agreement(RAGCHECKER, *words, "--judge-version", "ragchecker", "--human", "each")
     assert (figures(result)["n"]["value"], figures(result)["pearson"]["n"]) == (560, 560)
@@ -154,7 +140,7 @@ def test_ragcheckers_scores_beside_both_annotators_stacked(
     assert (figures(result)["n"]["value"], len(lines(result, "rater_pairs"))) == (280, 1)
 
 
-def test_prometheus_with_its_own_repeats(agreement: Agreement) -> None:
+def test_prometheus_with_its_own_repeats(agreement):
     result = agreement(PROMETHEUS, "--of", "repeats")
     assert (figures(result)["n"]["value"], len(result["about"]["judges"])) == (640, 117)
     assert (
@@ -166,7 +152,7 @@ def test_prometheus_with_its_own_repeats(agreement: Agreement) -> None:
     )
 
 
-def test_ragtruths_detectors_with_people_and_with_each_other(agreement: Agreement) -> None:
+def test_ragtruths_detectors_with_people_and_with_each_other(agreement):
     result = agreement(RAGTRUTH, "--judge-version", "approach_1_modernbert", "--by", "query_type")
     assert (figures(result)["n"]["value"], result["about"]["left_out"]) == (
         1344,

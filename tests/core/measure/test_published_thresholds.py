@@ -1,27 +1,23 @@
 """Thresholds and confident verdicts on RAGTruth, equal to the published examples in each digit."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from judgeboard.flags.rules import sampling_number
 from judgeboard.measure.confident_verdicts import confident_verdicts
-from judgeboard.measure.result import Result
 from judgeboard.measure.scored_labels import JudgedScores, ScoredLabels, ScoredSample, flag_from
 from judgeboard.measure.thresholds import (
     CHOSEN,
-    AtThreshold,
     Goal,
     advised_setting,
     replayed,
     threshold_result,
 )
 from judgeboard.settings.model import Cuts
-from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.store.statements import TextColumn, record_of
-from shared_answers import SharedAnswers, shared_answers
+from shared_answers import shared_answers
 
 B, A1, A = "track_b_modernbert", "approach_1_modernbert", "track_a_deberta"
 MEAN = f"{B} + {A1} + {A}"
@@ -30,12 +26,12 @@ pytestmark = pytest.mark.shared
 
 
 @pytest.fixture
-def answers(shared: Path, monkeypatch: pytest.MonkeyPatch) -> SharedAnswers:
+def answers(shared, monkeypatch):
     """The answers; halves are drawn by the ids of their sources, as in the published examples."""
     answers = shared_answers(shared / "data")
     sources = dict(zip(answers.groups.codes.tolist(), answers.source_ids, strict=True))
 
-    def drawn(name: str, groups: IntArray) -> AnyArray:
+    def drawn(name, groups):
         return np.array(
             [sampling_number(name, "ragtruth", sources[group]) for group in groups.tolist()]
         )
@@ -44,7 +40,7 @@ def answers(shared: Path, monkeypatch: pytest.MonkeyPatch) -> SharedAnswers:
     return answers
 
 
-def sample(answers: SharedAnswers, judges: str, query_type: str = "all") -> ScoredSample:
+def sample(answers, judges, query_type="all"):
     """The sample of a judge, or of the mean of several ("a + b"); all answers are labelled."""
     names = judges.split(" + ")
     badness = np.round(np.mean([answers.badness[name] for name in names], axis=0), 9)
@@ -83,7 +79,7 @@ def sample(answers: SharedAnswers, judges: str, query_type: str = "all") -> Scor
     )
 
 
-def held_out(result: Result) -> tuple[float, float]:
+def held_out(result):
     agreement, share = (round(result.figure(each).value or 0, 4) for each in ("agreement", "share"))
     return agreement, share
 
@@ -111,16 +107,16 @@ CONFIDENT = [
     ("judges", "agreement", "threshold", "wrong", "n", "bound", "agreed", "share"), CONFIDENT
 )
 def test_verdicts_that_need_no_review(
-    answers: SharedAnswers,
-    judges: str,
-    agreement: float,
-    threshold: float,
-    wrong: int,
-    n: int,
-    bound: float,
-    agreed: float,
-    share: float,
-) -> None:
+    answers,
+    judges,
+    agreement,
+    threshold,
+    wrong,
+    n,
+    bound,
+    agreed,
+    share,
+):
     result = confident_verdicts(sample(answers, judges), agreement)
     tested, of_bound = result.figure("tested_wrong"), result.figure("tested_wrong_bound")
     assert result.figure("confidence").value == pytest.approx(threshold, abs=1e-6)
@@ -128,25 +124,25 @@ def test_verdicts_that_need_no_review(
     assert held_out(result) == (agreed, share)
 
 
-def test_one_judge_is_never_sure_enough_for_95_percent(answers: SharedAnswers) -> None:
+def test_one_judge_is_never_sure_enough_for_95_percent(answers):
     result = confident_verdicts(sample(answers, B), 0.95)
     assert (result.headline.code, result.headline.values["n"]) == ("confidence_not_shown", 637)
 
 
-def same_flags(judged: ScoredSample, setting: float | None, threshold: float) -> bool:
+def same_flags(judged, setting, threshold):
     """Whether a setting flags the same answers as a published badness, which has six decimals."""
     badness = judged.judged.badness
     return bool(((badness >= flag_from(setting)) == (badness >= threshold - 1e-6)).all())
 
 
-def at(threshold: AtThreshold) -> tuple[float, ...]:
+def at(threshold):
     return tuple(
         round(each.value or 0, 4)
         for each in (threshold.flagged, threshold.recall, threshold.precision)
     )
 
 
-def chosen_at(result: Result) -> tuple[float, ...]:
+def chosen_at(result):
     return tuple(
         round(result.figure(each, CHOSEN).value or 0, 4)
         for each in ("flagged", "recall", "precision")
@@ -167,15 +163,15 @@ RECALL = [
     ("judge", "query_type", "bad", "effect", "threshold", "figures", "in_force"), RECALL
 )
 def test_thresholds_for_a_recall_of_80_percent(
-    answers: SharedAnswers,
-    judge: str,
-    query_type: str,
-    bad: int,
-    effect: float,
-    threshold: float,
-    figures: tuple[float, ...],
-    in_force: tuple[float, ...],
-) -> None:
+    answers,
+    judge,
+    query_type,
+    bad,
+    effect,
+    threshold,
+    figures,
+    in_force,
+):
     judged = sample(answers, judge, query_type)
     (chosen,) = threshold_result(judged, Goal("recall", 0.8))
     other = replayed(replace(judged, labels=judged.labels.at(~judged.labels.choosing)), 0.5)
@@ -187,7 +183,7 @@ def test_thresholds_for_a_recall_of_80_percent(
     assert at(other) == in_force
 
 
-def test_a_threshold_for_recall_of_another_judge(answers: SharedAnswers) -> None:
+def test_a_threshold_for_recall_of_another_judge(answers):
     (chosen,) = threshold_result(sample(answers, A1), Goal("recall", 0.8))
     assert chosen.figure("tested_badness", CHOSEN).value == pytest.approx(0.244827, abs=1e-6)
     assert chosen_at(chosen) == (0.5431, 0.8717, 0.6016)
@@ -202,9 +198,7 @@ def test_a_threshold_for_recall_of_another_judge(answers: SharedAnswers) -> None
         ("Summary", None, ()),
     ],
 )
-def test_thresholds_for_a_precision_of_80_percent(
-    answers: SharedAnswers, query_type: str, threshold: float | None, figures: tuple[float, ...]
-) -> None:
+def test_thresholds_for_a_precision_of_80_percent(answers, query_type, threshold, figures):
     (chosen,) = threshold_result(sample(answers, B, query_type), Goal("precision", 0.8))
     if threshold is None:
         assert (chosen.headline.code, CHOSEN in chosen.slices) == ("threshold_few_labels", False)
@@ -218,8 +212,8 @@ def test_thresholds_for_a_precision_of_80_percent(
     [(None, 0.017843, (0.0186, -0.0789, 0.0953)), ("QA", 0.288435, (-0.0356, -0.1287, 0.0255))],
 )
 def test_a_cost_of_five_reviews_is_not_shown_to_be_lower_anywhere(
-    answers: SharedAnswers, query_type: str | None, threshold: float, change: tuple[float, ...]
-) -> None:
+    answers, query_type, threshold, change
+):
     judged = sample(answers, B)
     result = threshold_result(judged, Goal("cost", 5), by_query_type=query_type is not None)
     (chosen,) = (each for each in result if each.about.where.get("query_type") == query_type)

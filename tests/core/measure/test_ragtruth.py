@@ -1,25 +1,19 @@
 """Agreement of seven recorded detectors with people, against other people's implementations and a plain loop."""
 
 import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from graded_log import read
 from judgeboard.cli.app import run
-from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.agreement_result import (
-    AgreementResult,
     shown_statistics,
     statistics_of_slice,
 )
 from judgeboard.measure.ratings import PairSource
 from judgeboard.reports.stats import stats
-from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_labels, count_log
 from judging_log import address
 from recordings import DETECTORS, records
@@ -32,14 +26,14 @@ BAD = "hallucinated"
 
 
 @pytest.fixture(scope="module")
-def table(ragtruth: Store) -> list[AgreementResult]:
+def table(ragtruth):
     return list(read(ragtruth, every_judge))
 
 
 class Graded:
     """The same pairs, read from the files by hand: one row per answer that a detector judged."""
 
-    def __init__(self, folder: Path, detector: str) -> None:
+    def __init__(self, folder, detector):
         people = {row["response_id"]: row for row in records(folder / "ragtruth.human.jsonl.gz")}
         answers = {row["id"]: row for row in records(folder / "ragtruth.responses.jsonl.gz")}
         verdicts = [
@@ -59,11 +53,11 @@ class Graded:
 
 
 @pytest.fixture(scope="module")
-def by_hand(shared: Path) -> Mapping[str, Graded]:
+def by_hand(shared):
     return {detector: Graded(shared / "data", detector) for detector in DETECTORS}
 
 
-def rows_of(table: list[AgreementResult], detector: str, grade: str) -> dict[str | None, Any]:
+def rows_of(table, detector, grade):
     (whole,) = (
         each for each in table if (each.title, each.about.grade) == (f"{detector} v1", grade)
     )
@@ -73,7 +67,7 @@ def rows_of(table: list[AgreementResult], detector: str, grade: str) -> dict[str
 class SliceOf:
     """A slice of a result."""
 
-    def __init__(self, result: AgreementResult, name: str | None) -> None:
+    def __init__(self, result, name):
         self.result, self.title, self.confusion, self.headline = (
             result,
             result.title,
@@ -83,7 +77,7 @@ class SliceOf:
         self.n, self.statistics = result.figure("n", name).n, statistics_of_slice(result, name)
 
 
-def test_the_published_counts_come_out(ragtruth: Store, table: list[AgreementResult]) -> None:
+def test_the_published_counts_come_out(ragtruth, table):
     with ragtruth.reading() as connection:
         assert count_log(connection) == 2912
         assert count_labels(connection) == {"grounded": 1733, "hallucinated": 1179}
@@ -95,9 +89,7 @@ def test_the_published_counts_come_out(ragtruth: Store, table: list[AgreementRes
 
 
 @pytest.mark.parametrize("detector", DETECTORS)
-def test_label_figures_equal_those_of_scikit_learn(
-    table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
-) -> None:
+def test_label_figures_equal_those_of_scikit_learn(table, by_hand, detector):
     from sklearn.metrics import (
         accuracy_score,
         cohen_kappa_score,
@@ -142,9 +134,7 @@ def test_label_figures_equal_those_of_scikit_learn(
 
 
 @pytest.mark.parametrize("detector", SCORED)
-def test_score_figures_equal_those_of_scipy(
-    table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
-) -> None:
+def test_score_figures_equal_those_of_scipy(table, by_hand, detector):
     from scipy.stats import pearsonr, spearmanr
 
     known = by_hand[detector]
@@ -170,20 +160,18 @@ def test_score_figures_equal_those_of_scipy(
 
 
 def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(
-    table: list[AgreementResult],
-) -> None:
+    table,
+):
     for detector in set(DETECTORS) - set(SCORED):
         assert rows_of(table, detector, "groundedness")[None].n == 0
 
 
 @pytest.mark.parametrize("detector", ["approach_1_modernbert", "track_b_large"])
-def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(
-    table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
-) -> None:
+def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(table, by_hand, detector):
     known = by_hand[detector]
     people, judge = known.people == BAD, known.judge == BAD
 
-    def kappa(rows: np.ndarray[Any, Any]) -> float:
+    def kappa(rows):
         p, j = people[rows], judge[rows]
         expected = p.mean() * j.mean() + (1 - p.mean()) * (1 - j.mean())
         return float(((p == j).mean() - expected) / (1 - expected))
@@ -200,9 +188,7 @@ def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(
     )
 
 
-def test_score_intervals_equal_a_plain_bootstrap_over_evidence_groups(
-    table: list[AgreementResult], by_hand: Mapping[str, Graded]
-) -> None:
+def test_score_intervals_equal_a_plain_bootstrap_over_evidence_groups(table, by_hand):
     known = by_hand["track_b_modernbert"]
     people, scores = known.people_scores, known.scores
     statistics = rows_of(table, "track_b_modernbert", "groundedness")[None].statistics
@@ -218,9 +204,7 @@ def test_score_intervals_equal_a_plain_bootstrap_over_evidence_groups(
     )
 
 
-def same_interval(
-    estimate: Estimate, known: Graded, statistic: Callable[[np.ndarray[Any, Any]], float]
-) -> None:
+def same_interval(estimate, known, statistic):
     """The bounds of 3,000 resamples of whole groups are right to about two hundredths of the interval."""
     random = np.random.default_rng(7)
     members = [np.flatnonzero(known.groups == group) for group in range(known.groups.max() + 1)]
@@ -246,24 +230,22 @@ def same_interval(
         ("baseline_nli", 0.5923),
     ],
 )
-def test_the_brier_score_of_a_detector_on_all_labels(
-    table: list[AgreementResult], detector: str, brier: float
-) -> None:
+def test_the_brier_score_of_a_detector_on_all_labels(table, detector, brier):
     (result,) = [
         each for each in table if each.title == f"{detector} v1" and each.about.grade == "label"
     ]
     assert result.statistics["brier"].value == pytest.approx(brier, abs=5e-5)
 
 
-def values_of(result: Any) -> dict[tuple[str, str | None], float]:
+def values_of(result):
     """Return the values of a result that was printed as JSON, by figure and slice."""
     return {(row["figure"], row["slice"]): row["value"] for row in result["rows"]}
 
 
 def test_commands_on_imported_files_alone_give_the_published_validity_figures(
-    ragtruth: Store, shared: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def printed(*words: str) -> Any:
+    ragtruth, shared, capsys
+):
+    def printed(*words):
         assert run([*words, "--db", address(ragtruth), "--json"]) == 0
         return json.loads(capsys.readouterr().out)
 

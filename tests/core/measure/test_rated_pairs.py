@@ -1,7 +1,5 @@
 """Agreement on pairs: one preference per person, contradictions, unusable verdicts, and gold on its own aspect."""
 
-from typing import Any
-
 import pytest
 
 from engines import on_sqlite
@@ -9,27 +7,26 @@ from graded_log import read
 from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_result import AgreementResult, statistics_of_slice
+from judgeboard.measure.agreement_result import statistics_of_slice
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reports.agreement import report_page
-from judgeboard.reports.front_page import LogSummary, log_summary
-from judgeboard.stats.pair_orders import INCONSISTENT_AS, InconsistentAs, UnusableAs
+from judgeboard.reports.front_page import log_summary
+from judgeboard.stats.pair_orders import INCONSISTENT_AS
 from judgeboard.stats.pair_statistics import STATISTICS
-from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from pair_log import add_pairs, people_say, prefer_outside, record
 
 
-def measure(store: Store, **choice: Any) -> AgreementResult:
+def measure(store, **choice):
     return measure_agreement(store, unit="pairs", **choice)
 
 
-def log_of(store: Store, result: AgreementResult) -> LogSummary:
+def log_of(store, result):
     return read(store, log_summary, [result])
 
 
-def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> None:
+def people_say_of_aspects(store, pair_id, **sides):
     aspects = {aspect: AspectPreference(side) for aspect, side in sides.items()}
     preferences = [GivenPreference(f"person {place}", aspects) for place in range(2)]
     with store.writing() as connection:
@@ -39,13 +36,13 @@ def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> No
 
 
 @pytest.fixture
-def rated(store: Store, fill_once: Any) -> Store:
+def rated(store, fill_once):
     """Fourteen pairs: people are tied on one, and a judge changes once, is unusable once, and leaves one out."""
     fill_once("fourteen rated pairs", store, fill)
     return store
 
 
-def fill(store: Store) -> None:
+def fill(store):
     pairs = add_pairs(store, 14)
     record(store, pairs[:13], {"ab": "aaaaaaaaaaab-", "ba": "aaaaaaaaaaaab"})
     for place, pair in enumerate(pairs):
@@ -62,16 +59,14 @@ def fill(store: Store) -> None:
         ("tie", 10 / 11, 11, {}),
     ],
 )
-def test_pairs_without_a_verdict_are_left_out_by_reason(
-    rated: Store, inconsistent: InconsistentAs, right: float, n: int, left_out: dict[str, int]
-) -> None:
+def test_pairs_without_a_verdict_are_left_out_by_reason(rated, inconsistent, right, n, left_out):
     result = measure(rated, inconsistent=inconsistent)
     assert (result.n, result.statistics["agreement"].value) == (n, pytest.approx(right))
     assert result.about.left_out == {"ties": 1, "without_verdict": 1, "unusable": 1, **left_out}
 
 
 @on_sqlite
-def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rated: Store) -> None:
+def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rated):
     for inconsistent in INCONSISTENT_AS:
         result = measure(rated, inconsistent=inconsistent, by="query_type")
         assert result.caveats[0].code == f"orders_{inconsistent}"
@@ -85,8 +80,8 @@ def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rate
 @on_sqlite
 @pytest.mark.parametrize("unusable", ["tie", "wrong"])
 def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_figures(
-    rated: Store, unusable: UnusableAs
-) -> None:
+    rated, unusable
+):
     result = measure(rated, unusable=unusable, by="query_type")
     assert result.about.left_out == {"ties": 1, "without_verdict": 1}
     assert (result.n, result.statistics["accuracy"].value) == (12, pytest.approx(10 / 12))
@@ -106,7 +101,7 @@ def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_fig
 
 
 @on_sqlite
-def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store: Store) -> None:
+def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store):
     pairs = add_pairs(store, 40)
     record(store, pairs, {"ab": "-" * 10 + "a" * 30, "ba": "a" * 40})
     for pair in pairs:
@@ -119,7 +114,7 @@ def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store: Stor
 
 
 @on_sqlite
-def test_intervals_resample_questions_not_pairs(store: Store) -> None:
+def test_intervals_resample_questions_not_pairs(store):
     """On 20 questions with 8 pairs each, the judge is right on all pairs of a question or on none."""
     items = [
         Pair(
@@ -147,8 +142,8 @@ def test_intervals_resample_questions_not_pairs(store: Store) -> None:
 
 @on_sqlite
 def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(
-    store: Store,
-) -> None:
+    store,
+):
     pairs = add_pairs(store, 12)
     record(
         store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "-"}, name="first"
@@ -163,7 +158,7 @@ def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(
     assert (result.headline.code, result.headline.values["n"]) == ("judges", 21)
 
 
-def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store) -> None:
+def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store):
     pairs = add_pairs(store, 10, gold=Preference.B)
     record(store, pairs, {"ab": "b" * 10})
     for pair in pairs:
@@ -184,7 +179,7 @@ def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store)
 
 
 @on_sqlite
-def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
+def test_a_person_has_one_voice_and_none_after_the_reveal(store):
     pairs = add_pairs(store, 10)
     record(store, pairs, {"ab": "a" * 10})
     mara = ensure_reviewer(store, "page", "mara")
@@ -200,7 +195,7 @@ def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
     assert result.about.left_out == {"one_person": 1, "revealed": 1}
 
 
-def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None:
+def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store):
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "aaaaaabbbbt-", "ba": "aaaaaabbbata"}, name="two")
     result = measure(store, of="repeats")
@@ -213,7 +208,7 @@ def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None
 
 
 @on_sqlite
-def test_an_aspect_must_be_named_where_there_are_several_and_none_is_overall(store: Store) -> None:
+def test_an_aspect_must_be_named_where_there_are_several_and_none_is_overall(store):
     (pair,) = add_pairs(store, 1)
     people_say_of_aspects(store, pair, depth=Preference.A, style=Preference.B)
     with pytest.raises(BadInput, match="--aspect: depth, style"):
@@ -223,7 +218,7 @@ def test_an_aspect_must_be_named_where_there_are_several_and_none_is_overall(sto
 
 
 @on_sqlite
-def test_unusable_verdicts_are_counted_by_verdict(store: Store) -> None:
+def test_unusable_verdicts_are_counted_by_verdict(store):
     """One pair was not asked with B first."""
     pairs = add_pairs(store, 14, query_type="sql")
     record(store, pairs, {"ab": "aaaaaabbbbbb--", "ba": "aaaabbbbbba-- "})
@@ -240,7 +235,7 @@ def test_unusable_verdicts_are_counted_by_verdict(store: Store) -> None:
 
 
 @on_sqlite
-def test_a_judge_that_was_asked_in_one_order_has_no_figures_by_order(store: Store) -> None:
+def test_a_judge_that_was_asked_in_one_order_has_no_figures_by_order(store):
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "aaaaaaaaaab-"})
     for pair in pairs:
@@ -255,8 +250,8 @@ def test_a_judge_that_was_asked_in_one_order_has_no_figures_by_order(store: Stor
 
 @on_sqlite
 def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dropped(
-    store: Store,
-) -> None:
+    store,
+):
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "a"})
     for pair in pairs:

@@ -1,11 +1,9 @@
 """What a number of several raters opens is what it counts."""
 
-from typing import Any
-
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where, read
+from graded_log import BAD, GOOD, labels_where, read
 from judgeboard.errors import BadInput
 from judgeboard.measure.agreement import measure_agreement, stand_in_test
 from judgeboard.measure.cells import ALL, Cell, answers_in, cell_words
@@ -13,12 +11,12 @@ from judgeboard.store.judge_versions import list_versions
 
 
 @pytest.fixture
-def case(graded_once: Any) -> GradedLog:
+def case(graded_once):
     """Two judges and three people on 40 answers of two types, some of them settled, some served again."""
     return graded_once("two judges and three people", fill)[0]
 
 
-def fill(log: GradedLog) -> None:
+def fill(log):
     ids = [*log.answers(24, query_type="sql"), *log.answers(16)]
     labels = labels_where(ids, lambda place: place % 3)
     log.say(log.version("one"), labels)
@@ -31,16 +29,16 @@ def fill(log: GradedLog) -> None:
     log.review_all(ids[:13], "lead", label=GOOD, stage="adjudication")
 
 
-def opened(log: GradedLog, *cell: object) -> int:
+def opened(log, *cell):
     with log.store.reading() as connection:
         raters, grade, first, second, *part = cell
-        asked = Cell(grade, first, second, raters, **dict(zip(("by", "slice"), part, strict=False)))  # type: ignore[arg-type]
+        asked = Cell(grade, first, second, raters, **dict(zip(("by", "slice"), part, strict=False)))
         assert cell_words(connection, asked).startswith("label · ")
         return len(answers_in(connection, asked))
 
 
 @on_sqlite
-def test_each_number_of_people_opens_its_answers(case: GradedLog) -> None:
+def test_each_number_of_people_opens_its_answers(case):
     ids = case.reviewers
     result = measure_agreement(case.store, of="people", by="query_type")
     assert opened(case, "people", "label", ALL, ALL) == result.n
@@ -66,7 +64,7 @@ def test_each_number_of_people_opens_its_answers(case: GradedLog) -> None:
 
 
 @on_sqlite
-def test_each_number_of_a_judge_as_a_person_opens_its_answers(case: GradedLog) -> None:
+def test_each_number_of_a_judge_as_a_person_opens_its_answers(case):
     result = measure_agreement(case.store, of="judges")
     (pairs,) = result.parts
     (pair,) = pairs.slices
@@ -79,15 +77,15 @@ def test_each_number_of_a_judge_as_a_person_opens_its_answers(case: GradedLog) -
         assert opened(case, "standin", "label", version.id, case.reviewers[person.name]) == person.n
 
 
-def test_what_names_no_raters_is_refused() -> None:
+def test_what_names_no_raters_is_refused():
     with pytest.raises(BadInput, match=r"^raters "):
-        Cell("label", 1, 2, "crowd")  # type: ignore[arg-type]
+        Cell("label", 1, 2, "crowd")
     with pytest.raises(BadInput, match=r"^slices .*'colour'"):
-        Cell("label", ALL, ALL, "people", by="colour", slice="red")  # type: ignore[arg-type]
+        Cell("label", ALL, ALL, "people", by="colour", slice="red")
 
 
 @on_sqlite
-def test_people_are_compared_by_a_metadata_field(log: GradedLog) -> None:
+def test_people_are_compared_by_a_metadata_field(log):
     ids = [
         *log.answers(14, metadata={"user": {"plan": "free"}}),
         *log.answers(12, metadata={"user": {"plan": 3}}),

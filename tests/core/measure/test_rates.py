@@ -2,24 +2,20 @@
 
 import json
 import shlex
-from collections.abc import Callable, Collection
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where, read
+from graded_log import BAD, GOOD, labels_in, labels_where, read
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.rates import Rate, measure_rate
-from judgeboard.measure.samples import SampledLabels
+from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.versus import BothJudged
 from judgeboard.people.roster import change_settings
 from judgeboard.reports.rates import OF_JUDGE, rate_lines
@@ -27,7 +23,6 @@ from judgeboard.stats.estimates import percent
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.rates import Stratum, rate
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.tables import QUEUE, QUEUE_ITEM
 from judging_log import address
@@ -40,15 +35,15 @@ SIX_DIGITS = 5.1e-7
 
 
 @pytest.fixture
-def example(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Any:
+def example(sqlite_store, shared, tmp_path, fill_once):
     """Return ``example(share, bad=…)``: RAGTruth with one judge, and labels on the random sample with this share.
 
     With ``bad``, all answers that the judge calls bad have a label, too.
     """
     data = shared / "data"
 
-    def labelled(share: float, *, bad: bool = False) -> Store:
-        def fill(store: Store) -> None:
+    def labelled(share, *, bad=False):
+        def fill(store):
             verdicts = {
                 row["response_id"]: row
                 for row in records(data / "ragtruth.judgements.jsonl.gz")
@@ -80,7 +75,7 @@ def example(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -
 class RateJson:
     """What the command writes as JSON."""
 
-    def __init__(self, content: Any) -> None:
+    def __init__(self, content):
         self.about, self.headline, self.strata = (
             content["about"],
             content["headline"],
@@ -88,14 +83,14 @@ class RateJson:
         )
         self.rows = {(row["figure"], row["slice"]): row for row in content["rows"]}
 
-    def figure(self, name: str, slice_: str | None = None) -> Estimate:
+    def figure(self, name, slice_=None):
         row = self.rows[name, slice_]
         return Estimate(row["value"], row["low"], row["high"], row["n"], reason=row["reason"])
 
 
 @pytest.fixture
-def rate_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., RateJson]:
-    def command(store: Store, *words: str) -> RateJson:
+def rate_json(capsys):
+    def command(store, *words):
         assert run(["labels", "rate", "--db", address(store), "--json", *words]) == 0
         return RateJson(json.loads(capsys.readouterr().out))
 
@@ -103,17 +98,17 @@ def rate_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., RateJson]:
 
 
 @pytest.fixture
-def expected(shared: Path) -> dict[str, Any]:
+def expected(shared):
     return published(shared / "data", "e1_rate")
 
 
-def same(found: Estimate, known: Any) -> None:
+def same(found, known):
     for name in ("value", "low", "high"):
         assert getattr(found, name) == pytest.approx(known[name], abs=SIX_DIGITS)
 
 
 @pytest.mark.shared
-def test_labels_by_lot_give_the_published_rate(example: Any, rate_json: Any, expected: Any) -> None:
+def test_labels_by_lot_give_the_published_rate(example, rate_json, expected):
     store = example(0.15)
     found = rate_json(store)
     same(found.figure("bad_answers"), expected["verdict_strata_mover_process_by_group"])
@@ -144,9 +139,7 @@ def test_labels_by_lot_give_the_published_rate(example: Any, rate_json: Any, exp
 
 
 @pytest.mark.shared
-def test_all_flagged_and_a_random_sample_give_the_published_rate(
-    example: Any, rate_json: Any, expected: Any
-) -> None:
+def test_all_flagged_and_a_random_sample_give_the_published_rate(example, rate_json, expected):
     store = example(0.05, bad=True)
     found, these = rate_json(store), rate_json(store, "--target", "these")
     same(found.figure("bad_answers"), expected["stratified_flag_process_mover_by_group"])
@@ -171,7 +164,7 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(
 
 
 @pytest.mark.shared
-def test_slices_are_measured_with_their_own_strata(example: Any, rate_json: Any) -> None:
+def test_slices_are_measured_with_their_own_strata(example, rate_json):
     store = example(0.15)
     found = rate_json(store, "--by", "query_type")
     answers = {"Data2txt": 450, "QA": 468, "Summary": 426}
@@ -182,49 +175,47 @@ def test_slices_are_measured_with_their_own_strata(example: Any, rate_json: Any)
 
 
 @pytest.fixture
-def judged(log: GradedLog) -> list[int]:
+def judged(log):
     """Forty answers, of which the judge calls every fourth bad; its scores flag none of them."""
     ids = log.answers(40)
     judge(log, ids)
     return ids
 
 
-def judge(log: GradedLog, ids: list[int]) -> None:
+def judge(log, ids):
     log.say(log.version(), labels_in(ids, ids[::4], groundedness=0.9))
 
 
-def draw(log: GradedLog, ids: Collection[int]) -> None:
+def draw(log, ids):
     """The answers are in the random sample; no rule finds them bad."""
     log.flag(ids, "random_sample", 0.0)
 
 
-def flag_worst_first(log: GradedLog, ids: list[int]) -> None:
+def flag_worst_first(log, ids):
     for place, each in enumerate(ids):
         log.flag([each], "low_groundedness", 1 - place / len(ids))
 
 
-def label(log: GradedLog, ids: Collection[int], bad: Collection[int] = ()) -> None:
+def label(log, ids, bad=()):
     log.reviews(labels_in(ids, bad))
 
 
-def bounds_of(result: Rate) -> tuple[float | None, float | None]:
+def bounds_of(result):
     bounds = result.figure("bounds")
     return bounds.low, bounds.high
 
 
-def label_counts(result: Rate) -> tuple[int, int]:
+def label_counts(result):
     """Return how many labels count, and how many do not."""
     return result.about.counts["labels"], result.about.counts["labels_not_counted"]
 
 
-def strata_in(result: Rate) -> list[tuple[str, str | None, int, int]]:
+def strata_in(result):
     return [(each.picked, each.verdict, each.N, each.n) for each in result.strata]
 
 
 @on_sqlite
-def test_where_all_answers_are_labelled_the_rate_is_exact(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_where_all_answers_are_labelled_the_rate_is_exact(log, judged):
     label(log, judged, judged[:7])
     result = measure_rate(log.store, target="these")
     assert (result.share.value, result.share.low, result.share.high) == (0.175, 0.175, 0.175)
@@ -235,9 +226,7 @@ def test_where_all_answers_are_labelled_the_rate_is_exact(
 
 
 @on_sqlite
-def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log, judged):
     log.flag(judged[:10], "low_groundedness")
     label(log, judged[:10], judged[:6])
     result = measure_rate(log.store)
@@ -262,7 +251,7 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(
 
 
 @on_sqlite
-def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLog) -> None:
+def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log):
     few, many = (log.answers(120, query_type=name) for name in ("few", "many"))
     bad = [*few[:60], *many[:60]]
     log.say(log.version(), labels_in([*few, *many], bad))
@@ -294,8 +283,8 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
 
 @on_sqlite
 def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a_sample(
-    log: GradedLog, judged: list[int]
-) -> None:
+    log, judged
+):
     label(log, judged[:14], judged[:4])
     these = measure_rate(log.store, target="these")
     # 14 answers are known.
@@ -314,9 +303,7 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
 
 
 @on_sqlite
-def test_flags_that_were_worked_worst_first_are_no_sample(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_flags_that_were_worked_worst_first_are_no_sample(log, judged):
     flag_worst_first(log, judged[:30])
     draw(log, judged[15:])
     label(log, [*judged[:12], *judged[15:20], *judged[25:]], judged[:8])
@@ -336,9 +323,7 @@ def test_flags_that_were_worked_worst_first_are_no_sample(
 
 
 @on_sqlite
-def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_sample(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_sample(log, judged):
     flag_worst_first(log, judged[:30])
     draw(log, [*judged[5:25], *judged[30:]])
     label(
@@ -368,9 +353,7 @@ def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_s
 
 @on_sqlite
 @pytest.mark.parametrize("filters", [{}, {"source": "log"}])
-def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(
-    log: GradedLog, judged: list[int], filters: dict[str, str]
-) -> None:
+def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(log, judged, filters):
     flag_worst_first(log, judged[:30])
     draw(log, judged[5:])
     label(log, judged[30:], [])
@@ -386,7 +369,7 @@ def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(
 
 
 @on_sqlite
-def test_chosen_labels_have_no_interval(log: GradedLog, judged: list[int]) -> None:
+def test_chosen_labels_have_no_interval(log, judged):
     draw(log, judged[20:])
     label(log, judged[20:], judged[20:24])
     assert measure_rate(log.store).figure("labels_alone").low is not None
@@ -398,8 +381,8 @@ def test_chosen_labels_have_no_interval(log: GradedLog, judged: list[int]) -> No
 
 @on_sqlite
 def test_a_random_sample_of_all_answers_counts_although_drawn_flags_were_worked_worst_first(
-    log: GradedLog, judged: list[int]
-) -> None:
+    log, judged
+):
     bad = judged[:8]
     flag_worst_first(log, judged[:30])
     draw(log, judged[15:])
@@ -416,8 +399,8 @@ def test_a_random_sample_of_all_answers_counts_although_drawn_flags_were_worked_
 
 @on_sqlite
 def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was_decided_before(
-    log: GradedLog, judged: list[int]
-) -> None:
+    log, judged
+):
     log.flag(judged[:30], "low_groundedness")
     items = random_queue(log, judged[4:30], flagged_only=True)
     for each in judged[8:20]:
@@ -435,9 +418,7 @@ def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was
 
 
 @on_sqlite
-def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(log, judged):
     draw(log, judged[:8])
     label(log, judged[:25], judged[:5])
     agreement = measure_agreement(log.store)
@@ -449,16 +430,16 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
 
 
 def random_queue(
-    log: GradedLog,
-    ids: Collection[int],
+    log,
+    ids,
     *,
-    flagged_only: bool = False,
-    at: datetime = NOW,
-    planned_for: Collection[int] = (),
-    **where: Any,
-) -> dict[int, int]:
+    flagged_only=False,
+    at=NOW,
+    planned_for=(),
+    **where,
+):
     """Store a queue in random order with these answers; return its items by answer."""
-    queue: dict[str, Any] = {"name": "lots", "created_by": "test", "created_at": at}
+    queue = {"name": "lots", "created_by": "test", "created_at": at}
     queue |= {"sort": "random", "flagged_only": flagged_only}
     item = {"position": 0, "joined_at": NOW}
     if planned_for:
@@ -481,7 +462,7 @@ def random_queue(
 
 
 @on_sqlite
-def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) -> None:
+def test_a_queue_in_random_order_is_a_sample(log, judged):
     items = random_queue(log, judged[:20])
     for each in judged[:18]:
         log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=items[each])
@@ -494,9 +475,7 @@ def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) 
 
 
 @on_sqlite
-def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(log, judged):
     items = random_queue(log, judged[::2], at=datetime.now(UTC))
     for each, item in items.items():
         log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=item)
@@ -519,8 +498,8 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
 
 
 def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_drawn(
-    log: GradedLog,
-) -> None:
+    log,
+):
     """Neither of those that its judge judged later, nor of those that only another version judged."""
     ids = log.answers(80)
     drawn_for, newer = log.version("rag", prompt=1), log.version("rag", prompt=2)
@@ -530,7 +509,7 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
     for each, item in items.items():
         log.review(each, label=GOOD, queue_item_id=item)
 
-    def shares() -> list[float | None]:
+    def shares():
         return [
             measure_rate(log.store, judge_version=each.id).share.value
             for each in (drawn_for, newer)
@@ -552,8 +531,8 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
 
 @on_sqlite
 def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_it_was_drawn(
-    log: GradedLog,
-) -> None:
+    log,
+):
     ids, versions = log.answers(80), (log.version("rag", prompt=1), log.version("rag", prompt=2))
     for version, verdict in zip(versions, (GOOD, BAD), strict=True):
         log.say_all(version, ids[:40], label=verdict)
@@ -563,7 +542,7 @@ def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_i
     for each, item in items.items():
         log.review(each, label=GOOD, queue_item_id=item)
 
-    def where_they_differ() -> SampledLabels:
+    def where_they_differ():
         return read(log.store, BothJudged, versions).sampled_where_they_differ()
 
     assert not where_they_differ().has_gap
@@ -575,9 +554,7 @@ def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_i
 
 
 @on_sqlite
-def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(log, judged):
     legal = log.answers(30, query_type="legal")
     judge(log, legal)
     items = random_queue(log, legal[:15], query_types=["legal"])
@@ -594,7 +571,7 @@ def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
 
 
 @on_sqlite
-def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int]) -> None:
+def test_a_judge_without_a_verdict_is_a_stratum(log, judged):
     failed = log.answers(10)
     log.say_all(log.version(), failed, status=Status.UNPARSABLE)
     draw(log, [*judged[::2], *failed[::2]])
@@ -611,9 +588,7 @@ def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int
 
 
 @on_sqlite
-def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log, judged):
     good = [each for place, each in enumerate(judged) if place % 4]
     draw(log, good[:15])
     label(log, good[:15], good[:2])
@@ -623,9 +598,7 @@ def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(
 
 
 @on_sqlite
-def test_labels_in_few_evidence_groups_have_a_wider_interval(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_labels_in_few_evidence_groups_have_a_wider_interval(log, judged):
     draw(log, judged)
     for labelled, few in ((judged[:20], True), (judged[20:30], False)):
         label(log, labelled, labelled[::3])
@@ -645,7 +618,7 @@ def test_labels_in_few_evidence_groups_have_a_wider_interval(
 
 
 @on_sqlite
-def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
+def test_without_a_judge_the_labels_alone_count(log):
     ids = log.answers(30)
     draw(log, ids[:15])
     label(log, ids[:15], ids[:3])
@@ -660,7 +633,7 @@ def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]) -> None:
+def test_too_few_groups_and_no_labels_are_said(log, judged):
     assert measure_rate(log.store).headline.code == "rate_unknown"
     draw(log, judged[:5])
     label(log, judged[:5])
@@ -671,7 +644,7 @@ def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]
     assert {each.figure(name).value for each in (result, of_these) for name in OF_JUDGE} == {None}
 
 
-def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[int]) -> None:
+def test_unsure_reviews_and_waiting_draws_are_said(log, judged):
     draw(log, judged)
     label(log, judged[:20], judged[:8])
     for each in judged[20:24]:
@@ -691,9 +664,7 @@ def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[
 
 
 @on_sqlite
-def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(log, judged):
     draw(log, judged)
     label(log, judged[:4], judged[:1])
     log.review(judged[4], decision=Decision.UNSURE.value)
@@ -702,9 +673,7 @@ def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(
 
 
 @on_sqlite
-def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(log, judged):
     draw(log, judged[:30])
     log.flag(judged[:6], "low_groundedness")
     for each in judged[:6]:
@@ -716,7 +685,7 @@ def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(
 
 
 @on_sqlite
-def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
+def test_people_who_differ_are_said(log, judged):
     draw(log, judged)
     label(log, judged, judged[:20])
     assert "people_differ" not in {each.code for each in measure_rate(log.store).caveats}
@@ -731,7 +700,7 @@ def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
 
 
 @on_sqlite
-def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
+def test_the_mean_of_a_number_uses_the_judges_scores(log):
     ids = log.answers(60)
     scores = {each: place / 60 for place, each in enumerate(ids)}
     log.say(log.version(), {each: {"groundedness": score} for each, score in scores.items()})
@@ -749,7 +718,7 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_mean_without_an_interval_says_why(log: GradedLog) -> None:
+def test_a_mean_without_an_interval_says_why(log):
     ids = log.answers(60, query_type="sql")
     log.say_all(log.version(), ids, groundedness=0.9)
     draw(log, ids[::3])
@@ -759,7 +728,7 @@ def test_a_mean_without_an_interval_says_why(log: GradedLog) -> None:
     assert result.share.low is None
 
 
-def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: GradedLog) -> None:
+def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log):
     *scored, unscored = log.answers(21)
     log.say(
         log.version(),
@@ -772,7 +741,7 @@ def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: G
 
 
 @on_sqlite
-def test_a_refused_choice_names_the_reason(log: GradedLog, judged: list[int]) -> None:
+def test_a_refused_choice_names_the_reason(log, judged):
     for choice, reason in (
         ({"by": "judge_version"}, "--judge-version"),
         ({"grade": "quality", "labels_from": parse_where(["source=log"])}, "share of bad answers"),
@@ -784,9 +753,7 @@ def test_a_refused_choice_names_the_reason(log: GradedLog, judged: list[int]) ->
 
 @on_sqlite
 @pytest.mark.parametrize("seed", range(4))
-def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_labelled(
-    log: GradedLog, seed: int
-) -> None:
+def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_labelled(log, seed):
     rng = np.random.default_rng(seed)
     ids = log.answers_of(
         {"group": int(rng.integers(20)), "query_type": str(rng.choice(["QA", "Summary"]))}
@@ -794,7 +761,7 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
     )
     version = log.version()
 
-    def judge_at_random(answers: Collection[int]) -> dict[int, dict[str, Any]]:
+    def judge_at_random(answers):
         kinds = [{"label": GOOD}, {"label": BAD}, {"groundedness": float(rng.random())}]
         verdicts = {each: dict(rng.choice(kinds)) for each in answers}
         log.say(version, verdicts)
@@ -841,7 +808,7 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
 
 
 @on_sqlite
-def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> None:
+def test_degenerate_rates_have_a_sentence(log, judged):
     nothing = parse_where(["source=nowhere"])
     assert measure_rate(log.store, where=nothing).headline.code == "no_answers"
     label(log, judged, judged[:20])
@@ -856,7 +823,7 @@ def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> 
 
 
 @on_sqlite
-def test_a_mean_quality_ends_at_the_ends_of_its_scale(log: GradedLog) -> None:
+def test_a_mean_quality_ends_at_the_ends_of_its_scale(log):
     ids = log.answers(12)
     grades = {each: {"quality": 3 if place == 0 else 4} for place, each in enumerate(ids)}
     log.say(log.version(), {each: grade | {"groundedness": 0.9} for each, grade in grades.items()})
@@ -867,9 +834,7 @@ def test_a_mean_quality_ends_at_the_ends_of_its_scale(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(log, judged):
     elsewhere = parse_where(["source=log"])
     label(
         log, [*judged[::4], *judged[1:4]], [*judged[:20:4], judged[1]]
@@ -882,7 +847,7 @@ def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(
 
 
 @on_sqlite
-def test_a_query_type_may_be_called_all(log: GradedLog) -> None:
+def test_a_query_type_may_be_called_all(log):
     for name, bad in (("all", 18), ("other", 2)):
         ids = log.answers(20, query_type=name)
         judge(log, ids)
@@ -894,9 +859,7 @@ def test_a_query_type_may_be_called_all(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(
-    log: GradedLog, judged: list[int]
-) -> None:
+def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(log, judged):
     picked = judged[:2]
     log.flag(picked, "low_groundedness")
     draw(log, [picked[0], *judged[20:32]])
@@ -908,7 +871,7 @@ def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(
 
 
 @on_sqlite
-def test_labelled_answers_are_among_those_that_the_judge_did_not_judge(log: GradedLog) -> None:
+def test_labelled_answers_are_among_those_that_the_judge_did_not_judge(log):
     version, ids = log.version(), log.answers(40)
     log.say_all(version, ids[:30], label=GOOD)
     log.review_all(ids[25:35], label=GOOD)
@@ -916,7 +879,7 @@ def test_labelled_answers_are_among_those_that_the_judge_did_not_judge(log: Grad
     assert (left_out["not_judged"], left_out["labels_not_judged"]) == (10, 5)
 
 
-def test_a_rate_of_some_days_names_them(log: GradedLog) -> None:
+def test_a_rate_of_some_days_names_them(log):
     version, ids = log.version(), log.answers(20, day=3)
     log.say_all(version, ids, label=GOOD)
     log.review_all(ids, label=GOOD)

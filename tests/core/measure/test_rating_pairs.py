@@ -1,32 +1,26 @@
-from collections.abc import Mapping
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_where, read
+from graded_log import BAD, GOOD, labels_where, read
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.measure.agreement import agreement_of, every_judge
-from judgeboard.measure.agreement_result import AgreementResult
-from judgeboard.measure.choice import AgreementChoice, CountedGrades, GradeName
+from judgeboard.measure.choice import AgreementChoice, CountedGrades
 from judgeboard.measure.ratings import PairSource
-from judgeboard.store.tables import StoredVersion
 
 
-def row_of(
-    log: GradedLog, version: StoredVersion, grade: GradeName, **options: object
-) -> AgreementResult:
+def row_of(log, version, grade, **options):
     return read(
         log.store, agreement_of, AgreementChoice("judge", (version.id,), grade=grade, **options)
     )
 
 
-def cut_note(row: AgreementResult) -> Mapping[str, object] | None:
+def cut_note(row):
     return next((each.values for each in row.caveats if each.code == "cut"), None)
 
 
-def label_log(log: GradedLog, n: int = 12) -> tuple[StoredVersion, list[int]]:
+def label_log(log, n=12):
     """A judge and a person who agree on all of ``n`` answers, half of them bad."""
     version, ids = log.version(), log.answers(n)
     labels = labels_where(ids, lambda index: index % 2)
@@ -36,7 +30,7 @@ def label_log(log: GradedLog, n: int = 12) -> tuple[StoredVersion, list[int]]:
 
 
 @on_sqlite
-def test_one_pair_per_answer_however_many_reviews_it_has(log: GradedLog) -> None:
+def test_one_pair_per_answer_however_many_reviews_it_has(log):
     version, ids = label_log(log)
     for reviewer in ("jon", "lee"):
         log.review(ids[0], reviewer, label=GOOD)
@@ -45,7 +39,7 @@ def test_one_pair_per_answer_however_many_reviews_it_has(log: GradedLog) -> None
 
 
 @on_sqlite
-def test_replaced_and_withdrawn_reviews_do_not_count(log: GradedLog) -> None:
+def test_replaced_and_withdrawn_reviews_do_not_count(log):
     version, ids = label_log(log)
     extra = log.answers(2)
     log.say_all(version, extra, label=GOOD)
@@ -57,7 +51,7 @@ def test_replaced_and_withdrawn_reviews_do_not_count(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_reviewers_latest_review_with_that_grade_counts(log: GradedLog) -> None:
+def test_a_reviewers_latest_review_with_that_grade_counts(log):
     version, ids = log.version(), log.answers(10)
     log.say_all(version, ids, label=GOOD, quality=4)
     for each in ids:
@@ -68,7 +62,7 @@ def test_a_reviewers_latest_review_with_that_grade_counts(log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_several_people_are_majority_lower_median_and_mean(log: GradedLog) -> None:
+def test_several_people_are_majority_lower_median_and_mean(log):
     version, ids = log.version(), log.answers(12)
     log.say_all(version, ids, label=BAD, quality=2, groundedness=0.4)
     for each in ids[:11]:
@@ -90,7 +84,7 @@ def test_several_people_are_majority_lower_median_and_mean(log: GradedLog) -> No
 
 
 @on_sqlite
-def test_only_one_reviewer_may_be_meant(log: GradedLog) -> None:
+def test_only_one_reviewer_may_be_meant(log):
     version, ids = label_log(log)
     for each in ids[:10]:
         log.review(each, "jon", label=GOOD)
@@ -99,7 +93,7 @@ def test_only_one_reviewer_may_be_meant(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_only_answers_of_the_log_count(log: GradedLog) -> None:
+def test_only_answers_of_the_log_count(log):
     version, ids = label_log(log)
     control = log.answers(1, kind=ResponseKind.CONTROL)
     log.say(version, {control[0]: {"label": GOOD}})
@@ -114,7 +108,7 @@ def test_only_answers_of_the_log_count(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_an_unusable_verdict_is_left_out_and_counted_never_wrong(log: GradedLog) -> None:
+def test_an_unusable_verdict_is_left_out_and_counted_never_wrong(log):
     version, ids = label_log(log)
     failed = log.answers(3)
     log.say_all(version, failed, status=Status.UNPARSABLE)
@@ -128,7 +122,7 @@ def test_an_unusable_verdict_is_left_out_and_counted_never_wrong(log: GradedLog)
 
 
 @on_sqlite
-def test_a_judge_without_labels_is_cut_at_the_threshold_and_says_so(log: GradedLog) -> None:
+def test_a_judge_without_labels_is_cut_at_the_threshold_and_says_so(log):
     version, ids = log.version(), log.answers(12)
     log.say(
         version,
@@ -142,7 +136,7 @@ def test_a_judge_without_labels_is_cut_at_the_threshold_and_says_so(log: GradedL
 
 
 @on_sqlite
-def test_a_threshold_is_compared_after_rounding(log: GradedLog) -> None:
+def test_a_threshold_is_compared_after_rounding(log):
     version, ids = log.version(), log.answers(10)
     log.say_all(version, ids, groundedness=0.5 - 1e-12)
     log.review_all(ids, label=GOOD)
@@ -150,7 +144,7 @@ def test_a_threshold_is_compared_after_rounding(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_the_label_a_judge_gave_is_never_cut(log: GradedLog) -> None:
+def test_the_label_a_judge_gave_is_never_cut(log):
     version, ids = log.version(), log.answers(10)
     log.say_all(version, ids, groundedness=0.1, label=GOOD)
     log.review_all(ids, label=GOOD)
@@ -159,7 +153,7 @@ def test_the_label_a_judge_gave_is_never_cut(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_nothing_graded_is_an_empty_row_not_an_error(log: GradedLog) -> None:
+def test_nothing_graded_is_an_empty_row_not_an_error(log):
     version = log.version()
     assert row_of(log, version, "quality").n == 0
     log.say_all(version, log.answers(3), quality=2)
@@ -170,9 +164,7 @@ def test_nothing_graded_is_an_empty_row_not_an_error(log: GradedLog) -> None:
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_rejudging_moves_no_other_version_and_counts_each_answer_once(
-    sqlite_log: GradedLog, times: list[int]
-) -> None:
+def test_rejudging_moves_no_other_version_and_counts_each_answer_once(sqlite_log, times):
     log = sqlite_log
     first, second = log.version("rag"), log.version("rag", prompt="new")
     if not log.asks:

@@ -1,16 +1,13 @@
 """However often rows are judged again, every figure is that of a table with the latest verdicts only."""
 
 from dataclasses import replace
-from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.domain import Label, Status
+from judgeboard.domain import Status
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_result import AgreementResult
-from judgeboard.store.engine import Store
 
 LABELS = st.sampled_from([GOOD, BAD])
 SCORES = st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0])
@@ -28,13 +25,13 @@ ANSWERS = st.lists(
 )
 
 
-def verdict(said: tuple[Label, float, int] | None) -> dict[str, Any]:
+def verdict(said):
     if said is None:
         return {"status": Status.UNPARSABLE}
     return {"label": said[0], "groundedness": said[1], "quality": said[2]}
 
 
-def filled(store: Store, answers: list[Any], *, again: bool) -> None:
+def filled(store, answers, *, again):
     """A log with these answers; without ``again`` each has its latest usable verdict alone, or its latest failure."""
     log = GradedLog(store)
     version, other = log.version("rag"), log.version("other")
@@ -65,7 +62,7 @@ def filled(store: Store, answers: list[Any], *, again: bool) -> None:
         )
 
 
-def latest(asks: list[tuple[Label, float, int] | None]) -> tuple[Label, float, int] | None:
+def latest(asks):
     """The latest usable verdict; None if each one failed."""
     return next((ask for ask in reversed(asks) if ask is not None), None)
 
@@ -74,9 +71,7 @@ def latest(asks: list[tuple[Label, float, int] | None]) -> tuple[Label, float, i
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(answers=ANSWERS, grade=st.sampled_from(["label", "groundedness", "quality"]))
-def test_every_figure_stays_that_of_the_latest_verdicts(
-    new_store: Any, answers: list[Any], grade: str
-) -> None:
+def test_every_figure_stays_that_of_the_latest_verdicts(new_store, answers, grade):
     found = []
     for again in (True, False):
         store = new_store()
@@ -91,7 +86,7 @@ def test_every_figure_stays_that_of_the_latest_verdicts(
     assert found[0] == found[1]
 
 
-def plain(result: AgreementResult) -> AgreementResult:
+def plain(result):
     """All figures but the note that answers were judged again."""
     return replace(
         result, caveats=tuple(each for each in result.caveats if each.code != "judged_again")

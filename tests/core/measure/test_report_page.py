@@ -5,7 +5,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-from graded_log import GOOD, GradedLog, labels_where, read
+from graded_log import GOOD, labels_where, read
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import measure_rate
@@ -19,17 +19,17 @@ HOSTILE = "</script><script>alert(1)</script>"
 class Tags(HTMLParser):
     """Counts tags, and keeps what they load."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.names: list[str] = []
-        self.loads: list[str] = []
+        self.names = []
+        self.loads = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.names.append(tag)
         self.loads += [value or "" for name, value in attrs if name in {"src", "href"}]
 
 
-def test_it_says_first_how_good_the_answers_are(sqlite_log: GradedLog) -> None:
+def test_it_says_first_how_good_the_answers_are(sqlite_log):
     version = sqlite_log.version()
     ids = sqlite_log.answers(200)
     sqlite_log.say_all(version, ids, groundedness=0.9)
@@ -39,7 +39,7 @@ def test_it_says_first_how_good_the_answers_are(sqlite_log: GradedLog) -> None:
     assert now == measure_rate(sqlite_log.store).headline
 
 
-def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> None:
+def test_it_contains_every_figure_as_text_and_as_json(sqlite_log):
     log = sqlite_log
     version = log.version(HOSTILE)
     ids = [

@@ -6,7 +6,7 @@ from judgeboard.measure.result import About, Result, Row
 from judgeboard.measure.words import WORDS
 
 
-def result() -> Result:
+def result():
     return Result(
         about=About(judges=("rag v3",), by="query_type", counts={"answers": 12}),
         headline=note("few_groups", n=1),

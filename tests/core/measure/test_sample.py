@@ -6,7 +6,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +16,8 @@ from judgeboard.domain import Decision, Feedback, FeedbackKind, QueueOrder, Resp
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.measure.agreement import agreement_of
-from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import AgreementChoice
-from judgeboard.measure.rates import Rate, RateChoice, rate_of
+from judgeboard.measure.rates import RateChoice, rate_of
 from judgeboard.measure.sample import (
     MOST_KEPT,
     answers_of,
@@ -33,25 +31,23 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, connect
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.grades import GradedReviews
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import new_queue
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
-from judgeboard.store.strata import JudgedAnswers
 from judgeboard.store.tables import CHANGE, RESPONSE, StoredVersion
 from judgeboard.store.triggers import MOST_CHANGES
-from judgeboard.store.verdicts import CurrentVerdicts, matching_answers
+from judgeboard.store.verdicts import matching_answers
 
 STEPS = 25
 
 
-def anew(store: Store) -> Store:
+def anew(store):
     """The same database, opened once more: nothing is kept of it."""
     return Store(connect(store.engine.url, create=False))
 
 
-def columns(table: JudgedAnswers | GradedReviews | CurrentVerdicts) -> dict[str, list[Any]]:
+def columns(table):
     """The columns of a table as lists that can be compared; missing scores are None."""
     named = {each.name: getattr(table, each.name) for each in fields(table)}
     types = named.pop("query_types", None)
@@ -63,9 +59,7 @@ def columns(table: JudgedAnswers | GradedReviews | CurrentVerdicts) -> dict[str,
     )
 
 
-def figures(
-    store: Store, version: StoredVersion, viewer: int | None
-) -> tuple[list[dict[str, list[Any]]], Rate, AgreementResult | None]:
+def figures(store, version, viewer):
     """The tables of a version and of people, the share of bad answers by query type, and the agreement."""
     with Seen(store, viewer).reading() as connection:
         rate = rate_of(connection, version, RateChoice(by="query_type"))
@@ -85,7 +79,7 @@ def figures(
         return [columns(each) for each in tables], rate, agreement
 
 
-def limited(store: Store, name: str, source: str) -> int:
+def limited(store, name, source):
     """The id of a person who may see one source only."""
     person = ensure_reviewer(store, "page", name)
     set_sources(store, name, [source], "lead", origin="page")
@@ -104,17 +98,17 @@ class ChangingLog:
     number: int = 0
 
     @property
-    def store(self) -> Store:
+    def store(self):
         return self.log.store
 
-    def some(self, n: int = 3) -> list[int]:
+    def some(self, n=3):
         with self.store.reading() as connection:
             ids = list(
                 connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.kind == "log")).scalars()
             )
         return self.rng.sample(ids, min(n, len(ids)))
 
-    def import_answers(self) -> None:
+    def import_answers(self):
         self.number += 1
         rows = [
             {"id": f"i{self.number}-{each}", "query": "q", "answer": "a", "passages": [f"p{each}"]}
@@ -129,7 +123,7 @@ class ChangingLog:
         source = self.rng.choice(["log", "other"])
         import_file(self.store, file, kind="responses", source=source)
 
-    def undo_import(self) -> None:
+    def undo_import(self):
         try:
             undo_import(self.store, with_reviews=self.rng.random() < 0.5)
         except (BadInput, NotFound):
@@ -138,7 +132,7 @@ class ChangingLog:
             known = set(connection.execute(select(RESPONSE.c.id)).scalars())
         self.reviews = [each for each in self.reviews if each[1] in known]
 
-    def forget(self) -> None:
+    def forget(self):
         with self.store.writing() as connection:
             for each in self.some(1):
                 name, source = connection.execute(
@@ -146,9 +140,9 @@ class ChangingLog:
                 ).one()
                 forget_response(connection, name, source=source, actor="test")
 
-    def judge(self) -> None:
+    def judge(self):
         """Judge or judge again, sometimes without a usable verdict."""
-        verdicts: dict[int, dict[str, Any]] = {}
+        verdicts = {}
         for each in self.some():
             score = round(self.rng.random(), 3)
             usable = {"groundedness": score, "quality": self.rng.choice([None, 1, 4])}
@@ -156,41 +150,41 @@ class ChangingLog:
             verdicts[each] = self.rng.choice([usable, labelled, {"status": Status.UNPARSABLE}])
         self.log.say(self.rng.choice(self.versions), verdicts)
 
-    def review(self) -> None:
+    def review(self):
         label, person = self.rng.choice([GOOD, BAD]), self.rng.choice(["mara", "jon"])
         self.reviews += [
             (self.log.review(each, person, label=label), each) for each in self.some(2)
         ]
 
-    def be_unsure(self) -> None:
+    def be_unsure(self):
         for each in self.some(1):
             self.log.review(each, decision=Decision.UNSURE.value)
 
-    def undo_review(self) -> None:
+    def undo_review(self):
         if self.reviews:
             self.log.withdraw(*self.reviews.pop())
 
-    def adjudicate(self) -> None:
+    def adjudicate(self):
         for each in self.some(1):
             self.log.review(each, "lead", label=self.rng.choice([GOOD, BAD]), stage="adjudication")
 
-    def flag(self) -> None:
+    def flag(self):
         with self.store.writing() as connection:
             reapply_flags(connection, self.some(20))
 
-    def set_threshold(self) -> None:
+    def set_threshold(self):
         with self.store.writing() as connection:
             set_setting(
                 connection, "low_groundedness", round(self.rng.uniform(0.2, 0.9), 2), "test"
             )
 
-    def set_primary_judge(self) -> None:
+    def set_primary_judge(self):
         self.log.set("primary_judge", self.rng.choice(self.versions).name)
 
-    def draw_at_random(self) -> None:
+    def draw_at_random(self):
         self.log.set("random_share", self.rng.choice([0, 0.5]))
 
-    def make_queue(self) -> None:
+    def make_queue(self):
         self.number += 1
         lead = ensure_reviewer(self.store, "page", "Lead")
         flagged = self.rng.random() < 0.5
@@ -220,9 +214,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_after_every_change_what_is_kept_equals_what_is_read_anew(
-    store: Store, tmp_path: Path, seed: int
-) -> None:
+def test_after_every_change_what_is_kept_equals_what_is_read_anew(store, tmp_path, seed):
     log = GradedLog(store)
     rng = random.Random(seed)
     changing = ChangingLog(log, tmp_path, rng, [log.version("rag"), log.version("nli")])
@@ -240,7 +232,7 @@ def test_after_every_change_what_is_kept_equals_what_is_read_anew(
                 assert kept == read_anew, change.__name__
 
 
-def test_an_answer_that_is_committed_late_is_not_missed(postgres_store: Store) -> None:
+def test_an_answer_that_is_committed_late_is_not_missed(postgres_store):
     log = GradedLog(postgres_store)
     log.answers(2)
     with postgres_store.writing() as late:
@@ -255,11 +247,11 @@ def test_an_answer_that_is_committed_late_is_not_missed(postgres_store: Store) -
         assert answers_of(connection, None).response_ids.tolist() == [1, 2, 3, 4]
 
 
-def test_figures_are_kept_until_something_changes(store: Store) -> None:
+def test_figures_are_kept_until_something_changes(store):
     log = GradedLog(store)
     log.answers(2)
 
-    def revision() -> tuple[int, ...]:
+    def revision():
         return read(store, log_revision)
 
     first = revision()
@@ -269,8 +261,8 @@ def test_figures_are_kept_until_something_changes(store: Store) -> None:
 
 
 def test_figures_of_people_with_limited_sources_are_kept_for_each_set_of_sources(
-    store: Store,
-) -> None:
+    store,
+):
     log = GradedLog(store)
     log.answers(2)
     with store.writing() as connection:
@@ -280,7 +272,7 @@ def test_figures_of_people_with_limited_sources_are_kept_for_each_set_of_sources
         for name, source in (("Mara", "log"), ("Ben", "log"), ("Ann", "other"))
     )
 
-    def kept(viewer: int | None) -> JudgedAnswers:
+    def kept(viewer):
         with Seen(store, viewer).reading() as connection:
             return answers_of(connection, None)
 
@@ -290,7 +282,7 @@ def test_figures_of_people_with_limited_sources_are_kept_for_each_set_of_sources
     assert kept(ben) is kept(ann)
 
 
-def test_of_many_sets_of_sources_the_last_are_kept_and_all_sources_always(store: Store) -> None:
+def test_of_many_sets_of_sources_the_last_are_kept_and_all_sources_always(store):
     log = GradedLog(store)
     log.answers(1)
     viewers = [
@@ -306,7 +298,7 @@ def test_of_many_sets_of_sources_the_last_are_kept_and_all_sources_always(store:
     assert read(store, answers_of, None) is of_all
 
 
-def test_whoever_reads_an_older_state_does_not_take_a_change_away(sqlite_store: Store) -> None:
+def test_whoever_reads_an_older_state_does_not_take_a_change_away(sqlite_store):
     log = GradedLog(sqlite_store)
     log.answers(2)
     with sqlite_store.reading() as older:
@@ -320,7 +312,7 @@ def test_whoever_reads_an_older_state_does_not_take_a_change_away(sqlite_store: 
         assert answers_of(newer, version.id).response_ids.tolist() == [3]
 
 
-def test_what_is_written_but_not_committed_is_not_kept(store: Store) -> None:
+def test_what_is_written_but_not_committed_is_not_kept(store):
     log = GradedLog(store)
     log.answers(1)
     with store.writing() as connection:
@@ -330,7 +322,7 @@ def test_what_is_written_but_not_committed_is_not_kept(store: Store) -> None:
     assert len(read(store, answers_of, None).response_ids) == 1
 
 
-def test_changes_that_are_deleted_before_they_are_read_count(store: Store) -> None:
+def test_changes_that_are_deleted_before_they_are_read_count(store):
     log = GradedLog(store)
     log.answers(1)
     assert len(read(store, answers_of, None).response_ids) == 1
@@ -346,9 +338,7 @@ def test_changes_that_are_deleted_before_they_are_read_count(store: Store) -> No
 @pytest.mark.parametrize(
     "where", [RowFilter(query_types=("A",)), RowFilter(day_from=20_001), RowFilter(graded=True)]
 )
-def test_a_filter_of_what_is_kept_gives_the_answers_that_it_finds(
-    store: Store, where: RowFilter
-) -> None:
+def test_a_filter_of_what_is_kept_gives_the_answers_that_it_finds(store, where):
     log = GradedLog(store)
     ids = [
         *log.answers(2, query_type="A", day=20_000),
@@ -364,7 +354,7 @@ def test_a_filter_of_what_is_kept_gives_the_answers_that_it_finds(
     }
 
 
-def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) -> None:
+def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store):
     log = GradedLog(store)
     ids = log.answers(4, query_type="open") + log.answers(2, query_type="marker")
     version = log.version()
@@ -375,7 +365,7 @@ def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) 
     )
     create_queue(store, rules.changed(flagged_only=False, max_items=2), by=lead, assigned=(mara,))
 
-    def types(viewer: int | None) -> list[str]:
+    def types(viewer):
         with Seen(store, viewer).reading() as connection:
             # The parts of a figure read the log once.
             assert answers_of(connection, None) is answers_of(connection, None)
@@ -391,9 +381,7 @@ def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) 
 
 
 @pytest.mark.parametrize("is_judged", [True, False])
-def test_a_filter_by_feedback_finds_feedback_that_comes_later(
-    store: Store, is_judged: bool
-) -> None:
+def test_a_filter_by_feedback_finds_feedback_that_comes_later(store, is_judged):
     log = GradedLog(store)
     version, ids = log.version() if is_judged else None, log.answers(12)
     if version is not None:

@@ -2,19 +2,14 @@
 
 import io
 import json
-from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 import pytest
 
 from engines import on_sqlite
-from graded_log import GradedLog
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file
-from judgeboard.measure.agreement_result import AgreementResult
 
-Measured = Callable[..., AgreementResult]
 N = 40
 RANDOM = np.random.default_rng(5)
 PEOPLE = RANDOM.integers(1, 6, N)[:, None] + RANDOM.integers(-1, 2, (N, 3))
@@ -26,11 +21,11 @@ CLASSES = np.array(["not supported", "partly", "supported"])
 
 
 @pytest.fixture
-def bring(log: GradedLog) -> Callable[[str, Iterable[dict[str, Any]]], None]:
+def bring(log):
     """Imports rows about 40 stored answers."""
     log.answers(N)
 
-    def stored(kind: str, rows: Iterable[dict[str, Any]], **options: Any) -> None:
+    def stored(kind, rows, **options):
         content = "\n".join(map(json.dumps, rows)).encode()
         assert (
             import_file(
@@ -42,7 +37,7 @@ def bring(log: GradedLog) -> Callable[[str, Iterable[dict[str, Any]]], None]:
     return stored
 
 
-def scored(who: dict[str, str], values: Iterable[Any], scale: str) -> list[dict[str, Any]]:
+def scored(who, values, scale):
     return [
         {"response_id": f"a{place}", **who, "scale": scale, "scores": {"coherence": value}}
         for place, value in enumerate(values, start=1)
@@ -50,9 +45,7 @@ def scored(who: dict[str, str], values: Iterable[Any], scale: str) -> list[dict[
 
 
 @on_sqlite
-def test_a_judge_on_another_scale_changes_no_figure_of_others(
-    bring: Callable[..., None], measured: Measured
-) -> None:
+def test_a_judge_on_another_scale_changes_no_figure_of_others(bring, measured):
     grades = [
         row
         for who, column in enumerate(PEOPLE.T)
@@ -61,7 +54,7 @@ def test_a_judge_on_another_scale_changes_no_figure_of_others(
     bring("grades", grades)
     bring("verdicts", scored({"judge": "whole"}, WHOLE.tolist(), "1-5"))
 
-    def figures() -> list[Any]:
+    def figures():
         judge = measured(judge_versions=["whole"], grade="coherence", epsilon=0.2)
         return [
             judge.statistics,
@@ -97,9 +90,7 @@ def test_a_judge_on_another_scale_changes_no_figure_of_others(
         measured(judge_versions=["shares"], grade="coherence", epsilon=0.2)
 
 
-def test_classes_are_compared_with_the_majority_of_people(
-    bring: Callable[..., None], measured: Measured
-) -> None:
+def test_classes_are_compared_with_the_majority_of_people(bring, measured):
     votes = np.where(
         RANDOM.random((N, 3)) < 0.8,
         RANDOM.integers(0, 3, N)[:, None],
@@ -107,7 +98,7 @@ def test_classes_are_compared_with_the_majority_of_people(
     )
     judge = np.where(RANDOM.random(N) < 0.8, votes[:, 0], RANDOM.integers(0, 3, N))
 
-    def labelled(who: dict[str, str], codes: Iterable[int]) -> list[dict[str, Any]]:
+    def labelled(who, codes):
         return [
             {"response_id": f"a{place}", **who, "label": str(CLASSES[code])}
             for place, code in enumerate(codes, start=1)
@@ -154,9 +145,7 @@ def test_classes_are_compared_with_the_majority_of_people(
 
 
 @on_sqlite
-def test_a_mean_without_scores_names_the_grades_that_there_are(
-    bring: Callable[..., None], measured: Measured
-) -> None:
+def test_a_mean_without_scores_names_the_grades_that_there_are(bring, measured):
     labels = [{"response_id": f"a{place}", "label": "grounded"} for place in range(1, 4)]
     bring("grades", [{"annotator": who, **row} for row in labels for who in ("p0", "p1")])
     bring("verdicts", [{"judge": "nli", **row} for row in labels])

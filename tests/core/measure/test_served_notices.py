@@ -5,9 +5,7 @@ from engines import on_sqlite
 from graded_log import read
 from judgeboard.domain import Grade, Label
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.reports.agreement import result_lines
-from judgeboard.store.engine import Store
 from judgeboard.store.responses import responses_named
 
 BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."
@@ -16,7 +14,7 @@ PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
 
 
 @on_sqlite
-def test_labels_are_counted_by_notice_and_query_type(store: Store) -> None:
+def test_labels_are_counted_by_notice_and_query_type(store):
     ann = judgeboard.ensure_reviewer(store, "page", "Ann")
     served = [
         # text, query type, notice shown, what the person says
@@ -56,7 +54,7 @@ def test_labels_are_counted_by_notice_and_query_type(store: Store) -> None:
     assert bad_by_notice(complex_only) == {"full, complex": (2, 1.0)}
 
 
-def bad_by_notice(result: AgreementResult) -> dict[str, tuple[int, float | None]]:
+def bad_by_notice(result):
     part = result.part("notices")
     return {
         name: (part.figure("n", name).n, part.figure("bad_answers", name).value)

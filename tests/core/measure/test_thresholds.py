@@ -1,9 +1,7 @@
 """Thresholds and confident verdicts on a stored log."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +9,8 @@ from scipy.stats import beta
 from sqlalchemy import func, select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_in, labels_where, read
-from judgeboard.domain import Estimate, Status
+from graded_log import BAD, GOOD, labels_in, labels_where, read
+from judgeboard.domain import Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.confident_verdicts import measure_confident_verdicts
 from judgeboard.measure.corrected_trend import corrected_trend
@@ -26,7 +24,6 @@ from judgeboard.measure.thresholds import (
     HELD_OUT,
     IN_FORCE,
     KEPT,
-    Aim,
     Goal,
     advised_setting,
     cost_decision,
@@ -45,12 +42,10 @@ from judgeboard.store.filter_conditions import verdict_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.response_pages import rules_of
 from judgeboard.store.settings import set_setting
-from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, StoredVersion
+from judgeboard.store.tables import CURRENT, FLAG, RESPONSE
 
 
-def judged(
-    log: GradedLog, n: int = 300, query_type: str = "sql", share_bad: int = 3, name: str = "rag"
-) -> StoredVersion:
+def judged(log, n=300, query_type="sql", share_bad=3, name="rag"):
     """One answer in ``share_bad`` (0: none) is bad, and the judge gives it a low score. A person labels all answers."""
     ids = log.answers(n, query_type=query_type)
     version = log.version("rag")
@@ -64,24 +59,19 @@ def judged(
     return version
 
 
-LabelledFlags = Callable[..., tuple[GradedLog, StoredVersion]]
-
-
 @pytest.fixture
-def labelled_flags(graded_once: Any) -> LabelledFlags:
+def labelled_flags(graded_once):
     """Return ``labelled_flags(share_bad, random_share, rest_bad_every)``: a log, and the version of its judge.
 
     All 240 flagged answers are labelled, a share of them bad. Of the other 600, ``random_share``
     are labelled, and every ``rest_bad_every``-th of them is bad (0: none).
     """
 
-    def labelled(
-        share_bad: float, random_share: float = 0.1, rest_bad_every: int = 10
-    ) -> tuple[GradedLog, StoredVersion]:
-        def draw(log: GradedLog) -> None:
+    def labelled(share_bad, random_share=0.1, rest_bad_every=10):
+        def draw(log):
             log.set("random_share", random_share)
 
-        def fill(log: GradedLog) -> StoredVersion:
+        def fill(log):
             draw(log)
             version, ids = log.version("rag"), log.answers(840)
             flagged, rest = ids[:240], ids[240:]
@@ -108,7 +98,7 @@ def labelled_flags(graded_once: Any) -> LabelledFlags:
 
 
 @on_sqlite
-def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log: GradedLog) -> None:
+def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log):
     judged(log)
     log.set("low_groundedness", 0.9)
     (chosen,) = read(log.store, measure_threshold, Goal("recall", 0.8))
@@ -130,8 +120,8 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
 
 @on_sqlite
 def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_labels_allow(
-    log: GradedLog,
-) -> None:
+    log,
+):
     """The answers let out are tested from the best on, with the exact bound of Clopper and Pearson."""
     version = judged(log, 600)
     with log.store.reading() as connection:
@@ -166,7 +156,7 @@ def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_l
 
 
 @on_sqlite
-def test_a_false_omission_rate_of_unequal_labels_is_weighted(labelled_flags: LabelledFlags) -> None:
+def test_a_false_omission_rate_of_unequal_labels_is_weighted(labelled_flags):
     """All 240 flagged answers have a label, and some of the others: only these tell what is let out."""
     log, version = labelled_flags(0.8, rest_bad_every=12)
     with log.store.reading() as connection:
@@ -186,7 +176,7 @@ def test_a_false_omission_rate_of_unequal_labels_is_weighted(labelled_flags: Lab
 
 
 @on_sqlite
-def test_several_query_types_share_the_chance_to_miss_a_goal(log: GradedLog) -> None:
+def test_several_query_types_share_the_chance_to_miss_a_goal(log):
     for query_type in ("sql", "text"):
         judged(log, 200, query_type)
     with log.store.reading() as connection:
@@ -200,8 +190,8 @@ def test_several_query_types_share_the_chance_to_miss_a_goal(log: GradedLog) -> 
 
 @on_sqlite
 def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_bad(
-    log: GradedLog,
-) -> None:
+    log,
+):
     versions = [judged(log, 100, query_type) for query_type in ("sql", "text")]
     with log.store.reading() as connection:
         sample = load_sample(connection, versions[:1])
@@ -240,7 +230,7 @@ def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_b
         set_setting(connection, "low_groundedness_by_type", ["sql"], "test")
 
 
-def test_labels_have_the_evidence_groups_of_their_answers(log: GradedLog) -> None:
+def test_labels_have_the_evidence_groups_of_their_answers(log):
     version = judged(log, 40)
     log.say_all(version, log.answers(20), groundedness=0.4)
     with log.store.reading() as connection:
@@ -253,7 +243,7 @@ def test_labels_have_the_evidence_groups_of_their_answers(log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_without_a_bad_label_nothing_is_said(log: GradedLog) -> None:
+def test_without_a_bad_label_nothing_is_said(log):
     judged(log, 60, share_bad=0)
     (chosen,) = read(log.store, measure_threshold, Goal("recall", 0.8))
     assert chosen.headline.code == "threshold_no_bad_label"
@@ -261,7 +251,7 @@ def test_without_a_bad_label_nothing_is_said(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_goals_at_the_ends_of_their_range_and_one_label_have_a_sentence(log: GradedLog) -> None:
+def test_goals_at_the_ends_of_their_range_and_one_label_have_a_sentence(log):
     version = judged(log, 90)
     with log.store.reading() as connection:
         (all_but_all,) = measure_threshold(connection, Goal("recall", 1 - 1e-12))
@@ -280,7 +270,7 @@ def test_goals_at_the_ends_of_their_range_and_one_label_have_a_sentence(log: Gra
 
 
 @on_sqlite
-def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None:
+def test_too_few_bad_labels_say_how_many_more_are_needed(log):
     judged(log, 30)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
@@ -294,8 +284,8 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
 
 @on_sqlite
 def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_rest(
-    log: GradedLog,
-) -> None:
+    log,
+):
     log.set("random_share", 0.2)
     version, ids = log.version("rag"), log.answers(400)
     flagged, rest = ids[:100], ids[100:]
@@ -322,7 +312,7 @@ def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_re
 
 
 @on_sqlite
-def test_labels_of_all_flagged_answers_choose_a_precision(labelled_flags: LabelledFlags) -> None:
+def test_labels_of_all_flagged_answers_choose_a_precision(labelled_flags):
     log, _ = labelled_flags(0.8)
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("precision", 0.6))
@@ -343,7 +333,7 @@ def test_labels_of_all_flagged_answers_choose_a_precision(labelled_flags: Labell
 
 
 @on_sqlite
-def test_a_threshold_in_force_that_reaches_the_goal_is_kept(labelled_flags: LabelledFlags) -> None:
+def test_a_threshold_in_force_that_reaches_the_goal_is_kept(labelled_flags):
     log, _ = labelled_flags(0.8)
     with log.store.reading() as connection:
         (shown,) = measure_threshold(connection, Goal("precision", 0.6))
@@ -358,8 +348,8 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(labelled_flags: Labe
 
 @on_sqlite
 def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(
-    labelled_flags: LabelledFlags,
-) -> None:
+    labelled_flags,
+):
     """Few labels of 600 answers without a flag: the recall reaches 75 %, but its interval begins far below."""
     log, _ = labelled_flags(0.8, random_share=0.025, rest_bad_every=12)
     (chosen,) = read(log.store, measure_threshold, Goal("recall", 0.75))
@@ -372,8 +362,8 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(
 
 @on_sqlite
 def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(
-    labelled_flags: LabelledFlags,
-) -> None:
+    labelled_flags,
+):
     """None of some 60 labels of 600 answers is bad, so up to 6 % of them, 36 answers, may be: recall may be 84 %."""
     log, version = labelled_flags(0.8, rest_bad_every=0)
     with log.store.reading() as connection:
@@ -391,8 +381,8 @@ def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(
 
 @on_sqlite
 def test_a_recall_that_rests_on_too_few_labels_promises_nothing(
-    labelled_flags: LabelledFlags,
-) -> None:
+    labelled_flags,
+):
     log, version = labelled_flags(0.8, random_share=0.006, rest_bad_every=0)
     with log.store.reading() as connection:
         sampled = load_sample(connection, [version]).labels.n - 240
@@ -413,8 +403,8 @@ def test_a_recall_that_rests_on_too_few_labels_promises_nothing(
 
 @on_sqlite
 def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_one_too(
-    labelled_flags: LabelledFlags,
-) -> None:
+    labelled_flags,
+):
     log, _ = labelled_flags(0.7)
     result = read(log.store, measure_threshold, Goal("cost", 5))
     rate = measure_rate(log.store)
@@ -428,7 +418,7 @@ def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_on
 
 
 @on_sqlite
-def test_the_figures_of_groundedness_are_not_those_of_a_label_that_differs(log: GradedLog) -> None:
+def test_the_figures_of_groundedness_are_not_those_of_a_label_that_differs(log):
     ids = log.answers(100)
     for name, called in (("same", lambda place: place < 50), ("other", lambda place: place < 60)):
         verdicts = {
@@ -450,8 +440,8 @@ def test_the_figures_of_groundedness_are_not_those_of_a_label_that_differs(log: 
 
 @on_sqlite
 def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(
-    labelled_flags: LabelledFlags,
-) -> None:
+    labelled_flags,
+):
     log, version = labelled_flags(0.7)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
@@ -474,8 +464,8 @@ def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels
 
 @on_sqlite
 def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(
-    labelled_flags: LabelledFlags,
-) -> None:
+    labelled_flags,
+):
     log, version = labelled_flags(0.8)
     with log.store.reading() as connection:
         (before,) = measure_threshold(connection, Goal("recall", 0.9))
@@ -504,7 +494,7 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(
 
 
 @on_sqlite
-def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
+def test_the_number_of_flags_is_what_the_rules_raise(log):
     """Refusals after a search without a result and confident verdicts raise no flag, whatever the threshold."""
     judged(log, 200)
     version = log.version("rag")
@@ -555,7 +545,7 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: GradedLog) -> None:
+def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log):
     version = judged(log)
     log.set("low_groundedness", 0.7)
     (chosen,) = read(log.store, measure_threshold, Goal("recall", 0.8))
@@ -576,7 +566,7 @@ def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: G
 
 
 @on_sqlite
-def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log: GradedLog) -> None:
+def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log):
     judged(log)
     (chosen,) = read(log.store, measure_threshold, Goal("cost", 5))
     assert (chosen.headline.code, advised_setting(chosen)) == ("threshold_cheapest", None)
@@ -584,8 +574,8 @@ def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log: GradedLog) ->
 
 @on_sqlite
 def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(
-    labelled_flags: LabelledFlags,
-) -> None:
+    labelled_flags,
+):
     log, _ = labelled_flags(0.7)
     (chosen,) = read(log.store, measure_threshold, Goal("cost", 5))
     assert chosen.headline.code == "threshold_cost_not_shown"
@@ -594,7 +584,7 @@ def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(
 
 
 @on_sqlite
-def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: GradedLog) -> None:
+def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log):
     """Answers with a groundedness of 0.55 are bad only in the half of the labels that chooses."""
     version, ids = log.version("rag"), log.answers(400)
     scores = zip(ids, (0.1, 0.55, 0.9, 0.9) * 100, strict=True)
@@ -615,8 +605,8 @@ def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: Graded
 
 @on_sqlite
 def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_interval(
-    labelled_flags: LabelledFlags,
-) -> None:
+    labelled_flags,
+):
     """The percentiles of the scores leave out the answer that it flags last: another threshold would change nothing."""
     log, _ = labelled_flags(0.8, random_share=0.006, rest_bad_every=0)
     (chosen,) = read(log.store, measure_threshold, Goal("precision", 0.6), by_query_type=True)
@@ -625,7 +615,7 @@ def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_
 
 
 @on_sqlite
-def test_a_change_of_the_cost_is_that_of_all_answers(labelled_flags: LabelledFlags) -> None:
+def test_a_change_of_the_cost_is_that_of_all_answers(labelled_flags):
     """All flagged answers are labelled but few others: on the labels alone, each change would be twice as large."""
     log, _ = labelled_flags(0.7)
     (chosen,) = read(log.store, measure_threshold, Goal("cost", 0.5))
@@ -643,7 +633,7 @@ def test_a_change_of_the_cost_is_that_of_all_answers(labelled_flags: LabelledFla
     assert chosen.headline.code == "threshold_cheaper"
 
 
-def test_a_change_of_the_cost_rests_on_ten_labels_at_least() -> None:
+def test_a_change_of_the_cost_rests_on_ten_labels_at_least():
     change = QueueChange(20, measured(6.0, 9, (3.0, 10.0))).cost_per_answer(5, 100)
     assert change.value is None
     change = QueueChange(-20, measured(6.0, 10, (3.0, 10.0))).cost_per_answer(5, 100)
@@ -652,8 +642,8 @@ def test_a_change_of_the_cost_rests_on_ten_labels_at_least() -> None:
 
 @on_sqlite
 def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(
-    log: GradedLog,
-) -> None:
+    log,
+):
     first = judged(log, 100)
     second = log.version("nli")
     alone = read(log.store, load_sample, [first]).judged
@@ -673,7 +663,7 @@ def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(
 
 
 @on_sqlite
-def test_a_log_without_a_judge_names_the_next_command(log: GradedLog) -> None:
+def test_a_log_without_a_judge_names_the_next_command(log):
     log.answers(3)
     with log.store.reading() as connection, pytest.raises(NotFound, match="judgeboard judge"):
         measure_threshold(connection, Goal("recall", 0.8))
@@ -682,12 +672,12 @@ def test_a_log_without_a_judge_names_the_next_command(log: GradedLog) -> None:
 @pytest.mark.parametrize(
     ("aim", "value"), [("recall", 1.0), ("recall", 0.0), ("precision", 2.0), ("cost", 0.0)]
 )
-def test_a_goal_out_of_range_is_refused(aim: str, value: float) -> None:
+def test_a_goal_out_of_range_is_refused(aim, value):
     with pytest.raises(BadInput, match=aim):
-        Goal(aim, value)  # type: ignore[arg-type]
+        Goal(aim, value)
 
 
-def test_a_setting_flags_what_the_threshold_flags_with_the_fewest_decimals() -> None:
+def test_a_setting_flags_what_the_threshold_flags_with_the_fewest_decimals():
     badness = np.array([0.0, 1e-6, 0.042798, 0.154285, 0.18, 0.5, 0.802555, 0.802556, 0.999999])
     for threshold in badness[1:].tolist():
         flagged = badness >= flag_from(setting_of(threshold, badness))
@@ -700,7 +690,7 @@ def test_a_setting_flags_what_the_threshold_flags_with_the_fewest_decimals() -> 
 
 
 @on_sqlite
-def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -> None:
+def test_without_a_label_drawn_at_random_no_verdict_is_excused(log):
     ids = log.answers(20)
     log.say_all(log.version(), ids, groundedness=0.9)
     with log.store.reading() as connection:
@@ -713,8 +703,8 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
 
 @on_sqlite
 def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_nothing(
-    log: GradedLog,
-) -> None:
+    log,
+):
     log.say_all(log.version("rag"), log.answers(12), status=Status.UNPARSABLE)
     with log.store.reading() as connection:
         with pytest.raises(NotFound, match=r"rag .*--rejudge failed"):
@@ -724,7 +714,7 @@ def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_noth
 
 
 @on_sqlite
-def test_a_primary_judge_without_verdicts_is_named(log: GradedLog) -> None:
+def test_a_primary_judge_without_verdicts_is_named(log):
     judged(log, 12)
     log.version("other")
     log.set("primary_judge", "other")
@@ -736,7 +726,7 @@ def test_a_primary_judge_without_verdicts_is_named(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log: GradedLog) -> None:
+def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log):
     ids = log.answers(4)
     words, one, other = log.version("words"), log.version("one"), log.version("other")
     log.say_all(words, ids, label=GOOD)
@@ -752,7 +742,7 @@ def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log:
 AT = AtThreshold(0.5, 30, *[unmeasured(0, "")] * 4, QueueChange(0, unmeasured(0, "")), 0)
 
 
-def from_(low: float) -> Estimate:
+def from_(low):
     return measured(0.9, 100, (low, 0.95))
 
 
@@ -776,8 +766,8 @@ UNKNOWN = unmeasured(3, "too few")
     ],
 )
 def test_a_threshold_is_kept_if_the_labels_show_that_it_reaches_the_goal(
-    aim: Aim, in_force: Estimate, held_out: Estimate, flags: int | None, code: str
-) -> None:
+    aim, in_force, held_out, flags, code
+):
     today, same = (replace(AT, **{aim: each}) for each in (in_force, held_out))
     chosen = None if flags is None else replace(AT, flags=flags)
     assert decision(Goal(aim, 0.8), today, same, chosen) == code
@@ -794,5 +784,5 @@ def test_a_threshold_is_kept_if_the_labels_show_that_it_reaches_the_goal(
         (UNKNOWN, "threshold_cost_not_shown"),
     ],
 )
-def test_a_threshold_is_cheaper_if_the_whole_interval_is(change: Estimate, code: str) -> None:
+def test_a_threshold_is_cheaper_if_the_whole_interval_is(change, code):
     assert cost_decision(change) == code

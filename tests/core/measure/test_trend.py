@@ -1,49 +1,45 @@
 import math
 from datetime import UTC, datetime
 from random import Random
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from engines import on_sqlite
-from graded_log import GOOD, GradedLog, read
+from graded_log import GOOD, read
 from judgeboard.domain import Decision, DimensionScore, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measure.notes import Note
-from judgeboard.measure.periods import Period, start_of
-from judgeboard.measure.trend import Trend, trend
+from judgeboard.measure.periods import start_of
+from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS, MEASURES, alarm_limits
 from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
-from judgeboard.store.filters import MeasureName
 from judgeboard.store.metadata import index_metadata
-from judgeboard.store.tables import StoredVersion
 from judgeboard.text import utc_day
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 
 
-def shown(log: GradedLog, **asked: Any) -> Trend:
+def shown(log, **asked):
     return read(log.store, trend, **asked)
 
 
-def told(note: Note, *names: str) -> tuple[object, ...]:
+def told(note, *names):
     """The code of a note, and some of its values."""
     return (note.code, *(note.values[name] for name in names))  # noqa: PD011 - no frame
 
 
-def random_log(log: GradedLog) -> tuple[StoredVersion, pd.DataFrame]:
+def random_log(log):
     """Four months of three query types with gaps, times missing, scores missing, and a second judge beside."""
     random = Random(5)
-    rows: list[dict[str, Any]] = []
+    rows = []
     for query_type in ("simple", "complex", "sql"):
         for day in (
             None,
             *(MONDAY + 7 * week + random.randrange(7) for week in (0, 0, 1, 2, 4, 5, 5, 5, 9, 16)),
         ):
             for response_id in log.answers(random.randint(1, 12), query_type=query_type, day=day):
-                given: dict[str, Any] = {"quality": random.randint(1, 4)}
+                given = {"quality": random.randint(1, 4)}
                 if random.random() < 0.9:
                     given["groundedness"] = round(random.random(), 3)
                 rows.append({"id": response_id, "query_type": query_type, "day": day} | given)
@@ -59,9 +55,7 @@ def random_log(log: GradedLog) -> tuple[StoredVersion, pd.DataFrame]:
     return version, pd.DataFrame(rows)
 
 
-def by_pandas(
-    frame: pd.DataFrame, measure: MeasureName, period: Period
-) -> dict[tuple[str, int], tuple[int, float]]:
+def by_pandas(frame, measure, period):
     """The same points from the raw rows."""
     frame = frame.dropna(subset=["day"]).copy()
     moments = pd.to_datetime(frame["day"], unit="D", utc=True).dt.tz_localize(None)
@@ -86,9 +80,7 @@ def by_pandas(
 
 @on_sqlite
 @pytest.mark.parametrize("period", ["week", "day"])
-def test_every_point_equals_pandas_and_opens_exactly_its_answers(
-    log: GradedLog, period: Period
-) -> None:
+def test_every_point_equals_pandas_and_opens_exactly_its_answers(log, period):
     version, frame = random_log(log)
     judged_by_second = set(frame["id"][::3])
     # The second judge differs from low scores by 0.4 or more: that flags too.
@@ -126,7 +118,7 @@ def test_every_point_equals_pandas_and_opens_exactly_its_answers(
     }
 
 
-def test_intervals_are_students_t_and_wilson(sqlite_log: GradedLog) -> None:
+def test_intervals_are_students_t_and_wilson(sqlite_log):
     ids = sqlite_log.answers(4, day=MONDAY)
     scores = zip(ids, (0.2, 0.4, 0.6, 0.8), strict=True)
     sqlite_log.say(sqlite_log.version(), {each: {"groundedness": score} for each, score in scores})
@@ -140,7 +132,7 @@ def test_intervals_are_students_t_and_wilson(sqlite_log: GradedLog) -> None:
     )
 
 
-def test_weeks_begin_on_monday_in_utc() -> None:
+def test_weeks_begin_on_monday_in_utc():
     assert [start_of(MONDAY + offset, "week") for offset in (-1, 0, 6, 7)] == [
         MONDAY - 7,
         MONDAY,
@@ -152,8 +144,8 @@ def test_weeks_begin_on_monday_in_utc() -> None:
 
 
 def test_an_empty_week_stays_a_gap_also_before_and_after_the_points_of_a_query_type(
-    sqlite_log: GradedLog,
-) -> None:
+    sqlite_log,
+):
     version = sqlite_log.version()
     for week, query_type in ((0, "sql"), (1, "plain"), (2, "plain"), (5, "sql")):
         ids = sqlite_log.answers(2, day=MONDAY + 7 * week, query_type=query_type)
@@ -178,9 +170,7 @@ def test_an_empty_week_stays_a_gap_also_before_and_after_the_points_of_a_query_t
     ("n", "day", "code"),
     [(0, None, "not_judged"), (3, None, "no_times"), (1, 0, "no_plausible_date")],
 )
-def test_a_trend_without_points_says_why(
-    sqlite_log: GradedLog, n: int, day: int | None, code: str
-) -> None:
+def test_a_trend_without_points_says_why(sqlite_log, n, day, code):
     if n:
         sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(n, day=day), quality=3)
     drawn = shown(sqlite_log, measure="quality")
@@ -192,9 +182,7 @@ def test_a_trend_without_points_says_why(
 @pytest.mark.parametrize(
     ("wrong", "reason"), [("2126-05-01", "future"), ("1970-01-01", "old"), ("2001-12-31", "old")]
 )
-def test_answers_with_a_wrong_date_do_not_stretch_a_trend(
-    sqlite_log: GradedLog, wrong: str, reason: str
-) -> None:
+def test_answers_with_a_wrong_date_do_not_stretch_a_trend(sqlite_log, wrong, reason):
     version = sqlite_log.version()
     for day in (utc_day(datetime.fromisoformat(wrong).replace(tzinfo=UTC)), MONDAY, MONDAY + 7):
         sqlite_log.say_all(version, sqlite_log.answers(12, day=day), quality=3)
@@ -210,7 +198,7 @@ def test_answers_with_a_wrong_date_do_not_stretch_a_trend(
     assert [point.start for point in newest.points] == [MONDAY + 7]
 
 
-def test_the_first_plausible_day_is_drawn(sqlite_log: GradedLog) -> None:
+def test_the_first_plausible_day_is_drawn(sqlite_log):
     first = utc_day(datetime(2002, 1, 1, tzinfo=UTC))
     sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(3, day=first), quality=3)
     drawn = shown(sqlite_log, measure="quality", period="day")
@@ -218,7 +206,7 @@ def test_the_first_plausible_day_is_drawn(sqlite_log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: GradedLog) -> None:
+def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log):
     version = log.version()
     log.say_all(version, log.answers(4, day=MONDAY), groundedness=0.5)
     log.say_all(version, log.answers(3), groundedness=0.5)
@@ -247,7 +235,7 @@ def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: Gr
 
 
 @on_sqlite
-def test_the_share_flagged_counts_each_answer_once_and_all_answers(log: GradedLog) -> None:
+def test_the_share_flagged_counts_each_answer_once_and_all_answers(log):
     version = log.version()
     twice, decided, superseded, clean, unjudged = log.answers(5, day=MONDAY)
     log.say_all(version, [twice, decided], groundedness=0.1, quality=1)
@@ -263,7 +251,7 @@ def test_the_share_flagged_counts_each_answer_once_and_all_answers(log: GradedLo
     assert unjudged
 
 
-def test_the_random_sample_is_not_a_reason(sqlite_log: GradedLog) -> None:
+def test_the_random_sample_is_not_a_reason(sqlite_log):
 
     sqlite_log.set("random_share", 1)
     sqlite_log.answers(3, day=MONDAY)
@@ -272,7 +260,7 @@ def test_the_random_sample_is_not_a_reason(sqlite_log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_new_version_is_marked_where_it_begins_to_lead(log: GradedLog) -> None:
+def test_a_new_version_is_marked_where_it_begins_to_lead(log):
     first, second = log.version(), log.version(prompt="new")
     old = [each for week in range(3) for each in log.answers(3, day=MONDAY + 7 * week)]
     log.say_all(first, old, groundedness=0.9, quality=4)
@@ -289,7 +277,7 @@ def test_a_new_version_is_marked_where_it_begins_to_lead(log: GradedLog) -> None
 
 
 @on_sqlite
-def test_a_rejudge_counts_the_current_verdict_only(log: GradedLog) -> None:
+def test_a_rejudge_counts_the_current_verdict_only(log):
     version = log.version()
     ids = log.answers(2, day=MONDAY)
     log.say_all(version, ids, groundedness=0.1)
@@ -299,7 +287,7 @@ def test_a_rejudge_counts_the_current_verdict_only(log: GradedLog) -> None:
     assert (point.estimate.n, point.estimate.value) == (2, 0.7)
 
 
-def test_a_trend_of_a_criterion_names_no_measure(sqlite_log: GradedLog) -> None:
+def test_a_trend_of_a_criterion_names_no_measure(sqlite_log):
     ids = sqlite_log.answers(12, day=MONDAY)
     sqlite_log.say_all(
         sqlite_log.version("rubric"), ids, scores=(DimensionScore("tone", 2, "1-5"),)
@@ -309,7 +297,7 @@ def test_a_trend_of_a_criterion_names_no_measure(sqlite_log: GradedLog) -> None:
     assert [point.estimate.value for point in drawn.panels[0].points] == [2.0]
 
 
-def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: GradedLog) -> None:
+def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log):
     version = sqlite_log.version()
     for query_type in ("a", "b", "c"):
         for week in range(6):
@@ -338,7 +326,7 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     assert told(mark, "day", "judge")[1:] == (MONDAY + 42, "rag v2")
 
 
-def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log: GradedLog) -> None:
+def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log):
     version = sqlite_log.version()
     for week in range(12):
         sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
@@ -355,11 +343,11 @@ def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log:
 
 
 def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(
-    sqlite_log: GradedLog,
-) -> None:
+    sqlite_log,
+):
     version = sqlite_log.version()
 
-    def fill(**sizes: int) -> None:
+    def fill(**sizes):
         weekly = [(query_type, place) for query_type, n in sizes.items() for place in range(n)]
         places = [(week, query_type, place) for week in range(12) for query_type, place in weekly]
         ids = sqlite_log.answers_of(
@@ -391,8 +379,8 @@ def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(
 
 
 def test_a_group_that_changed_is_named_after_all_answers_that_did_not(
-    sqlite_log: GradedLog,
-) -> None:
+    sqlite_log,
+):
     version = sqlite_log.version()
     for week in range(10):
         for query_type, change in (("falls", -0.2), ("rises", 0.2)):
@@ -411,7 +399,7 @@ def test_a_group_that_changed_is_named_after_all_answers_that_did_not(
         assert since - before == pytest.approx(sign * 0.2)
 
 
-def test_the_query_types_share_one_false_alarm_and_all_answers_have_their_own() -> None:
+def test_the_query_types_share_one_false_alarm_and_all_answers_have_their_own():
     assert alarm_limits([ALL_ANSWERS], "week") == {ALL_ANSWERS: 104}
     assert alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week") == {
         ALL_ANSWERS: 104,
@@ -421,9 +409,7 @@ def test_the_query_types_share_one_false_alarm_and_all_answers_have_their_own() 
     }
 
 
-def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_false_alarms_as_promised() -> (
-    None
-):
+def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_false_alarms_as_promised():
     """A year of independent normal figures of three query types; all answers are their mean."""
     rng, years = np.random.default_rng(2), 400
     limits = alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week")
@@ -442,12 +428,12 @@ def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_fa
 
 
 def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(
-    sqlite_log: GradedLog,
-) -> None:
+    sqlite_log,
+):
     """The two intervals are as wide as those of a bootstrap over questions."""
     random, version = Random(3), sqlite_log.version()
     shares = [random.betavariate(0.4, 1.2) for _ in range(40)]
-    is_low: dict[bool, list[list[float]]] = {
+    is_low = {
         False: [[] for _ in shares],
         True: [[] for _ in shares],
     }
@@ -471,7 +457,7 @@ def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(
         assert width == pytest.approx(drawn[1_950] - drawn[50], rel=0.15)
 
 
-def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLog) -> None:
+def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log):
     (answer,) = sqlite_log.answers(1, day=MONDAY)
     sqlite_log.say_all(sqlite_log.version("rag"), [answer], groundedness=0.9)
     sqlite_log.say_all(sqlite_log.version("nli"), [answer], groundedness=0.2, label=GOOD)
@@ -480,20 +466,18 @@ def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLo
 
 
 @pytest.mark.parametrize("asked", [{"measure": "truth"}, {"period": "year"}, {"last": 0}])
-def test_what_a_trend_cannot_show_is_refused(sqlite_log: GradedLog, asked: dict[str, Any]) -> None:
+def test_what_a_trend_cannot_show_is_refused(sqlite_log, asked):
     with pytest.raises(BadInput, match=r"^a trend "):
         shown(sqlite_log, **asked)
 
 
-def test_an_unknown_version_is_said(sqlite_log: GradedLog) -> None:
+def test_an_unknown_version_is_said(sqlite_log):
     with pytest.raises(NotFound, match="version 7"):
         shown(sqlite_log, judge=7)
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(
-    log: GradedLog, indexed: bool
-) -> None:
+def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log, indexed):
     version = log.version()
     tenants = [("acme", 5), ("globex", 3), (3, 2), ("3", 2), (True, 1), (None, 2)]
     for number, (tenant, n) in enumerate(tenants):
@@ -527,9 +511,7 @@ def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(
 
 
 @pytest.mark.parametrize(("by", "names"), [("model", {"small", "large"}), ("source", set())])
-def test_a_trend_by_a_text_of_the_log_opens_exactly_its_answers(
-    log: GradedLog, by: str, names: set[str]
-) -> None:
+def test_a_trend_by_a_text_of_the_log_opens_exactly_its_answers(log, by, names):
     version = log.version()
     for model in ("small", "large", None):
         log.say_all(
@@ -547,7 +529,7 @@ def test_a_trend_by_a_text_of_the_log_opens_exactly_its_answers(
         )
 
 
-def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: GradedLog) -> None:
+def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log):
     version = sqlite_log.version()
     for number in range(35):
         ids = sqlite_log.answers(1, day=MONDAY, metadata={"session": f"s{number}"})
@@ -560,9 +542,7 @@ def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: 
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_answers_that_share_evidence_do_not_count_as_many(
-    sqlite_log: GradedLog, shared: bool
-) -> None:
+def test_answers_that_share_evidence_do_not_count_as_many(sqlite_log, shared):
     version = sqlite_log.version()
     for week, levels in enumerate([(0.9, 0.5)] * 4 + [(0.5, 0.3)] * 2):
         for place, level in enumerate(levels):
@@ -576,10 +556,10 @@ def test_answers_that_share_evidence_do_not_count_as_many(
     assert (widths[0] > 0.5) is shared
 
 
-def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log: GradedLog) -> None:
+def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log):
     version = sqlite_log.version()
 
-    def fill(weeks: range, groups: int) -> None:
+    def fill(weeks, groups):
         for week in weeks:
             ids = sqlite_log.answers_of(
                 {"day": MONDAY + 7 * week, "group": 100 * (week + 50) + place % groups}
@@ -598,9 +578,7 @@ def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log: GradedLo
 
 
 @pytest.mark.parametrize("recurring", [False, True])
-def test_a_change_is_seen_also_where_the_same_questions_come_each_week(
-    sqlite_log: GradedLog, recurring: bool
-) -> None:
+def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_log, recurring):
     version = sqlite_log.version()
     for week in range(16):
         answers = [(question, index) for question in range(12) for index in range(3)]

@@ -3,10 +3,8 @@
 import json
 import shlex
 
-import pytest
-
 from engines import on_sqlite
-from graded_log import GOOD, GradedLog
+from graded_log import GOOD
 from judgeboard.cli.app import run
 from judgeboard.domain import RECORDED, JudgeVersion
 from judgeboard.measure.agreement import measure_agreement
@@ -16,9 +14,7 @@ from judging_log import address
 
 
 @on_sqlite
-def test_labels_that_only_lack_a_verdict_are_judged_and_not_asked_for_again(
-    log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_labels_that_only_lack_a_verdict_are_judged_and_not_asked_for_again(log, capsys):
     earlier, ids = log.version("lexical", earlier=True), log.answers(20)
     log.review_all(ids[:15], label=GOOD)
     log.say_all(earlier, ids, label=GOOD)
@@ -42,7 +38,7 @@ def test_labels_that_only_lack_a_verdict_are_judged_and_not_asked_for_again(
 
 
 @on_sqlite
-def test_a_judge_that_cannot_judge_leads_to_another_one(log: GradedLog) -> None:
+def test_a_judge_that_cannot_judge_leads_to_another_one(log):
     ids = log.answers(12)
     log.review_all(ids, label=GOOD)
     with log.store.writing() as connection:

@@ -1,11 +1,10 @@
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD
 from judgeboard.domain import Status
 from judgeboard.errors import NotFound
 from judgeboard.measure.verdict_changes import (
-    ComparisonPage,
     Direction,
     Side,
     compare,
@@ -17,13 +16,13 @@ from judgeboard.settings.model import Cuts
 from judgeboard.store.verdict_pairs import OneVerdict, VerdictPair, pairs_of_run, pairs_of_versions
 
 
-def of_run(log: GradedLog, run_id: int, **asked: int) -> ComparisonPage:
+def of_run(log, run_id, **asked):
     with log.store.reading() as connection:
         return comparison_page(connection, pairs_of_run(connection, run_id), **asked)
 
 
 @on_sqlite
-def test_a_run_stands_beside_what_the_same_judge_said_before(log: GradedLog) -> None:
+def test_a_run_stands_beside_what_the_same_judge_said_before(log):
     ids = log.answers(4)
     old, new, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
     log.say(old, {each: {"groundedness": 0.2, "reasoning": "old reason"} for each in ids[:3]})
@@ -47,8 +46,8 @@ def test_a_run_stands_beside_what_the_same_judge_said_before(log: GradedLog) -> 
 
 @on_sqlite
 def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(
-    log: GradedLog,
-) -> None:
+    log,
+):
     version, ids = log.version(), log.answers(2)
     log.say_all(version, ids, groundedness=0.9)
     log.say_all(version, ids, status=Status.ERROR)
@@ -59,7 +58,7 @@ def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(
 
 
 @on_sqlite
-def test_an_answer_on_which_people_tie_counts_for_neither_verdict(log: GradedLog) -> None:
+def test_an_answer_on_which_people_tie_counts_for_neither_verdict(log):
     version, (tied, clear) = log.version(), log.answers(2)
     log.say_all(version, [tied, clear], groundedness=0.2)
     run = log.run(version, {each: {"groundedness": 0.8} for each in (tied, clear)})
@@ -70,7 +69,7 @@ def test_an_answer_on_which_people_tie_counts_for_neither_verdict(log: GradedLog
 
 
 @on_sqlite
-def test_flips_come_first_then_the_largest_change(log: GradedLog) -> None:
+def test_flips_come_first_then_the_largest_change(log):
     version, ids = log.version(), log.answers(4)
     before, after = (0.9, 0.4, 0.6, 0.1), (0.6, 0.55, 0.6, 0.0)
     log.say(
@@ -91,7 +90,7 @@ def test_flips_come_first_then_the_largest_change(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_people_say_which_of_both_is_right(log: GradedLog) -> None:
+def test_people_say_which_of_both_is_right(log):
     old, new = log.version("rag"), log.version("rag", prompt="new")
     ids = log.answers(10)
     log.say_all(old, ids, groundedness=0.1)
@@ -110,7 +109,7 @@ def test_people_say_which_of_both_is_right(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_changed_verdict_moved_towards_people_or_away_from_them(log: GradedLog) -> None:
+def test_a_changed_verdict_moved_towards_people_or_away_from_them(log):
     old, new = log.version("rag"), log.version("rag", prompt="new")
     towards, away, ungraded, same = log.answers(4)
     log.say_all(old, [towards, away, ungraded, same], groundedness=0.1)
@@ -150,7 +149,7 @@ def test_a_changed_verdict_moved_towards_people_or_away_from_them(log: GradedLog
 
 
 @on_sqlite
-def test_an_unknown_run_is_said(log: GradedLog) -> None:
+def test_an_unknown_run_is_said(log):
     with pytest.raises(NotFound, match="no run 9"):
         of_run(log, 9)
 
@@ -166,18 +165,16 @@ def test_an_unknown_run_is_said(log: GradedLog) -> None:
         (None, None, None),
     ],
 )
-def test_a_label_decides_the_side_before_a_score(
-    label: str | None, groundedness: float | None, side: Side | None
-) -> None:
+def test_a_label_decides_the_side_before_a_score(label, groundedness, side):
     assert side_of(label, groundedness, 0.5) is side
 
 
-def pair(response_id: int, old: float | None, new: float | None) -> VerdictPair:
+def pair(response_id, old, new):
     said = (OneVerdict(n, n, score, 3, None) for n, score in ((1, old), (2, new)))
     return VerdictPair(response_id, "QA", *said)
 
 
-def test_both_ways_and_both_versions_are_counted() -> None:
+def test_both_ways_and_both_versions_are_counted():
     nothing = compare([pair(1, None, 0.9)], {}, Cuts(0.5))
     assert (nothing.compared, nothing.graded) == (0, 0)
     both = compare([pair(1, 0.8, 0.1), pair(2, 0.1, 0.8)], {1: Side.GOOD}, Cuts(0.5))

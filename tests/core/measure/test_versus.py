@@ -2,8 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from sqlalchemy import func, select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, labels_in, read
+from graded_log import BAD, GOOD, labels_in, read
 from judgeboard.cli.app import run
 from judgeboard.domain import QueueOrder, Status
 from judgeboard.errors import BadInput
@@ -21,13 +20,11 @@ from judgeboard.measure.plans import draw_plan
 from judgeboard.measure.versus import (
     UNUSABLE_WRONG,
     BothJudged,
-    Contrast,
     compare_versions,
     queue_of_differing,
 )
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.paired import Conclusion
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.queues import new_queue
@@ -41,10 +38,10 @@ SIX_DIGITS = 1e-6
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
+def command(capsys):
     """Return ``command(store, *words)``: the exit code and the JSON output."""
 
-    def ran(store: Store, *words: str) -> tuple[int, Any]:
+    def ran(store, *words):
         code = run([*words, "--db", address(store), "--json"])
         return code, json.loads(capsys.readouterr().out)
 
@@ -52,27 +49,27 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 
 
 @pytest.fixture(scope="module")
-def expected(shared: Path) -> dict[str, Any]:
+def expected(shared):
     return published(shared / "data", "e6_align")
 
 
-def named(versions: Iterable[str]) -> list[str]:
+def named(versions):
     return [word for version in versions for word in ("--judge-version", version)]
 
 
-def numbers(result: Contrast, *names: str) -> tuple[float | None, ...]:
+def numbers(result, *names):
     return tuple(result.figure(name).value for name in names)
 
 
-def commands(result: Contrast) -> list[str]:
+def commands(result):
     return [str(each.values["command"]) for each in result.next if "command" in each.values]
 
 
-def rows_of(output: Any, slice_: str | None = None) -> dict[str, Any]:
+def rows_of(output, slice_=None):
     return {row["figure"]: row for row in output["rows"] if row["slice"] == slice_}
 
 
-def versus_figures(output: Any) -> tuple[Any, ...]:
+def versus_figures(output):
     rows = rows_of(output)
     counted = (
         rows[name]["value"]
@@ -81,15 +78,13 @@ def versus_figures(output: Any) -> tuple[Any, ...]:
     return (rows["n"]["value"], output["about"]["counts"]["evidence_groups"], *counted)
 
 
-def expected_figures(known: Any) -> tuple[Any, ...]:
+def expected_figures(known):
     names = ("n", "groups", "only1", "only2", "labels_for_power_80", "of_those_differing")
     return tuple(known[name] for name in names)
 
 
 @pytest.mark.shared
-def test_judge_versions_compare_as_published(
-    labelled_ragtruth: Callable[..., Store], command: Command, expected: dict[str, Any]
-) -> None:
+def test_judge_versions_compare_as_published(labelled_ragtruth, command, expected):
     store = labelled_ragtruth("all", lambda _row: True)
     for first, second, name, reached, code in (
         (
@@ -128,9 +123,7 @@ def test_judge_versions_compare_as_published(
 
 
 @pytest.mark.shared
-def test_a_random_sample_compares_as_published(
-    labelled_ragtruth: Callable[..., Store], command: Command, expected: dict[str, Any]
-) -> None:
+def test_a_random_sample_compares_as_published(labelled_ragtruth, command, expected):
     words = ("approach_1_modernbert", "track_b_modernbert")
     store = labelled_ragtruth("a tenth", in_sample(0.1), 0.1)
     exit_code, output = command(store, "compare", "versions", *words)
@@ -151,9 +144,7 @@ def test_a_random_sample_compares_as_published(
 
 
 @pytest.mark.shared
-def test_held_out_answers_compare_as_published(
-    labelled_ragtruth: Callable[..., Store], expected: dict[str, Any], shared: Path
-) -> None:
+def test_held_out_answers_compare_as_published(labelled_ragtruth, expected, shared):
     names = [
         row["id"]
         for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")
@@ -182,8 +173,8 @@ def test_held_out_answers_compare_as_published(
 
 @pytest.mark.shared
 def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
-    labelled_ragtruth: Callable[..., Store], command: Command, shared: Path
-) -> None:
+    labelled_ragtruth, command, shared
+):
     """On the labelled answers alone, the second judge is right more often; on all it is worse by 4 points."""
     answers, drawn = shared_answers(shared / "data"), in_sample(0.05)
     flagged = {answers.ids[row] for row in np.flatnonzero(answers.judged_bad["track_b_modernbert"])}
@@ -204,7 +195,7 @@ def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
         assert rows[f"{name}_change"]["low"] < truth < rows[f"{name}_change"]["high"]
 
 
-def two_judges(log: GradedLog, first: list[Any], second: list[Any], people: list[Any]) -> list[int]:
+def two_judges(log, first, second, people):
     """Store one answer for each verdict of two judges (None: unusable) with a label of people (None: no label)."""
     ids = log.answers(len(people))
     for name, verdicts in (("old", first), ("new", second)):
@@ -215,7 +206,7 @@ def two_judges(log: GradedLog, first: list[Any], second: list[Any], people: list
 
 
 @on_sqlite
-def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log: GradedLog) -> None:
+def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log):
     n = 40
     first, second = [GOOD] * n, [BAD] * 10 + [GOOD] * 20 + [None] * 10
     two_judges(log, first, second, [BAD] * 10 + [GOOD] * 30)
@@ -231,7 +222,7 @@ def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log:
 
 
 @on_sqlite
-def test_a_better_judge_that_misses_more_bad_answers_says_so(log: GradedLog) -> None:
+def test_a_better_judge_that_misses_more_bad_answers_says_so(log):
     people = [BAD] * 20 + [GOOD] * 60
     two_judges(log, [BAD] * 60 + [GOOD] * 20, [GOOD] * 10 + [BAD] * 10 + [GOOD] * 60, people)
     result = read(log.store, compare_versions, "old", "new")
@@ -240,7 +231,7 @@ def test_a_better_judge_that_misses_more_bad_answers_says_so(log: GradedLog) -> 
 
 
 @on_sqlite
-def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: GradedLog) -> None:
+def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log):
     """People read a part of what the old judge calls bad: the labels tell nothing of the other answers."""
     first, second = [BAD] * 40 + [GOOD] * 60, [GOOD] * 40 + [BAD] * 40 + [GOOD] * 20
     ids = two_judges(log, first, second, [GOOD] * 20 + [None] * 60 + [GOOD] * 20)
@@ -287,9 +278,7 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
 
 
 @on_sqlite
-def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
-    log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(log, capsys):
     """A random sample of all answers would need five times as many labels; `plan` asks for as few as `versus`."""
     first, second = [GOOD] * 80 + [BAD] * 80 + [GOOD] * 640, [BAD] * 80 + [GOOD] * 80 + [GOOD] * 640
     people = [BAD if at % 40 < 25 else GOOD for at in range(80)] + [
@@ -314,7 +303,7 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
 
 
 @on_sqlite
-def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
+def test_a_change_against_the_counts_of_labels_says_why(log):
     """Where the new judge is right, all answers have a label; where it is wrong, a sample of more answers has."""
     first, second = [BAD] * 12 + [GOOD] * 80, [GOOD] * 12 + [BAD] * 80
     people = [GOOD] * 12 + [GOOD] * 8 + [BAD] * 2 + [None] * 70
@@ -327,7 +316,7 @@ def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog) -> None:
+def test_each_change_stands_with_its_own_number_of_labels(log):
     """A queue has only answers on which the versions differ: its labels do not count for all answers."""
     first, second = [BAD, GOOD] * 30 + [GOOD, BAD] * 120, [GOOD] * 60 + [GOOD, BAD] * 120
     people = [(BAD, GOOD, GOOD)[at % 3] for at in range(300)]
@@ -346,8 +335,8 @@ def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog) -> Non
 
 @on_sqlite
 def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(
-    log: GradedLog,
-) -> None:
+    log,
+):
     first, second = [GOOD] * 30 + [BAD] * 20 + [GOOD] * 150, [BAD] * 30 + [GOOD] * 20 + [GOOD] * 150
     people = [BAD] * 24 + [GOOD] * 22 + [BAD] * 4 + [BAD] * 20 + [GOOD] * 130
     ids = two_judges(log, first, second, people[:50] + [None] * 150)
@@ -369,7 +358,7 @@ def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(
     assert (alone.about.counts["differing"], complete.about.counts["differing"]) == (50, 50)
 
 
-def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> None:
+def test_the_order_of_two_versions_decides_nothing(sqlite_log):
     """Where one version flags, all answers are labelled. These labels count in both orders."""
     log = sqlite_log
     ids = log.answers(240)
@@ -392,7 +381,7 @@ def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_few_labels_show_nothing(log: GradedLog) -> None:
+def test_few_labels_show_nothing(log):
     two_judges(log, [GOOD] * 9, [BAD] * 9, [BAD] * 9)
     log.version("third")
     with log.store.reading() as connection:
@@ -410,7 +399,7 @@ def test_few_labels_show_nothing(log: GradedLog) -> None:
             compare_versions(connection, "old", "old v1")
 
 
-def say_in_queue(log: GradedLog, command: str, bad: set[int]) -> int:
+def say_in_queue(log, command, bad):
     """Create the queue of a command that was shown, and review all its items; return how many there are."""
     assert run([*shlex.split(command)[1:], "--assign", "eve", "--db", address(log.store)]) == 0
     of_newest = QUEUE_ITEM.c.queue_id == select(func.max(QUEUE_ITEM.c.queue_id)).scalar_subquery()
@@ -428,7 +417,7 @@ def say_in_queue(log: GradedLog, command: str, bad: set[int]) -> int:
 
 
 @on_sqlite
-def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> None:
+def test_without_any_label_the_equal_verdicts_are_counted(log):
     two_judges(log, [GOOD] * 40, [BAD] + [GOOD] * 39, [None] * 40)
     result = read(log.store, compare_versions, "old", "new")
     command = "judgeboard queue create judges --plan judges --n 1 --judge-version 'old v1' --judge-version 'new v1'"
@@ -437,7 +426,7 @@ def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_answers_on_which_people_tie_are_named(log: GradedLog) -> None:
+def test_answers_on_which_people_tie_are_named(log):
     ids = two_judges(log, [GOOD] * 30, [BAD] * 10 + [GOOD] * 20, [BAD] * 10 + [GOOD] * 20)
     log.review_all(ids[28:], "jon", label=BAD)
     result = read(log.store, compare_versions, "old", "new")
@@ -445,9 +434,7 @@ def test_answers_on_which_people_tie_are_named(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_changes_that_nothing_can_show_are_not_printed(
-    log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_changes_that_nothing_can_show_are_not_printed(log, capsys):
     ids = two_judges(log, [GOOD] * 40, [BAD] * 4 + [GOOD] * 36, [GOOD] + [None] * 39)
     printed = []
     for labelled in ((), ids[1:]):
@@ -460,9 +447,7 @@ def test_changes_that_nothing_can_show_are_not_printed(
 @pytest.mark.parametrize(
     ("logged", "code"), [(100, "larger_log"), (400, "judge_more"), (50, "all_labelled")]
 )
-def test_labels_of_all_that_is_judged_say_what_more_would_show_the_change(
-    sqlite_log: GradedLog, logged: int, code: str
-) -> None:
+def test_labels_of_all_that_is_judged_say_what_more_would_show_the_change(sqlite_log, logged, code):
     """A change of 10 points in 50 answers needs more answers; the log may have them, or not."""
     first, second = [GOOD] * 4 + [BAD] * 9 + [GOOD] * 37, [BAD] * 4 + [GOOD] * 9 + [GOOD] * 37
     two_judges(sqlite_log, first, second, [GOOD] * 50)
@@ -474,9 +459,7 @@ def test_labels_of_all_that_is_judged_say_what_more_would_show_the_change(
 
 
 @pytest.mark.parametrize("labelled", [30, 0])
-def test_two_judges_that_never_differ_ask_for_no_labels(
-    sqlite_log: GradedLog, labelled: int
-) -> None:
+def test_two_judges_that_never_differ_ask_for_no_labels(sqlite_log, labelled):
     people = [BAD] * (labelled // 3) + [GOOD] * (labelled - labelled // 3)
     two_judges(sqlite_log, [GOOD] * 40, [GOOD] * 40, people + [None] * (40 - labelled))
     compared = read(sqlite_log.store, compare_versions, "old", "new")

@@ -1,12 +1,11 @@
 """Figures of the answers that match a filter: the same as those of the slice with these answers."""
 
 import json
-from typing import Any
 
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog, read
+from graded_log import BAD, GOOD, read
 from judgeboard.cli.app import run
 from judgeboard.domain import Status, Verdict
 from judgeboard.errors import BadInput, NotFound
@@ -14,7 +13,6 @@ from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import statistics_of_slice
 from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.methods.repeats.run import repeats_report
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import matching_pairs
@@ -26,12 +24,12 @@ ONE_TYPE = RowFilter(query_types=("sql",))
 
 
 @pytest.fixture
-def graded(graded_once: Any) -> GradedLog:
+def graded(graded_once):
     """Two judges and two people on 30 answers; every second answer has the query type sql."""
     return graded_once("two judges and two people", fill)[0]
 
 
-def fill(log: GradedLog) -> None:
+def fill(log):
     first, second = log.version("one"), log.version("two")
     placed = list(
         enumerate(
@@ -58,7 +56,7 @@ def fill(log: GradedLog) -> None:
 @on_sqlite
 @pytest.mark.parametrize("grade", ["label", "groundedness"])
 @pytest.mark.parametrize("of", ["judge", "people", "judges"])
-def test_a_filter_gives_the_figures_of_the_slice(graded: GradedLog, of: Any, grade: str) -> None:
+def test_a_filter_gives_the_figures_of_the_slice(graded, of, grade):
     chosen = {"of": of, "grade": grade, "judge_versions": ("one",) if of == "judge" else ()}
     everything = measure_agreement(graded.store, by="query_type", **chosen)
     result = measure_agreement(graded.store, where=ONE_TYPE, **chosen)
@@ -68,7 +66,7 @@ def test_a_filter_gives_the_figures_of_the_slice(graded: GradedLog, of: Any, gra
     assert (everything.about.where, result.about.where) == ({}, {"query_types": ["sql"]})
 
 
-def test_a_jury_and_repeats_name_their_filter(graded: GradedLog) -> None:
+def test_a_jury_and_repeats_name_their_filter(graded):
     jury = judge_by_jury(graded.store, ["one", "two"], where=ONE_TYPE)
     assert (jury.answers, jury.where) == (15, {"query_types": ["sql"]})
     version = graded.version("again")
@@ -90,12 +88,12 @@ def test_a_jury_and_repeats_name_their_filter(graded: GradedLog) -> None:
 
 
 @pytest.fixture
-def compared(store: Store, fill_once: Any) -> Store:
+def compared(store, fill_once):
     fill_once("pairs of two types", store, fill_pairs)
     return store
 
 
-def fill_pairs(store: Store) -> None:
+def fill_pairs(store):
     pairs = add_pairs(store, 12, query_type="sql") + add_pairs(
         store, 12, query_type="plain", first=12
     )
@@ -106,7 +104,7 @@ def fill_pairs(store: Store) -> None:
 
 @on_sqlite
 @pytest.mark.parametrize("of", ["judge", "people", "judges", "repeats"])
-def test_pairs_are_filtered_by_their_own_fields(compared: Store, of: Any) -> None:
+def test_pairs_are_filtered_by_their_own_fields(compared, of):
     every, result = (
         measure_agreement(compared, of=of, unit="pairs", where=where) for where in (None, ONE_TYPE)
     )
@@ -118,9 +116,7 @@ def test_pairs_are_filtered_by_their_own_fields(compared: Store, of: Any) -> Non
 @pytest.mark.parametrize(
     ("models", "n"), [(("m1",), 12), (("m2",), 18), (("m3",), 6), (("m1", "m3"), 18), (("m4",), 0)]
 )
-def test_pairs_are_filtered_by_the_model_of_either_answer(
-    store: Store, models: tuple[str, ...], n: int
-) -> None:
+def test_pairs_are_filtered_by_the_model_of_either_answer(store, models, n):
     pairs = [
         pair
         for place, (a, b) in enumerate((("m1", "m2"), ("m2", "m1"), ("m2", "m3"), (None, None)))
@@ -136,9 +132,7 @@ def test_pairs_are_filtered_by_the_model_of_either_answer(
 
 
 @on_sqlite
-def test_the_commands_take_the_filter_and_their_json_names_it(
-    compared: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_take_the_filter_and_their_json_names_it(compared, capsys):
     arguments = ["--where", "query_type=sql", "--db", address(compared), "--json"]
     assert run(["agreement", "--unit", "pairs", *arguments]) == 0
     agreement = json.loads(capsys.readouterr().out)

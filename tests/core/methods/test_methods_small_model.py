@@ -1,7 +1,6 @@
 """Every method with a real small model: whatever it says, all of it is accounted for."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from judgeboard.methods.suites.file import read_suite
 from judgeboard.methods.suites.run import make_candidate, run_suite
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.alignments import EvidenceRole, stored_looks
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
@@ -42,16 +40,14 @@ INSTRUCTIONS = 'Compare the numbers. Reply "correct 1" if they are equal, "incor
 
 
 @pytest.mark.llm
-def test_a_real_model_proposes_and_judges(
-    small_model: str, sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_real_model_proposes_and_judges(small_model, sqlite_store, tmp_path, capsys):
     prompt = tmp_path / "grade.md"
     prompt.write_text(GRADE)
     _, ids = measured_routes(sqlite_store, 40)
     real, said = forward_to(small_model), dict[str, Any]()
     second = completion(json.dumps({"why": "Numbers decide.", "instructions": INSTRUCTIONS}))
 
-    async def script(request: dict[str, Any], number: int) -> Any:
+    async def script(request, number):
         """Let the model propose once and judge once, as it is slow; the second proposal can be used."""
         model = request["model"]
         if model == STRONG and model in said:
@@ -108,8 +104,8 @@ cases: [{query: Name a colour., reference: Red.}]
 
 @pytest.mark.llm
 def test_whatever_a_real_model_says_every_case_is_accounted_for(
-    small_model: str, sqlite_store: Store, tmp_path: Path
-) -> None:
+    small_model, sqlite_store, tmp_path
+):
     prompt = tmp_path / "rubric.md"
     prompt.write_text(f"# Role\nYou grade an answer.\n{SHORT_TASK}")
     file = tmp_path / "suite.yaml"
@@ -135,19 +131,19 @@ REVIEWED = JUDGMENT_REVIEW
 
 
 @pytest.fixture
-def graded(sqlite_store: Store) -> GradedLog:
+def graded(sqlite_store):
     graded = GradedLog(sqlite_store)
     graded.say_all(graded.version("teacher"), graded.answers(1), label=GOOD)
     return graded
 
 
-def asked(graded: GradedLog, small_model: str, line: str) -> None:
+def asked(graded, small_model, line):
     """Run a command against the model; 0 or 1 is its exit code: everything came back."""
     limits = f"--max-output 8 --timeout 120 --db {address(graded.store)}"
     assert run_line(f"{line} --base-url {small_model} {limits}") in {0, 1}
 
 
-def statuses(graded: GradedLog, table: Any) -> list[Any]:
+def statuses(graded, table):
     with graded.store.reading() as connection:
         return list(
             connection.execute(select(table.c.status).where(table.c.run_id.is_not(None))).scalars()
@@ -155,9 +151,7 @@ def statuses(graded: GradedLog, table: Any) -> list[Any]:
 
 
 @pytest.mark.llm
-def test_a_grade_its_repeat_an_audit_and_a_jury(
-    graded: GradedLog, small_model: str, tmp_path: Path
-) -> None:
+def test_a_grade_its_repeat_an_audit_and_a_jury(graded, small_model, tmp_path):
     prompt = tmp_path / "grade.md"  # both judges have these sections
     prompt.write_text(GRADE)
     model = f"--model smollm2 --prompt {prompt}"
@@ -181,21 +175,16 @@ def test_a_grade_its_repeat_an_audit_and_a_jury(
     assert row.raw
 
 
-def play(
-    store: Store, base_url: str, capsys: pytest.CaptureFixture[str], line: str
-) -> dict[str, Any]:
+def play(store, base_url, capsys, line):
     generator = f"--generator smollm2 --generator-base-url {base_url} --generator-max-output 24"
     # 1: no reply was usable
     assert run_line(f"{line} {generator} --timeout 200 --json --db {address(store)}") in {0, 1}
-    output: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return output
+    return json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.llm
 @pytest.mark.timeout(300)
-def test_one_answer_is_reflected_on_and_refined(
-    small_model: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_answer_is_reflected_on_and_refined(small_model, sqlite_store, capsys):
     store_bad(sqlite_store)
     with RecordingEndpoint(forward_to(small_model, timeout_s=200)) as endpoint:
         url = endpoint.base_url

@@ -1,8 +1,6 @@
 """Who may do what is asked where the change is made; a refusal changes nothing and leaves an event."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, select
@@ -17,7 +15,6 @@ from judgeboard.people.permissions import allowed, check_allowed, may, require, 
 from judgeboard.people.roster import add_person, change_role, ensure_reviewer, remove_person
 from judgeboard.runs.jobs import cancel_job, job_progress, request_rejudge
 from judgeboard.runs.judging import judge_pending
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.reviewers import set_role, store_reviewer
@@ -27,12 +24,12 @@ from pair_log import add_pairs
 from written_tables import written_tables
 
 
-def person(store: Store, role: Role, name: str = "ann@example.org") -> Reviewer:
+def person(store, role, name="ann@example.org"):
     with store.writing() as connection:
         return store_reviewer(connection, "oidc", name, role=role)
 
 
-def events(store: Store) -> list[tuple[str, str, dict[str, str]]]:
+def events(store):
     with store.reading() as connection:
         return [
             tuple(row)
@@ -40,7 +37,7 @@ def events(store: Store) -> list[tuple[str, str, dict[str, str]]]:
         ]
 
 
-def change_and_ask_for_more(store: Store, who: Reviewer) -> None:
+def change_and_ask_for_more(store, who):
     with allowed(store, who, Action.CHANGE_SETTINGS) as connection:
         row = {"key": "low_quality", "value": 1, "by": who.name, "at": datetime.now(UTC)}
         connection.execute(insert(SETTING), row)
@@ -48,11 +45,9 @@ def change_and_ask_for_more(store: Store, who: Reviewer) -> None:
 
 
 @pytest.mark.parametrize("role", Role)
-def test_who_signs_in_may_do_what_their_role_says_and_no_more(
-    sqlite_store: Store, role: Role
-) -> None:
+def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store, role):
     ann = person(sqlite_store, role)
-    refused: list[tuple[str, str, dict[str, str]]] = []
+    refused = []
     for action in Action:
         assert may(ann, action) is (action in role.actions)
         if action in role.actions:
@@ -71,7 +66,7 @@ def test_who_signs_in_may_do_what_their_role_says_and_no_more(
         assert events(sqlite_store) == refused
 
 
-def test_roles_allow_sets_of_actions() -> None:
+def test_roles_allow_sets_of_actions():
     assert not Role.NONE.actions
     assert (
         Role.NONE.actions
@@ -85,7 +80,7 @@ def test_roles_allow_sets_of_actions() -> None:
     assert list(ROLES) == [Role.VIEWER, Role.AUDITOR, Role.REVIEWER, Role.LEAD, Role.ADMIN]
 
 
-def test_an_auditor_sees_what_leads_see_and_changes_nothing() -> None:
+def test_an_auditor_sees_what_leads_see_and_changes_nothing():
     assert Role.AUDITOR.actions == {Action.SEE_PAGES, Action.SEE_MANAGED}
     assert Role.AUDITOR.actions < Role.LEAD.actions
     assert role_words(Role.AUDITOR).startswith("Auditor: ")
@@ -95,8 +90,8 @@ def test_an_auditor_sees_what_leads_see_and_changes_nothing() -> None:
 
 @on_sqlite
 def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(
-    store: Store,
-) -> None:
+    store,
+):
     remembered = person(store, Role.ADMIN)
     with store.writing() as connection:
         set_role(connection, remembered.id, Role.REVIEWER)
@@ -107,7 +102,7 @@ def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_rememb
         pass
 
 
-def test_a_refusal_half_way_takes_the_change_back_and_keeps_the_event(store: Store) -> None:
+def test_a_refusal_half_way_takes_the_change_back_and_keeps_the_event(store):
     ann = person(store, Role.LEAD)
     with pytest.raises(NotAllowed):
         change_and_ask_for_more(store, ann)
@@ -116,7 +111,7 @@ def test_a_refusal_half_way_takes_the_change_back_and_keeps_the_event(store: Sto
     assert [(kind, actor) for kind, actor, _ in events(store)] == [("refused", ann.name)]
 
 
-def test_an_error_of_the_change_itself_is_no_refusal(sqlite_store: Store) -> None:
+def test_an_error_of_the_change_itself_is_no_refusal(sqlite_store):
     ann = person(sqlite_store, Role.LEAD)
     with pytest.raises(BadInput), allowed(sqlite_store, ann, Action.CHANGE_SETTINGS):
         raise BadInput("no such thing")
@@ -124,9 +119,7 @@ def test_an_error_of_the_change_itself_is_no_refusal(sqlite_store: Store) -> Non
 
 
 @pytest.mark.parametrize("origin", ["page", "cli"])
-def test_without_sign_in_everyone_is_admin_of_their_own_case(
-    sqlite_store: Store, origin: str
-) -> None:
+def test_without_sign_in_everyone_is_admin_of_their_own_case(sqlite_store, origin):
     mara = ensure_reviewer(sqlite_store, origin, "Mara")
     for action in Action:
         with allowed(sqlite_store, mara, action):
@@ -134,8 +127,8 @@ def test_without_sign_in_everyone_is_admin_of_their_own_case(
 
 
 def test_the_author_of_imported_grades_and_a_person_who_is_not_there_may_nothing(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     author = ensure_reviewer(sqlite_store, "import", "Mara")
     nobody = Reviewer(id=10**6, origin="page", name="Nobody", role=Role.ADMIN)
     for who in (author, nobody):
@@ -143,15 +136,13 @@ def test_the_author_of_imported_grades_and_a_person_who_is_not_there_may_nothing
             pass
 
 
-def test_a_program_with_the_database_in_its_hands_is_not_asked(sqlite_store: Store) -> None:
+def test_a_program_with_the_database_in_its_hands_is_not_asked(sqlite_store):
     with allowed(sqlite_store, "cli:mara", Action.RETIRE_VERSIONS):
         pass
     assert events(sqlite_store) == []
 
 
-def test_the_environment_names_the_first_admin_whatever_is_stored(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_names_the_first_admin_whatever_is_stored(sqlite_store, monkeypatch):
     ann = person(sqlite_store, Role.NONE)
     monkeypatch.setenv("JUDGEBOARD_ADMIN", "Ann@Example.org")
     with allowed(sqlite_store, ann, Action.MANAGE_PEOPLE):
@@ -161,13 +152,13 @@ def test_the_environment_names_the_first_admin_whatever_is_stored(
 
 
 def test_the_address_in_the_environment_makes_nobody_admin_who_did_not_sign_in(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    sqlite_store, monkeypatch
+):
     monkeypatch.setenv("JUDGEBOARD_ADMIN", "ann@example.org")
     assert not may(ensure_reviewer(sqlite_store, "import", "ann@example.org"), Action.REVIEW)
 
 
-def test_nobody_becomes_a_person_who_signs_in_by_being_named(sqlite_store: Store) -> None:
+def test_nobody_becomes_a_person_who_signs_in_by_being_named(sqlite_store):
     with pytest.raises(BadInput, match="judgeboard people add"):
         ensure_reviewer(sqlite_store, "oidc", "eve@example.org")
 
@@ -177,7 +168,7 @@ FIRST = {"kind": "lexical", "name": "first"}
 
 
 @pytest.fixture
-def log(sqlite_store: Store) -> Store:
+def log(sqlite_store):
     store_answers(sqlite_store, 3)
     add_pairs(sqlite_store, 1)
     judgeboard.change_settings(sqlite_store, {"random_share": 1.0}, "cli:root")
@@ -188,18 +179,17 @@ def log(sqlite_store: Store) -> Store:
 
 
 @pytest.fixture
-def bob(log: Store) -> Reviewer:
+def bob(log):
     return add_person(log, "bob@example.org", Role.REVIEWER, "cli:root")
 
 
-def bring_in(store: Store, who: Reviewer, folder: Path) -> None:
+def bring_in(store, who, folder):
     file = folder / "answers.jsonl"
     file.write_text('{"query": "Who?", "answer": "Nobody."}\n')
     import_file(store, file, actor=who)
 
 
-Change = Callable[[Store, Reviewer, Path], object]
-OF_LEADS: dict[str, Change] = {
+OF_LEADS = {
     "change_settings": lambda store, who, _: judgeboard.change_settings(
         store, {"low_quality": 1}, who
     ),
@@ -215,7 +205,7 @@ OF_LEADS: dict[str, Change] = {
     "retire_versions": lambda store, who, _: judgeboard.retire_version(store, "second", who),
     "manage_people": lambda store, who, _: change_role(store, who.name, Role.ADMIN, who),
 }
-OF_REVIEWERS: dict[str, Change] = {
+OF_REVIEWERS = {
     "decide": lambda store, who, _: judgeboard.submit(
         store,
         judgeboard.Submission(flag_id=1, reviewer=who, decision=Decision.CONFIRM, request_key="k"),
@@ -234,7 +224,7 @@ OF_REVIEWERS: dict[str, Change] = {
 }
 
 
-def refused(store: Store, change: Change, who: Reviewer, folder: Path) -> list[str]:
+def refused(store, change, who, folder):
     with written_tables(store) as transactions, pytest.raises(NotAllowed):
         change(store, who, folder)
     assert transactions == [{"event"}]
@@ -248,16 +238,12 @@ def refused(store: Store, change: Change, who: Reviewer, folder: Path) -> list[s
 
 
 @pytest.mark.parametrize("name", OF_LEADS)
-def test_a_reviewer_may_not_do_what_leads_and_admins_do(
-    log: Store, bob: Reviewer, tmp_path: Path, name: str
-) -> None:
+def test_a_reviewer_may_not_do_what_leads_and_admins_do(log, bob, tmp_path, name):
     assert refused(log, OF_LEADS[name], bob, tmp_path) == [name.split(maxsplit=1)[0]]
 
 
 @pytest.mark.parametrize("name", [*OF_LEADS, *OF_REVIEWERS])
-def test_who_was_removed_may_do_nothing_whatever_their_session_remembers(
-    log: Store, bob: Reviewer, tmp_path: Path, name: str
-) -> None:
+def test_who_was_removed_may_do_nothing_whatever_their_session_remembers(log, bob, tmp_path, name):
     change_role(log, bob.name, Role.ADMIN, "cli:root")
     add_person(log, "ann@example.org", Role.ADMIN, "cli:root")
     remembered = bob.changed(role=Role.ADMIN)
@@ -268,14 +254,12 @@ def test_who_was_removed_may_do_nothing_whatever_their_session_remembers(
 @pytest.mark.parametrize(
     "name", [name for name in OF_LEADS if name not in {"retire_versions", "manage_people"}]
 )
-def test_a_lead_may(log: Store, bob: Reviewer, tmp_path: Path, name: str) -> None:
+def test_a_lead_may(log, bob, tmp_path, name):
     change_role(log, bob.name, Role.LEAD, "cli:root")
     OF_LEADS[name](log, bob, tmp_path)
 
 
-def test_a_reviewer_has_one_answer_judged_again_and_the_job_keeps_to_it(
-    log: Store, bob: Reviewer
-) -> None:
+def test_a_reviewer_has_one_answer_judged_again_and_the_job_keeps_to_it(log, bob):
     job = request_rejudge(log, judge=FIRST, where=RowFilter(ids=("1",)), actor=bob)
     assert len(job_progress(log, job).where.response_ids or ()) == 1
     cancel_job(log, job, bob)
@@ -291,13 +275,13 @@ def test_a_reviewer_has_one_answer_judged_again_and_the_job_keeps_to_it(
     ],
 )
 def test_a_reviewer_cannot_have_the_primary_judge_speak_from_elsewhere_or_otherwise(
-    log: Store, bob: Reviewer, tmp_path: Path, own: dict[str, str]
-) -> None:
+    log, bob, tmp_path, own
+):
     as_a_lead_asks = {"kind": "rag", "model": "m"}
     with log.writing() as connection:
         ensure_version(connection, judgeboard.make_judge(**as_a_lead_asks, api_key="none").version)
 
-    def ask(store: Store, who: Reviewer, _: Path) -> str:
+    def ask(store, who, _):
         return request_rejudge(
             store, judge=as_a_lead_asks | own, where=RowFilter(response_ids=(1,)), actor=who
         )
@@ -307,9 +291,7 @@ def test_a_reviewer_cannot_have_the_primary_judge_speak_from_elsewhere_or_otherw
     ask(log, bob, tmp_path)
 
 
-def test_a_reviewer_stops_no_job_of_somebody_else(
-    log: Store, bob: Reviewer, tmp_path: Path
-) -> None:
+def test_a_reviewer_stops_no_job_of_somebody_else(log, bob, tmp_path):
     job = request_rejudge(log, judge=LEXICAL, actor="cli:root")
     assert refused(log, lambda store, who, _: cancel_job(store, job, who), bob, tmp_path) == [
         "cancel_jobs"

@@ -21,7 +21,6 @@ from judgeboard.people.roster import (
     set_sources,
 )
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.grades import imported_reviewers
 from judgeboard.store.reviewers import (
@@ -31,14 +30,13 @@ from judgeboard.store.reviewers import (
     reviewers_of,
     store_reviewer,
 )
-from judgeboard.store.tables import Reviewer
 from judgeboard.text import folded_address
-from review_case import ReviewCase, flagged_case
+from review_case import flagged_case
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 
 
-def told(store: Store) -> list[tuple[str, str, object]]:
+def told(store):
     with store.reading() as connection:
         events = latest_events(connection, EventFilter(), limit=100)
     return [
@@ -48,22 +46,22 @@ def told(store: Store) -> list[tuple[str, str, object]]:
 
 
 @pytest.fixture
-def case(sqlite_store: Store) -> ReviewCase:
+def case(sqlite_store):
     return flagged_case(sqlite_store)
 
 
 @pytest.fixture
-def flag(case: ReviewCase) -> int:
+def flag(case):
     return case.judge(0.3)
 
 
 @pytest.fixture
-def ann(sqlite_store: Store) -> Reviewer:
+def ann(sqlite_store):
     return add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
 
 
 @on_sqlite
-def test_a_person_is_added_promoted_and_removed_and_each_leaves_an_event(store: Store) -> None:
+def test_a_person_is_added_promoted_and_removed_and_each_leaves_an_event(store):
     ann = add_person(store, " Ann@Example.org ", Role.ADMIN, "cli:root")
     assert (ann.name, ann.origin, ann.role) == (ANN, "oidc", Role.ADMIN)
     add_person(store, BOB, Role.REVIEWER, ann)
@@ -86,7 +84,7 @@ def test_a_person_is_added_promoted_and_removed_and_each_leaves_an_event(store: 
 
 
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.LEAD])
-def test_only_admins_manage_people(sqlite_store: Store, ann: Reviewer, role: Role) -> None:
+def test_only_admins_manage_people(sqlite_store, ann, role):
     bob = add_person(sqlite_store, BOB, role, ann)
     for attempt in (
         lambda: add_person(sqlite_store, "eve@example.org", Role.ADMIN, bob),
@@ -99,9 +97,7 @@ def test_only_admins_manage_people(sqlite_store: Store, ann: Reviewer, role: Rol
     assert told(sqlite_store)[-3:] == [("refused", BOB, "manage_people")] * 3
 
 
-def test_the_last_admin_stays(
-    sqlite_store: Store, ann: Reviewer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_admin_stays(sqlite_store, ann, monkeypatch):
     for attempt in (
         lambda: remove_person(sqlite_store, ANN, ann),
         lambda: change_role(sqlite_store, ANN, Role.LEAD, ann),
@@ -112,7 +108,7 @@ def test_the_last_admin_stays(
     assert remove_person(sqlite_store, ANN, ann).role is Role.NONE
 
 
-def test_an_admin_who_sees_all_sources_stays(sqlite_store: Store, ann: Reviewer) -> None:
+def test_an_admin_who_sees_all_sources_stays(sqlite_store, ann):
     """An admin of some sources cannot manage people, so nobody could undo it on the pages."""
     with pytest.raises(BadInput, match="only admin"):
         set_sources(sqlite_store, ANN, ["log"], ann)
@@ -127,9 +123,7 @@ def test_an_admin_who_sees_all_sources_stays(sqlite_store: Store, ann: Reviewer)
     assert set_sources(sqlite_store, ANN, None, bob).sources is None
 
 
-def test_whom_the_environment_names_is_admin_as_long_as_it_does(
-    sqlite_store: Store, ann: Reviewer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whom_the_environment_names_is_admin_as_long_as_it_does(sqlite_store, ann, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_ADMIN", "Ann@example.org")
     add_person(sqlite_store, BOB, Role.ADMIN, ann)
     for attempt in (
@@ -143,14 +137,12 @@ def test_whom_the_environment_names_is_admin_as_long_as_it_does(
 @pytest.mark.parametrize(
     "address", ["", "ann", "a b@c", "ann@", "@x", "a@b@c", "ann@x\x00y", f"{'a' * 250}@x.org"]
 )
-def test_what_is_no_address_is_refused(sqlite_store: Store, address: str) -> None:
+def test_what_is_no_address_is_refused(sqlite_store, address):
     with pytest.raises(BadInput, match="e-mail"):
         add_person(sqlite_store, address, Role.REVIEWER, "cli:root")
 
 
-def test_nobody_is_added_twice_and_nobody_else_is_changed(
-    sqlite_store: Store, ann: Reviewer
-) -> None:
+def test_nobody_is_added_twice_and_nobody_else_is_changed(sqlite_store, ann):
     with pytest.raises(BadInput, match="admin"):
         add_person(sqlite_store, ANN, Role.REVIEWER, ann)
     with pytest.raises(BadInput, match="role"):
@@ -160,7 +152,7 @@ def test_nobody_is_added_twice_and_nobody_else_is_changed(
             change(sqlite_store, BOB, ann)
 
 
-def test_a_person_of_another_origin_is_not_the_one_who_signs_in(sqlite_store: Store) -> None:
+def test_a_person_of_another_origin_is_not_the_one_who_signs_in(sqlite_store):
     ensure_reviewer(sqlite_store, "page", ANN)
     with pytest.raises(NotAllowed):
         admit(sqlite_store, ANN)
@@ -168,9 +160,7 @@ def test_a_person_of_another_origin_is_not_the_one_who_signs_in(sqlite_store: St
         change_role(sqlite_store, ANN, Role.LEAD, "cli:root")
 
 
-def test_who_is_removed_stays_the_author_and_may_do_nothing_more(
-    case: ReviewCase, flag: int
-) -> None:
+def test_who_is_removed_stays_the_author_and_may_do_nothing_more(case, flag):
     bob = add_person(case.store, BOB, Role.REVIEWER, "cli:root")
     press = {"flag_id": flag, "reviewer": bob, "decision": Decision.UNSURE}
     submit(
@@ -187,7 +177,7 @@ def test_who_is_removed_stays_the_author_and_may_do_nothing_more(
     assert told(case.store)[-1] == ("refused", BOB, "review")
 
 
-def test_the_list_says_who_may_what_and_when_they_were_here(store: Store) -> None:
+def test_the_list_says_who_may_what_and_when_they_were_here(store):
     add_person(store, BOB, Role.REVIEWER, "cli:root")
     add_person(store, ANN, Role.ADMIN, "cli:root")
     with store.writing() as connection:
@@ -206,7 +196,7 @@ def test_the_list_says_who_may_what_and_when_they_were_here(store: Store) -> Non
 
 
 @on_sqlite
-def test_annotators_of_imports_are_one_person_whatever_the_case(store: Store) -> None:
+def test_annotators_of_imports_are_one_person_whatever_the_case(store):
     with store.writing() as connection:
         first = imported_reviewers(connection, {"ines", "Ines", "Zoë"})
     with store.writing() as connection:
@@ -217,14 +207,12 @@ def test_annotators_of_imports_are_one_person_whatever_the_case(store: Store) ->
     assert everybody == ["Ines", "Zoë", "Ola"]
 
 
-def kinds(store: Store) -> list[tuple[str, str]]:
+def kinds(store):
     return [(kind, actor) for kind, actor, _ in told(store)]
 
 
 @on_sqlite
-def test_the_first_admin_comes_from_the_environment_and_is_stored_once(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_admin_comes_from_the_environment_and_is_stored_once(store, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_ADMIN", " Ann@Example.org")
     first = admit(store, "ann@example.ORG", arrives=True)
     assert (first.name, first.role) == ("ann@example.org", Role.ADMIN)
@@ -233,7 +221,7 @@ def test_the_first_admin_comes_from_the_environment_and_is_stored_once(
 
 
 @on_sqlite
-def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store: Store) -> None:
+def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store):
     for arrives in (True, False):
         with pytest.raises(NotAllowed, match=r"eve@example\.org"):
             admit(store, "eve@example.org", arrives=arrives)
@@ -243,12 +231,12 @@ def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store: Store
 
 
 @pytest.mark.parametrize("name", ["cli:root", "ann@", "a b@example.org", "", "x" * 300, "a\nb\x00"])
-def test_what_is_no_name_does_not_come_in(sqlite_store: Store, name: str) -> None:
+def test_what_is_no_name_does_not_come_in(sqlite_store, name):
     with pytest.raises(BadInput):
         admit(sqlite_store, name)
 
 
-def test_no_letter_outside_ascii_signs_in_as_an_ascii_letter(sqlite_store: Store) -> None:
+def test_no_letter_outside_ascii_signs_in_as_an_ascii_letter(sqlite_store):
     """The lower case of the Kelvin sign is k."""
     add_person(sqlite_store, "kate@example.org", Role.ADMIN, "cli:root")
     assert admit(sqlite_store, "KATE@example.org").role is Role.ADMIN
@@ -258,23 +246,21 @@ def test_no_letter_outside_ascii_signs_in_as_an_ascii_letter(sqlite_store: Store
         assert find_reviewer(connection, "oidc", "\N{KELVIN SIGN}ate@example.org") is None
 
 
-def test_no_letter_outside_ascii_makes_somebody_the_first_admin(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_letter_outside_ascii_makes_somebody_the_first_admin(sqlite_store, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_ADMIN", "\N{KELVIN SIGN}ate@Example.org")
     with pytest.raises(NotAllowed):
         admit(sqlite_store, "kate@example.org")
 
 
 @given(st.text())
-def test_a_folded_address_in_ascii_was_in_ascii_before(address: str) -> None:
+def test_a_folded_address_in_ascii_was_in_ascii_before(address):
     folded = folded_address(address)
     assert folded.isascii() == address.isascii()
     assert folded_address(folded) == folded
     assert folded == address.lower() or "\N{KELVIN SIGN}" in address
 
 
-def test_no_single_letter_folds_into_ascii() -> None:
+def test_no_single_letter_folds_into_ascii():
     assert not [
         chr(code) for code in range(128, sys.maxunicode + 1) if folded_address(chr(code)).isascii()
     ]
@@ -282,12 +268,12 @@ def test_no_single_letter_folds_into_ascii() -> None:
 
 @on_sqlite
 def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again(
-    store: Store,
-) -> None:
+    store,
+):
     mara = ensure_reviewer(store, "page", "Mara")
     ann = ensure_reviewer(store, "page", ANN)  # before sign-in, she entered her address as her name
 
-    def listed() -> dict[str, Role]:
+    def listed():
         with store.reading() as connection:
             return {
                 f"{line.person.origin} {line.person.name}": line.role

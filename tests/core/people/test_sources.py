@@ -1,9 +1,7 @@
 """A person with limited sources changes nothing of other sources, and can start nothing that reaches all answers."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,6 @@ from judgeboard.reviews.leases import next_item, take_item
 from judgeboard.reviews.queues import create_queue
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.jobs import request_rejudge
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
@@ -26,17 +23,17 @@ from judgeboard.store.queues import list_queues, new_queue
 from judgeboard.store.reviewers import reviewer_by_id
 from judgeboard.store.tables import COMMENT, FLAG, JOB, LEASE, QUEUE_ITEM, REVIEW, Issue
 from stored_rows import read, row_count, rows_of
-from two_sources import MARKED, MINE, TwoSources, two_sources
+from two_sources import MARKED, MINE, two_sources
 
 ANN = "ann@example.org"
 
 
 @pytest.fixture
-def case(store: Store) -> TwoSources:
+def case(store):
     return two_sources(store)
 
 
-def test_nothing_is_stored_about_an_answer_of_another_source(case: TwoSources) -> None:
+def test_nothing_is_stored_about_an_answer_of_another_source(case):
     store, marked = case.store, case.marked
     mara = read(store, reviewer_by_id, case.mara.id)
     items = {each["response_id"]: each["id"] for each in rows_of(store, QUEUE_ITEM)}
@@ -44,7 +41,7 @@ def test_nothing_is_stored_about_an_answer_of_another_source(case: TwoSources) -
     say = Submission(reviewer=mara, request_key="k", grade=Grade(note="a note"))
     before = [row_count(store, table) for table in (REVIEW, COMMENT)]
     leases = rows_of(store, LEASE)
-    attempts: list[Callable[[], Any]] = [
+    attempts = [
         lambda: submit(store, replace(say, response_id=marked.response_id)),
         lambda: submit(store, replace(say, flag_id=marked.flag_id, decision=Decision.CONFIRM)),
         lambda: submit(store, replace(say, changes=reviews[marked.response_id])),
@@ -76,8 +73,8 @@ def test_nothing_is_stored_about_an_answer_of_another_source(case: TwoSources) -
 
 
 def test_an_own_answer_is_reviewed_also_if_it_is_in_a_queue_of_several_sources(
-    case: TwoSources,
-) -> None:
+    case,
+):
     store = case.store
     mara = read(store, reviewer_by_id, case.mara.id)
     with Seen(store, mara.id).reading() as connection:
@@ -94,7 +91,7 @@ def test_an_own_answer_is_reviewed_also_if_it_is_in_a_queue_of_several_sources(
     assert mixed is None or mixed.response_id == 1
 
 
-def test_a_lead_of_some_sources_can_start_nothing_that_reaches_all(case: TwoSources) -> None:
+def test_a_lead_of_some_sources_can_start_nothing_that_reaches_all(case):
     store = case.store
     add_person(store, ANN, Role.LEAD, "cli:root")
     lead = set_sources(store, ANN, MINE, "cli:root")
@@ -111,8 +108,8 @@ def test_a_lead_of_some_sources_can_start_nothing_that_reaches_all(case: TwoSour
 
 
 def test_a_queue_of_other_sources_is_not_assigned_to_a_person_who_cannot_see_it(
-    case: TwoSources,
-) -> None:
+    case,
+):
     for where in (RowFilter(), RowFilter(sources=(*MINE, MARKED))):
         with pytest.raises(BadInput, match="Mara"):
             create_queue(case.store, new_queue("new", where), by="cli:test", assigned=(case.mara,))
@@ -121,11 +118,11 @@ def test_a_queue_of_other_sources_is_not_assigned_to_a_person_who_cannot_see_it(
 
 
 def test_sources_are_given_by_admins_and_apply_to_terminals_that_are_linked(
-    case: TwoSources,
-) -> None:
+    case,
+):
     store = case.store
     link_person(store, "cli:mara", "Mara", "cli:root")
-    said: list[str] = []
+    said = []
     with seen_by_user(store, "cli:mara", said.append).reading() as connection:
         assert {each.source for each in connection.execute(FLAG.select())} <= set(MINE)
     lead = add_person(store, ANN, Role.LEAD, "cli:root")
@@ -140,7 +137,7 @@ def test_sources_are_given_by_admins_and_apply_to_terminals_that_are_linked(
     assert event.details["sources"] is None
 
 
-def test_bulk_actions_leave_out_other_sources(case: TwoSources) -> None:
+def test_bulk_actions_leave_out_other_sources(case):
     store, marked = case.store, case.marked
     mara = read(store, reviewer_by_id, case.mara.id)
     done = decide_many(
@@ -155,7 +152,7 @@ def test_bulk_actions_leave_out_other_sources(case: TwoSources) -> None:
     assert done is not None
 
 
-def test_a_source_that_nobody_gave_is_not_there_in_any_list(case: TwoSources) -> None:
+def test_a_source_that_nobody_gave_is_not_there_in_any_list(case):
     with Seen(case.store, case.mara.id).reading() as connection:
         sources = set(connection.scalars(FLAG.select().with_only_columns(FLAG.c.source)))
     assert MARKED not in sources

@@ -6,11 +6,9 @@ import json
 import os
 import re
 import threading
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import bombs
 import grpc
@@ -20,7 +18,6 @@ import pytest
 
 from judgeboard.errors import TooLarge
 from judgeboard.receiving import limits, receiver
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import RESPONSE, SPAN
 from judgeboard.traces import elements, otlp
 from judgeboard.traces.attributes import parsed
@@ -31,7 +28,7 @@ from served import serving
 from stored_rows import row_count
 
 
-def answer(number: int, **fields: Any) -> dict[str, Any]:
+def answer(number, **fields):
     return {
         "id": f"answer-{number}",
         "query": f"question {number}",
@@ -40,14 +37,14 @@ def answer(number: int, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_limits(monkeypatch):
     """Limits of a thousandth."""
     for name in ("MOST_RECORDS", "MOST_VALUES", "MOST_OTLP_VALUES", "MOST_RECORD_VALUES"):
         monkeypatch.setattr(elements, name, getattr(elements, name) // 1000)
 
 
 @pytest.mark.usefixtures("small_limits")
-def test_every_bomb_is_refused_on_every_route_transport_and_encoding(sqlite_store: Store) -> None:
+def test_every_bomb_is_refused_on_every_route_transport_and_encoding(sqlite_store):
     shapes = set[str]()
     with receiving(sqlite_store) as http, listening(sqlite_store) as address:
         for bomb in bombs.bombs(1000):
@@ -74,7 +71,7 @@ def test_every_bomb_is_refused_on_every_route_transport_and_encoding(sqlite_stor
     assert row_count(sqlite_store, RESPONSE, SPAN) == 0
 
 
-def resident_mb(process: int) -> float:
+def resident_mb(process):
     """The most memory that a process had."""
     status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
     found = re.search(r"VmHWM:\s+(\d+)", status)
@@ -82,7 +79,7 @@ def resident_mb(process: int) -> float:
     return int(found[1]) / 1000
 
 
-def large_bombs() -> Iterator[bombs.Bomb]:
+def large_bombs():
     many = 1_000_000
     for shape, path in (("empty objects", "/v1/traces"), ("keys", "/api/judgments")):
         yield bombs.Bomb(shape, path, bombs.JSON, bombs.FIELDS[path] % bombs.VALUES[shape](many))
@@ -95,7 +92,7 @@ def large_bombs() -> Iterator[bombs.Bomb]:
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the memory of a process is read from /proc"
 )
-def test_bombs_take_little_memory(sqlite_store: Store) -> None:
+def test_bombs_take_little_memory(sqlite_store):
     server = serving(str(sqlite_store.engine.url.database))
     with server as address, httpx.Client(base_url=address, timeout=120) as http:
         assert http.post("/api/responses", json=answer(1)).status_code == 200
@@ -110,7 +107,7 @@ def test_bombs_take_little_memory(sqlite_store: Store) -> None:
         )  # 600 to 1,400 for each that is parsed
 
 
-def test_the_largest_requests_that_are_taken_are_within_the_limits() -> None:
+def test_the_largest_requests_that_are_taken_are_within_the_limits():
     for large in bombs.large():
         is_otlp = large.path == "/v1/traces"
         counting = (
@@ -121,7 +118,7 @@ def test_the_largest_requests_that_are_taken_are_within_the_limits() -> None:
 
 
 @pytest.mark.usefixtures("small_limits")
-def test_what_stands_in_texts_is_not_counted_however_the_text_is_cut() -> None:
+def test_what_stands_in_texts_is_not_counted_however_the_text_is_cut():
     chance = Random(1)
     texts = [
         '{"a":[1,{},[]],' * 400,
@@ -146,14 +143,14 @@ def test_what_stands_in_texts_is_not_counted_however_the_text_is_cut() -> None:
 
 
 @pytest.mark.usefixtures("small_limits")
-def test_a_text_with_too_much_json_stays_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_with_too_much_json_stays_a_text(monkeypatch):
     monkeypatch.setattr(elements, "_LARGE_TEXT", 0)
     small, bomb = "[1, 2]", "[" + "{}," * 2000 + "1]"
     assert parsed(small) == [1, 2]
     assert parsed(bomb) == bomb
 
 
-def test_a_large_request_is_stored_in_batches_and_its_reply_names_every_row(store: Store) -> None:
+def test_a_large_request_is_stored_in_batches_and_its_reply_names_every_row(store):
     sent = [answer(number) for number in range(1_200)]
     sent[1_100] = answer(3, answer="Another answer.")  # the id is stored with other content by then
     sent[1_150] = {"query": "no answer"}
@@ -169,10 +166,10 @@ def test_a_large_request_is_stored_in_batches_and_its_reply_names_every_row(stor
 class Held:
     """What decodes large bodies waits here until it may go on."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.began, self.may_end = threading.Event(), threading.Event()
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments):
         self.began.set()
         assert self.may_end.wait(60)
         return self.original(*arguments)
@@ -181,14 +178,14 @@ class Held:
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+def held(monkeypatch):
     held = Held()
     monkeypatch.setattr(receiver, "NewSpan", type("HeldSpan", (), {"of": held}))
     yield held
     held.may_end.set()
 
 
-def large_request() -> bytes:
+def large_request():
     pair = {"key": "a", "value": {"stringValue": "b" * 2**21}}
     span = {"traceId": "1" * 32, "spanId": "2" * 16, "attributes": [pair]}
     return orjson.dumps(
@@ -196,8 +193,8 @@ def large_request() -> bytes:
     )
 
 
-def test_a_small_request_does_not_wait_for_large_ones(sqlite_store: Store, held: Held) -> None:
-    async def send(app: Any) -> list[int]:
+def test_a_small_request_does_not_wait_for_large_ones(sqlite_store, held):
+    async def send(app):
         local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
         async with httpx.AsyncClient(transport=local, base_url="http://localhost") as http:
             large = [
@@ -213,7 +210,7 @@ def test_a_small_request_does_not_wait_for_large_ones(sqlite_store: Store, held:
         assert asyncio.run(send(http.app)) == [200] * 4
 
 
-def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store: Store, held: Held) -> None:
+def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store, held):
     body = large_request()
     headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
     scope = {
@@ -229,18 +226,18 @@ def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store: Store, held:
         "server": ("localhost", 80),
         "root_path": "",
     }
-    statuses: list[int] = []
+    statuses = []
 
-    async def send(app: Any) -> None:
+    async def send(app):
         messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
-        async def receive() -> Any:
+        async def receive():
             if message := next(messages, None):
                 return message
             await asyncio.to_thread(held.began.wait)
             return {"type": "http.disconnect"}
 
-        async def reply(message: Any) -> None:
+        async def reply(message):
             statuses.extend([message["status"]] if "status" in message else [])
 
         await asyncio.wait_for(
@@ -254,12 +251,12 @@ def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store: Store, held:
     assert row_count(sqlite_store, SPAN) == 0
 
 
-def test_a_compressed_body_is_counted_while_it_comes() -> None:
+def test_a_compressed_body_is_counted_while_it_comes():
     some = Random(1)
     sent = gzip.compress(b"[" + b",".join(b'"%d"' % some.getrandbits(60) for _ in range(400_000)))
     chunks = iter([sent[start : start + 2**16] for start in range(0, len(sent), 2**16)])
 
-    async def coming() -> AsyncIterator[bytes]:
+    async def coming():
         for chunk in chunks:
             yield chunk
 

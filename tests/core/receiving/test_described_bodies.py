@@ -1,12 +1,9 @@
 """OpenAPI describes the bodies that the routes really take."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from starlette.testclient import TestClient
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
@@ -14,7 +11,6 @@ from judgeboard.imports.kinds import kind_class
 from judgeboard.people.roster import add_person
 from judgeboard.receiving.api import SentReview
 from judgeboard.receiving.bodies import (
-    RequestBody,
     SentAnswer,
     SentFeedback,
     SentJudgment,
@@ -22,18 +18,17 @@ from judgeboard.receiving.bodies import (
     records_in_body,
 )
 from judgeboard.receiving.keys import Sender
-from judgeboard.store.engine import Store
 from sent_traces import JSON, receiving
 
 
 @pytest.fixture
-def http(sqlite_store: Store) -> Iterator[TestClient]:
+def http(sqlite_store):
     add_person(sqlite_store, SentReview.example["reviewer"], Role.REVIEWER, "test")
     with receiving(sqlite_store) as client:
         yield client
 
 
-def bodies(http: TestClient) -> dict[str, dict[str, Any]]:
+def bodies(http):
     """The JSON content of each POST route, in the order of the routes: an answer comes before what is about it."""
     paths = http.get("/api/openapi.json").json()["paths"]
     posts = {path: methods["post"] for path, methods in paths.items() if "post" in methods}
@@ -44,9 +39,9 @@ def bodies(http: TestClient) -> dict[str, dict[str, Any]]:
     }
 
 
-def fields(content: dict[str, Any]) -> dict[str, Any]:
+def fields(content):
     """The schema of one object."""
-    schema: dict[str, Any] = content["schema"]
+    schema = content["schema"]
     if "oneOf" in schema:
         one, several = schema["oneOf"]
         assert several == {"type": "array", "items": one}
@@ -54,13 +49,13 @@ def fields(content: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def is_stored(reply: Any) -> bool:
+def is_stored(reply):
     content = reply.json()
     refused = isinstance(content, dict) and (content.get("problems") or content.get("errors"))
     return reply.status_code in {200, 207} and not refused
 
 
-def test_every_example_is_stored_and_every_required_field_is_required(http: TestClient) -> None:
+def test_every_example_is_stored_and_every_required_field_is_required(http):
     for path, content in bodies(http).items():
         schema, example = fields(content), content["example"]
         assert set(example) <= set(schema["properties"]), path
@@ -88,7 +83,7 @@ def test_every_example_is_stored_and_every_required_field_is_required(http: Test
 @pytest.mark.parametrize(
     ("path", "kind"), [("/api/responses", "responses"), ("/api/judgments", "verdicts")]
 )
-def test_the_fields_are_those_of_the_import(http: TestClient, path: str, kind: str) -> None:
+def test_the_fields_are_those_of_the_import(http, path, kind):
     columns = kind_class(kind)
     schema = fields(bodies(http)[path])
     assert set(schema["properties"]) == set(columns.columns) - {
@@ -99,7 +94,7 @@ def test_the_fields_are_those_of_the_import(http: TestClient, path: str, kind: s
     assert set(schema["required"]) == set(columns.needed)
 
 
-VALUES: dict[str, list[Any]] = {
+VALUES = {
     "text": ["word", "up", "grounded", "ok", "1-5", "2026-01-01T00:00:00Z"],
     "whole number": [0, 1, 3],
     "fraction": [0.5, 2.5],
@@ -109,7 +104,7 @@ VALUES: dict[str, list[Any]] = {
 }
 
 
-def is_described(body: type[RequestBody], content: dict[str, Any]) -> bool:
+def is_described(body, content):
     try:
         body.model_validate(content, strict=True)
     except ValidationError:
@@ -117,7 +112,7 @@ def is_described(body: type[RequestBody], content: dict[str, Any]) -> bool:
     return True
 
 
-def is_taken(body: type[RequestBody], content: dict[str, Any], field: str) -> bool:
+def is_taken(body, content, field):
     sent = json.dumps(content).encode()
     try:
         if body is SentFeedback:
@@ -130,15 +125,13 @@ def is_taken(body: type[RequestBody], content: dict[str, Any], field: str) -> bo
 
 @pytest.mark.parametrize("body", [SentAnswer, SentJudgment, SentFeedback])
 def test_each_field_takes_the_types_that_are_described_and_no_others(
-    body: type[RequestBody],
-) -> None:
+    body,
+):
     bare = {
         name: value for name, value in body.example.items() if name not in {"response_id", "thumbs"}
     }
     for field in body.model_fields:
-        without: dict[str, Any] = (
-            {} if body is not SentFeedback or field.endswith("_id") else {"response_id": "r"}
-        )
+        without = {} if body is not SentFeedback or field.endswith("_id") else {"response_id": "r"}
         if body is SentFeedback and field not in {"thumbs", "stars"}:
             without |= {"kind": "stars", "value": 3} if field == "kind" else {"thumbs": "up"}
         settings = [bare | without]

@@ -7,10 +7,8 @@ import socket
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
@@ -18,7 +16,6 @@ from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
@@ -33,7 +30,6 @@ from judgeboard.receiving import receiver
 from judgeboard.receiving.grpc import _host
 from judgeboard.receiving.keys import create_key
 from judgeboard.settings.model import load_settings
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judging_log import until
@@ -43,22 +39,22 @@ from served import free_port
 from stored_rows import values_of
 
 
-def bearer(token: str) -> list[tuple[str, str]]:
+def bearer(token):
     return [("authorization", f"Bearer {token}")]
 
 
-def value_of(value: AnyValue) -> Any:
+def value_of(value):
     kind = value.WhichOneof("value")
     if kind == "array_value":
         return tuple(map(value_of, value.array_value.values))
     return getattr(value, kind)
 
 
-def attributes_of(pairs: Sequence[KeyValue]) -> dict[str, Any]:
+def attributes_of(pairs):
     return {pair.key: value_of(pair.value) for pair in pairs}
 
 
-def readable_spans(body: bytes) -> Iterator[ReadableSpan]:
+def readable_spans(body):
     """The spans of an export as the SDK gives them to an exporter."""
     for group in ExportTraceServiceRequest.FromString(body).resource_spans:
         resource = Resource(attributes_of(group.resource.attributes))
@@ -89,7 +85,7 @@ def readable_spans(body: bytes) -> Iterator[ReadableSpan]:
                 )
 
 
-def stored(store: Store) -> tuple[list[Any], list[Any]]:
+def stored(store):
     """The answers and the ids of the spans."""
     columns = RESPONSE.c
     answers = select(
@@ -112,8 +108,8 @@ def stored(store: Store) -> tuple[list[Any], list[Any]]:
 
 @pytest.mark.parametrize("capture", ["oinf_langchain", "traceloop", "genai_openai_1.3b0"])
 def test_the_exporter_of_opentelemetry_brings_the_answers_that_come_over_http(
-    store: Store, new_store: Callable[[], Store], shared: Path, capture: str
-) -> None:
+    store, new_store, shared, capture
+):
     files = sorted((shared / "captures" / capture).glob("*v1_traces.bin"))
     bodies = [
         gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body
@@ -137,7 +133,7 @@ def test_the_exporter_of_opentelemetry_brings_the_answers_that_come_over_http(
     assert spans
 
 
-def test_log_records_are_stored_with_their_trace(sqlite_store: Store) -> None:
+def test_log_records_are_stored_with_their_trace(sqlite_store):
     logs = "opentelemetry.proto.collector.logs.v1.LogsService"
     with listening(sqlite_store) as address:
         assert (
@@ -150,7 +146,7 @@ def test_log_records_are_stored_with_their_trace(sqlite_store: Store) -> None:
     assert [kind for _, kind, _ in stored(sqlite_store)[1]] == ["log"]
 
 
-def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Store) -> None:
+def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store):
     token = create_key(store, "shop", source="shop", by="test")
     reader = create_key(store, "reader", scopes=["read"], by="test")
     password = base64.b64encode(f"shop:{token}".encode()).decode()
@@ -173,7 +169,7 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Stor
     }
 
 
-def test_without_any_key_only_programs_on_this_machine_may_send(sqlite_store: Store) -> None:
+def test_without_any_key_only_programs_on_this_machine_may_send(sqlite_store):
     with listening(sqlite_store) as address:
         assert export(address)[0] is grpc.StatusCode.OK
         code, text, _ = export(
@@ -191,9 +187,7 @@ def test_without_any_key_only_programs_on_this_machine_may_send(sqlite_store: St
     assert {peer: _host(peer) for peer in names} == names
 
 
-def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(
-    sqlite_store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(sqlite_store, caplog):
     token = create_key(sqlite_store, "small", max_body_mb=0.25, by="test")
     broken, large = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED
     large_text = b"\x0a\x80\x80\x80\x08" + bytes(2**24)
@@ -214,9 +208,7 @@ def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(
     assert not caplog.records
 
 
-def test_a_busy_receiver_tells_when_to_try_again(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_busy_receiver_tells_when_to_try_again(sqlite_store, monkeypatch):
     slow = create_key(sqlite_store, "slow", requests_per_second=0.001, by="test")
     fast = create_key(sqlite_store, "fast", by="test")
     with listening(sqlite_store) as address:
@@ -236,8 +228,8 @@ def test_a_busy_receiver_tells_when_to_try_again(
 
 
 def test_the_exporter_of_opentelemetry_sends_again_after_the_database_was_locked(
-    sqlite_store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
+    sqlite_store, caplog
+):
     lock = sqlite3.connect(
         str(sqlite_store.engine.url.database), isolation_level=None, check_same_thread=False
     )
@@ -260,14 +252,12 @@ def test_the_exporter_of_opentelemetry_sends_again_after_the_database_was_locked
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(
-    store: Store, end: int
-) -> None:
+def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(store, end):
     database, port = store.engine.url.render_as_string(hide_password=False), free_port()
     address, acknowledged, enough = f"localhost:{port}", set[str](), threading.Event()
-    codes: set[grpc.StatusCode] = set()
+    codes = set()
 
-    def send(sender: int) -> None:
+    def send(sender):
         with grpc.insecure_channel(address) as channel:
             call = channel.unary_unary(f"/{SERVICE}/Export")
             for number in range(10**6):
@@ -308,19 +298,17 @@ def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(
         ("", None),
     ],
 )
-def test_the_setting_is_a_port_or_a_host_or_both(
-    monkeypatch: pytest.MonkeyPatch, value: str, address: str | None
-) -> None:
+def test_the_setting_is_a_port_or_a_host_or_both(monkeypatch, value, address):
     monkeypatch.setenv("JUDGEBOARD_RECEIVE_GRPC", value)
     assert load_settings().receive_grpc == address
 
 
 def test_a_server_that_cannot_receive_over_grpc_says_so_and_does_not_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    tmp_path, monkeypatch, capsys
+):
     command = ["sources", "receive", "--db", str(tmp_path / "new.db")]
 
-    def error(address: str) -> str:
+    def error(address):
         monkeypatch.setenv("JUDGEBOARD_RECEIVE_GRPC", address)
         assert run(command) == 2
         return capsys.readouterr().err

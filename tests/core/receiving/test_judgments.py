@@ -2,8 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,6 @@ from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import restore_version, retire_version
 from judgeboard.receiving.keys import create_key
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.judge_versions import list_versions
 from sent_traces import receiving
@@ -24,7 +21,7 @@ ANSWER = {
     "contexts": ["Nobody."],
     "source": "shop",
 }
-VERDICT: dict[str, Any] = {
+VERDICT = {
     "response_id": "r1",
     "judge": "mine",
     "judge_version": "2026-10",
@@ -39,7 +36,7 @@ VERDICT: dict[str, Any] = {
 }
 
 
-def exported(store: Store, *names: str) -> dict[str, list[dict[str, Any]]]:
+def exported(store, *names):
     """The rows of tables, without what differs between a file and a request."""
     files = {name: io.BytesIO() for name in names}
     export_tables(store, dict(files))
@@ -54,8 +51,8 @@ def exported(store: Store, *names: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_a_verdict_is_stored_as_an_imported_one_and_raises_the_same_flags(
-    new_store: Callable[[], Store],
-) -> None:
+    new_store,
+):
     sent, imported = new_store(), new_store()
     with receiving(sent) as http:
         http.post("/api/responses", json=ANSWER)
@@ -92,12 +89,12 @@ def test_a_verdict_is_stored_as_an_imported_one_and_raises_the_same_flags(
 
 
 @on_sqlite
-def test_the_same_verdict_is_stored_once_and_another_one_is_newer(store: Store) -> None:
+def test_the_same_verdict_is_stored_once_and_another_one_is_newer(store):
     second = VERDICT | {"groundedness": 0.9, "quality": 4, "label": None}
     with receiving(store) as http:
         http.post("/api/responses", json=ANSWER)
 
-        def post(*verdicts: Any) -> tuple[int, int]:
+        def post(*verdicts):
             reply = http.post("/api/judgments", json=list(verdicts)).json()
             return reply["stored"], reply["unchanged"]
 
@@ -121,7 +118,7 @@ def test_the_same_verdict_is_stored_once_and_another_one_is_newer(store: Store) 
 
 
 @on_sqlite
-def test_of_several_verdicts_in_one_request_the_last_is_the_newest(store: Store) -> None:
+def test_of_several_verdicts_in_one_request_the_last_is_the_newest(store):
     verdict = {"response_id": "r1", "judge": "mine"}
     with receiving(store) as http:
         http.post("/api/responses", json=ANSWER)
@@ -138,7 +135,7 @@ def test_of_several_verdicts_in_one_request_the_last_is_the_newest(store: Store)
     ]
 
 
-def test_a_verdict_of_a_judge_that_the_server_has_is_of_this_version(store: Store) -> None:
+def test_a_verdict_of_a_judge_that_the_server_has_is_of_this_version(store):
     with receiving(store) as http:
         http.post("/api/responses", json=ANSWER)
         http.post("/api/judgments", json=VERDICT)
@@ -147,7 +144,7 @@ def test_a_verdict_of_a_judge_that_the_server_has_is_of_this_version(store: Stor
         assert http.post("/api/judgments", json=again).json()["unchanged"] == 1
 
 
-def test_a_retired_version_takes_no_new_verdict_until_it_is_restored(store: Store) -> None:
+def test_a_retired_version_takes_no_new_verdict_until_it_is_restored(store):
     second = ANSWER | {"id": "r2"}
     with receiving(store) as http:
         http.post("/api/responses", json=[ANSWER, second])
@@ -181,7 +178,7 @@ def test_a_retired_version_takes_no_new_verdict_until_it_is_restored(store: Stor
 
 
 @on_sqlite
-def test_nobody_sends_verdicts_of_a_judge_of_the_server_or_of_another_name(store: Store) -> None:
+def test_nobody_sends_verdicts_of_a_judge_of_the_server_or_of_another_name(store):
     import_file(store, io.BytesIO(json.dumps(ANSWER).encode()), source="shop", name="answers.jsonl")
     judge_pending(store, make_judge("lexical"))
     with receiving(store) as http:
@@ -224,9 +221,7 @@ def test_nobody_sends_verdicts_of_a_judge_of_the_server_or_of_another_name(store
         ({"reasoning": "\ud800"}, "reasoning"),
     ],
 )
-def test_a_refused_field_is_named_and_the_others_of_a_list_are_stored(
-    sqlite_store: Store, part: dict[str, Any], field: str
-) -> None:
+def test_a_refused_field_is_named_and_the_others_of_a_list_are_stored(sqlite_store, part, field):
     wrong = VERDICT | {"judge": "other"} | part
     with receiving(sqlite_store) as http:
         http.post("/api/responses", json=ANSWER)
@@ -248,7 +243,7 @@ def test_a_refused_field_is_named_and_the_others_of_a_list_are_stored(
 
 
 @on_sqlite
-def test_a_verdict_finds_its_answer_in_the_source_of_the_key_or_of_the_body(store: Store) -> None:
+def test_a_verdict_finds_its_answer_in_the_source_of_the_key_or_of_the_body(store):
     shop = {"x-api-key": create_key(store, "shop", source="shop", by="test")}
     anyone = {"x-api-key": create_key(store, "any", by="test")}
     reader = {"x-api-key": create_key(store, "read", scopes=["read"], by="test")}
@@ -275,7 +270,7 @@ def test_a_verdict_finds_its_answer_in_the_source_of_the_key_or_of_the_body(stor
             assert (problem["field"], reason in problem["reason"]) == ("external_id", True), problem
 
 
-def test_five_hundred_versions_in_one_request_are_stored(sqlite_store: Store) -> None:
+def test_five_hundred_versions_in_one_request_are_stored(sqlite_store):
     names = [f"r{number}" for number in range(500)]
     verdicts = [VERDICT | {"response_id": name, "judge_version": f"of {name}"} for name in names]
     with receiving(sqlite_store) as http:

@@ -5,10 +5,9 @@ import threading
 
 import httpx
 import pytest
-from sqlalchemy import Engine, column, func, select, table
+from sqlalchemy import column, func, select, table
 
 from forked_commands import ReadCommand
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import SPAN, TRACE
 from judging_log import until
 from sent_traces import gathered, receiving, send_spans, trace
@@ -18,13 +17,13 @@ from stored_rows import values_of
 SENDERS, BATCH = 4, 5
 
 
-def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(store: Store) -> None:
+def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(store):
     database, port = store.engine.url.render_as_string(hide_password=False), free_port()
     address = f"http://localhost:{port}"
-    acknowledged: set[str] = set()
+    acknowledged = set()
     enough = threading.Event()
 
-    def send(sender: int) -> None:
+    def send(sender):
         with httpx.Client(base_url=address, timeout=60) as http:
             for number in range(10**6):
                 spans = [
@@ -67,14 +66,12 @@ def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(sto
 
 
 @pytest.mark.postgres
-def test_a_lost_database_asks_for_another_try_and_loses_nothing(
-    postgres_store: Store, postgres_server: Engine
-) -> None:
+def test_a_lost_database_asks_for_another_try_and_loses_nothing(postgres_store, postgres_server):
     name, sent = (
         postgres_store.engine.url.database,
         {number: trace(number) for number in range(1, 40)},
     )
-    acknowledged: list[int] = []
+    acknowledged = []
     refused = 0
     with receiving(postgres_store) as http:
         for number, spans in sent.items():

@@ -4,7 +4,6 @@ import io
 import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,6 @@ from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import add_person, ensure_reviewer, list_people, remove_person
 from judgeboard.receiving.keys import create_key
 from judgeboard.reviews.submissions import NO_LEASE
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables
 from judgeboard.store.tables import FLAG, REVIEW
@@ -23,20 +21,20 @@ from queue_case import queue_case
 from sent_traces import Sent, gathered, receiving, send_spans, trace
 
 
-def bearer(store: Store, *scopes: str, **options: Any) -> dict[str, str]:
+def bearer(store, *scopes, **options):
     name = " ".join((*scopes, *options.values()))
     return {
         "authorization": f"Bearer {create_key(store, name, scopes=scopes, by='test', **options)}"
     }
 
 
-def exported(store: Store, name: str) -> list[dict[str, Any]]:
+def exported(store, name):
     file = io.BytesIO()
     export_tables(store, {name: file})
     return [json.loads(line) for line in file.getvalue().splitlines()]
 
 
-def test_an_answer_is_read_with_the_records_of_the_export(store: Store) -> None:
+def test_an_answer_is_read_with_the_records_of_the_export(store):
     case = queue_case(store)
     (first, _) = case.flagged(0.1, 0.2)
     case.decide(case.rows(FLAG)[0]["id"], case.mara)
@@ -62,14 +60,14 @@ def test_an_answer_is_read_with_the_records_of_the_export(store: Store) -> None:
     assert one.json() == read
 
 
-def test_flags_are_read_in_pages(store: Store) -> None:
+def test_flags_are_read_in_pages(store):
     case = queue_case(store)
     case.flagged(0.1, 0.2, 0.3, 0.4)
     case.decide(case.rows(FLAG)[1]["id"], case.mara)
     flags = exported(store, "flags")
     with receiving(store) as http:
 
-        def read(**parameters: Any) -> Any:
+        def read(**parameters):
             return http.get("/api/flags", params=parameters).json()
 
         first = read(limit=2)
@@ -88,7 +86,7 @@ def test_flags_are_read_in_pages(store: Store) -> None:
             assert http.get("/api/flags", params=wrong).status_code == 400
 
 
-def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store: Store) -> None:
+def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store):
     case = queue_case(sqlite_store)
     case.flagged(0.1)
     flag = case.rows(FLAG)[0]["id"]
@@ -117,7 +115,7 @@ def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store: Stor
 
 
 @on_sqlite
-def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store: Store) -> None:
+def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store):
     case = queue_case(store)
     case.flagged(0.1)
     flag = case.rows(FLAG)[0]["id"]
@@ -163,14 +161,14 @@ def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store: S
     assert {event.actor for event in events} == {"key:review"}
 
 
-def test_of_people_who_decide_at_once_only_the_accepted_one_is_counted(store: Store) -> None:
+def test_of_people_who_decide_at_once_only_the_accepted_one_is_counted(store):
     case = queue_case(store)
     case.flagged(0.1, 0.2, 0.3)
     people = [ensure_reviewer(store, "page", f"r{number}").name for number in range(5)]
     headers = bearer(store, "review")
     with receiving(store) as http, ThreadPoolExecutor(len(people)) as pool:
 
-        def send(flag: int, number: int) -> int:
+        def send(flag, number):
             decision, label = (
                 ("confirm", "hallucinated") if number == 0 else ("dismiss", "grounded")
             )
@@ -196,7 +194,7 @@ def test_of_people_who_decide_at_once_only_the_accepted_one_is_counted(store: St
 
 
 @on_sqlite
-def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> None:
+def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store):
     case = queue_case(store)
     case.flagged(0.1, 0.2)
     case.queue(
@@ -212,7 +210,7 @@ def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> Non
     secret = leased.token.partition(".")[2]
     first, second = (item["id"] for item in case.items())
 
-    def figures() -> tuple[list[int], int]:
+    def figures():
         with store.reading() as connection:
             pages = [
                 agreement_page(PairSource(connection), grade=grade)
@@ -246,7 +244,7 @@ def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> Non
     assert before == ([1, 1], 2)
 
 
-def test_blind_queues_and_leases_bind_a_key_too(store: Store) -> None:
+def test_blind_queues_and_leases_bind_a_key_too(store):
     case = queue_case(store)
     case.flagged(0.1, 0.2)
     flags = [row["id"] for row in case.rows(FLAG)]
@@ -254,7 +252,7 @@ def test_blind_queues_and_leases_bind_a_key_too(store: Store) -> None:
     mara, headers = case.mara.name, bearer(store, "review")
     with receiving(store) as http:
 
-        def send(**review: Any) -> Any:
+        def send(**review):
             return http.post("/api/reviews", json={"reviewer": mara} | review, headers=headers)
 
         blind = send(flag=flags[0], decision="confirm")
@@ -283,15 +281,13 @@ def test_blind_queues_and_leases_bind_a_key_too(store: Store) -> None:
         ([], "review"),
     ],
 )
-def test_a_review_that_cannot_be_used_is_refused_with_its_field(
-    sqlite_store: Store, review: Any, field: str
-) -> None:
+def test_a_review_that_cannot_be_used_is_refused_with_its_field(sqlite_store, review, field):
     with receiving(sqlite_store) as http:
         reply = http.post("/api/reviews", json=review)
     assert (reply.status_code, field in reply.text) == (400, True), reply.text
 
 
-def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store: Store) -> None:
+def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store):
     case = queue_case(sqlite_store)
     case.flagged(0.1)
     for name, role in (
@@ -315,7 +311,7 @@ def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store: Store)
 
 
 @on_sqlite
-def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(store: Store) -> None:
+def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(store):
     case = queue_case(store)
     case.flagged(0.1)
     ensure_reviewer(store, "cli", "cli:root")
@@ -324,7 +320,7 @@ def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(sto
     headers = bearer(store, "review")
     with receiving(store) as http:
 
-        def send(name: str) -> tuple[int, str]:
+        def send(name):
             reply = http.post(
                 "/api/reviews",
                 json={"reviewer": name, "flag": 1, "decision": "unsure"},
@@ -353,9 +349,7 @@ def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(sto
         }
 
 
-def test_the_first_admin_in_the_environment_means_that_people_sign_in(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_admin_in_the_environment_means_that_people_sign_in(sqlite_store, monkeypatch):
     case = queue_case(sqlite_store)
     case.flagged(0.1)
     monkeypatch.setenv("JUDGEBOARD_ADMIN", "ann@example.org")

@@ -1,18 +1,14 @@
 """Whether the server is ready, and what it logs of a request that it cannot store."""
 
 from pathlib import Path
-from typing import Any
 
-import pytest
 from sqlalchemy import create_engine, event, text
 
 from judgeboard.store.engine import ONE_PAGE, Store
 from sent_traces import receiving
 
 
-def test_a_server_is_ready_while_its_database_can_be_used(
-    store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_server_is_ready_while_its_database_can_be_used(store, caplog):
     with receiving(store, "203.0.113.9") as http:
         assert (http.get("/readyz").status_code, http.get("/healthz").text) == (200, "ok")
         with store.writing() as connection:
@@ -27,7 +23,7 @@ def test_a_server_is_ready_while_its_database_can_be_used(
     assert str(store.engine.url.database) not in old.text + gone.text
 
 
-def test_a_server_is_not_ready_while_its_database_does_not_answer() -> None:
+def test_a_server_is_not_ready_while_its_database_does_not_answer():
     gone = create_engine("postgresql+psycopg://judge:secret@127.0.0.1:1/log")
     with receiving(Store(gone), "203.0.113.9") as http:
         reply = http.get("/readyz")
@@ -35,13 +31,11 @@ def test_a_server_is_not_ready_while_its_database_does_not_answer() -> None:
         assert http.get("/healthz").status_code == 200
 
 
-def test_a_server_is_not_ready_while_nothing_can_be_written(
-    store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_server_is_not_ready_while_nothing_can_be_written(store, caplog):
     with receiving(store, "203.0.113.9") as http:
         assert http.get("/readyz").status_code == 200
 
-        def refuse(connection: Any, *_: object) -> None:
+        def refuse(connection, *_):
             statement = "PRAGMA query_only = ON" if store.is_sqlite else "SET TRANSACTION READ ONLY"
             connection.cursor().execute(statement)
 
@@ -55,12 +49,12 @@ def test_a_server_is_not_ready_while_nothing_can_be_written(
 
 
 def test_a_server_is_not_ready_while_only_small_rows_can_be_written_and_its_probe_leaves_nothing(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     file = Path(str(sqlite_store.engine.url.database))
     log = Path(f"{file}-wal")
 
-    def fill_up(connection: Any, *_: object) -> None:
+    def fill_up(connection, *_):
         (pages,) = connection.cursor().execute("PRAGMA page_count").fetchone()
         connection.cursor().execute(f"PRAGMA max_page_count = {pages + 4}")
 
@@ -79,9 +73,7 @@ def test_a_server_is_not_ready_while_only_small_rows_can_be_written_and_its_prob
     assert (reply.status_code, "written" in reply.text) == (503, True)
 
 
-def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(
-    sqlite_store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(sqlite_store, caplog):
     with sqlite_store.writing() as connection:
         fault = "SELECT RAISE(ABORT, 'database or disk is full')"
         connection.exec_driver_sql(
@@ -99,7 +91,7 @@ def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(
     assert line == f"POST '/api/responses' failed: {cause}"
 
 
-def test_a_lost_file_is_not_made_again(sqlite_store: Store) -> None:
+def test_a_lost_file_is_not_made_again(sqlite_store):
     file = Path(str(sqlite_store.engine.url.database))
     with receiving(sqlite_store) as http:
         assert http.get("/readyz").status_code == 200

@@ -1,7 +1,6 @@
 """Answers and feedback sent as JSON."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -10,7 +9,6 @@ from engines import on_sqlite
 from judgeboard.domain import Response
 from judgeboard.receiving.gathering import attach_feedback
 from judgeboard.receiving.keys import create_key
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import exports
 from judgeboard.store.forgetting import forget_response
@@ -31,7 +29,7 @@ ANSWER = {
 }
 
 
-def feedback(store: Store) -> list[tuple[Any, ...]]:
+def feedback(store):
     query = select(
         RESPONSE.c.external_id, FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user
     ).where(FEEDBACK.c.response_id == RESPONSE.c.id)
@@ -40,7 +38,7 @@ def feedback(store: Store) -> list[tuple[Any, ...]]:
 
 
 @on_sqlite
-def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store: Store) -> None:
+def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store):
     with receiving(store) as http:
         reply = http.post("/api/responses", json=ANSWER).json()
         assert (reply["stored"], reply["rejected"]) == (1, 0)
@@ -70,8 +68,8 @@ def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store: Store
 
 
 def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_fields(
-    store: Store,
-) -> None:
+    store,
+):
     rows = [
         ANSWER | {"source": "shop", "lang": "de", "prompt": "Say who"},
         ANSWER | {"id": "r2", "lang": None},
@@ -87,7 +85,7 @@ def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_
     assert (stored["source"], stored["metadata"]) == ("shop", {"lang": "de", "prompt": "Say who"})
 
 
-def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store: Store) -> None:
+def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store):
     headers = {"x-api-key": create_key(sqlite_store, "k", source="shop", by="test")}
     with receiving(sqlite_store) as http:
         assert http.post("/api/responses", json=ANSWER, headers=headers).status_code == 200
@@ -99,7 +97,7 @@ def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store: Store) -> No
 
 
 @on_sqlite
-def test_feedback_is_for_the_source_that_it_names(store: Store) -> None:
+def test_feedback_is_for_the_source_that_it_names(store):
     shop = {"x-api-key": create_key(store, "shop", source="shop", by="test")}
     anyone = {"x-api-key": create_key(store, "any", by="test")}
     entry = {"response_id": "r1", "source": "shop", "thumbs": "down"}
@@ -129,10 +127,10 @@ def test_feedback_is_for_the_source_that_it_names(store: Store) -> None:
 
 
 @on_sqlite
-def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store: Store) -> None:
+def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store):
     root = Sent(1)
     with receiving(store) as http:
-        entries: list[dict[str, Any]] = [
+        entries = [
             {"trace_id": root.trace_id, "thumbs": "down", "user": "ann"},
             {"span_id": root.span_id, "stars": 2, "user": "ben"},
             {"response_id": "r1", "kind": "thumbs", "value": 1, "user": "cleo"},
@@ -153,7 +151,7 @@ def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store: Store
         assert count_waiting_feedback(connection) == 0
 
 
-def test_of_feedback_without_a_time_what_arrives_later_is_newer(store: Store) -> None:
+def test_of_feedback_without_a_time_what_arrives_later_is_newer(store):
     thumb = {"response_id": "r1", "thumbs": "up"}
     with receiving(store) as http:
         http.post("/api/responses", json=ANSWER)
@@ -167,9 +165,9 @@ def test_of_feedback_without_a_time_what_arrives_later_is_newer(store: Store) ->
 
 
 def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten(
-    store: Store,
-) -> None:
-    down: dict[str, Any] = {
+    store,
+):
+    down = {
         "response_id": "r1",
         "thumbs": "down",
         "user": "ann",
@@ -177,7 +175,7 @@ def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten
     }
     commented = down | {"comment": "This price is of last year."}
 
-    def comments() -> list[str | None]:
+    def comments():
         with store.reading() as connection:
             return [each.comment for each in load_item(connection, 1).response.feedback]
 
@@ -207,7 +205,7 @@ def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten
     assert comments() == [None] * 6
 
 
-def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store: Store) -> None:
+def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store):
     with receiving(store) as http:
         http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
         http.post("/api/feedback", json={"response_id": "r2", "thumbs": "down"})
@@ -218,9 +216,7 @@ def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store: Stor
     assert feedback(store) == [("r1", "thumbs", 0.0, None)]
 
 
-def test_feedback_without_an_answer_is_deleted_after_a_week(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_feedback_without_an_answer_is_deleted_after_a_week(store, monkeypatch):
     with receiving(store) as http:
         http.post(
             "/api/feedback",
@@ -243,7 +239,7 @@ def test_feedback_without_an_answer_is_deleted_after_a_week(
         assert count_waiting_feedback(connection) == 0
 
 
-def test_a_look_at_waiting_feedback_reads_only_what_is_new(sqlite_store: Store) -> None:
+def test_a_look_at_waiting_feedback_reads_only_what_is_new(sqlite_store):
     with receiving(sqlite_store) as http:
         http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
     now = datetime.now(UTC)
@@ -265,7 +261,7 @@ def test_a_look_at_waiting_feedback_reads_only_what_is_new(sqlite_store: Store) 
     }
 
 
-def test_feedback_on_a_known_answer_raises_its_flag_at_once(store: Store) -> None:
+def test_feedback_on_a_known_answer_raises_its_flag_at_once(store):
     with receiving(store) as http:
         http.post("/api/responses", json=ANSWER)
         http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
@@ -273,8 +269,8 @@ def test_feedback_on_a_known_answer_raises_its_flag_at_once(store: Store) -> Non
 
 
 def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     headers = {"content-type": "application/json"}
     headers["x-api-key"] = create_key(sqlite_store, "k", scopes=["ingest", "review"], by="test")
     bodies = {
@@ -312,7 +308,7 @@ def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(
         [],
     ],
 )
-def test_feedback_that_cannot_be_used_is_refused_whole(sqlite_store: Store, entry: Any) -> None:
+def test_feedback_that_cannot_be_used_is_refused_whole(sqlite_store, entry):
     with receiving(sqlite_store) as http:
         good = {"response_id": "r", "thumbs": "up"}
         assert http.post("/api/feedback", json=entry).status_code == 400

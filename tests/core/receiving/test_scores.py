@@ -2,15 +2,12 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import select
 
 from judgeboard.errors import BadInput
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import (
     FEEDBACK,
     JUDGMENT,
@@ -31,13 +28,13 @@ EVALUATED = (
 WORDS = "The price is wrong."
 
 
-def feedback(store: Store) -> list[tuple[Any, ...]]:
+def feedback(store):
     query = select(RESPONSE.c.external_id, FEEDBACK.c.kind, FEEDBACK.c.value).join(FEEDBACK)
     with store.reading() as connection:
         return [tuple(row) for row in connection.execute(query)]
 
 
-def verdicts(store: Store) -> list[tuple[Any, ...]]:
+def verdicts(store):
     columns = (RESPONSE.c.external_id, VERSION.c.name, JUDGMENT.c.groundedness, JUDGMENT.c.label)
     query = (
         select(*columns).select_from(JUDGMENT).join(RESPONSE).join(VERSION).order_by(JUDGMENT.c.id)
@@ -46,9 +43,7 @@ def verdicts(store: Store) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.execute(query)]
 
 
-def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_come(
-    store: Store, shared: Path
-) -> None:
+def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_come(store, shared):
     folder = shared / "captures" / "langfuse_v5"
     evaluation = (
         shared / "captures" / "genai_evaluation_event" / "001-post-v1_logs.bin"
@@ -105,17 +100,17 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
     assert row_count(store, RUN) == 2  # one a day of each
 
 
-def _langfuse(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
+def _langfuse(trace_id, name, value):
     body = {"id": f"s-{name}", "traceId": trace_id, "name": name, "value": value, "comment": WORDS}
     return "/api/public/scores", body
 
 
-def _langfuse_batch(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
+def _langfuse_batch(trace_id, name, value):
     _, score = _langfuse(trace_id, name, value)
     return "/api/public/ingestion", {"batch": [{"id": "e", "type": "score-create", "body": score}]}
 
 
-def _open_telemetry(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
+def _open_telemetry(trace_id, name, value):
     attributes = [
         {"key": "gen_ai.evaluation.name", "value": {"stringValue": name}},
         {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": value}},
@@ -130,7 +125,7 @@ def _open_telemetry(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
 
 
 @pytest.mark.parametrize("send", [_langfuse, _langfuse_batch, _open_telemetry])
-def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send: Any) -> None:
+def test_of_scores_without_a_time_what_arrives_later_is_newer(store, send):
     trace_id, seconds = trace(1)[0].trace_id, 0
     with receiving(store) as http:
         send_spans(http, trace(1))
@@ -156,8 +151,8 @@ def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send
 
 
 def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     scores = [_langfuse(uuid4().hex, "groundedness", value)[1] for value in (0.1, 0.9)]
     batch = [
         {"id": str(place), "type": "score-create", "body": score}
@@ -172,16 +167,16 @@ def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(
         ]
 
 
-def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:
+def test_earlier_and_own_results_of_evaluations(sqlite_store):
     trace_id, started = "ab" * 16, "1780000000000000000"
 
-    def text(key: str, value: Any) -> dict[str, Any]:
+    def text(key, value):
         return {
             "key": key,
             "value": {"doubleValue": value} if isinstance(value, float) else {"stringValue": value},
         }
 
-    def result(name: str, *attributes: dict[str, Any]) -> dict[str, Any]:
+    def result(name, *attributes):
         return {"name": name, "timeUnixNano": started, "attributes": list(attributes)}
 
     events = [
@@ -210,19 +205,19 @@ def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:
 
 
 def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedback(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     """They are attributes of a span of the trace, or of an evaluator's span that is linked to its target."""
     trace_id, started = "ab" * 16, "1780000000000000000"
     times = {"startTimeUnixNano": started, "endTimeUnixNano": started}
 
-    def attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+    def attributes(values):
         kinds = {str: "stringValue", int: "intValue", float: "doubleValue"}
         return [
             {"key": name, "value": {kinds[type(value)]: value}} for name, value in values.items()
         ]
 
-    def result(form: str, number: int, name: str, **fields: Any) -> dict[str, Any]:
+    def result(form, number, name, **fields):
         one = form.rpartition(".")[2].removesuffix("s")
         return {
             f"{form}.{number}.{one}.{key}": value for key, value in {"name": name, **fields}.items()
@@ -266,8 +261,8 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
 
 
 def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     sent = {"traceId": trace(1)[0].trace_id, "timestamp": "2026-11-22T00:00:00Z"}
     with receiving(sqlite_store) as http:
         send_spans(http, trace(1))
@@ -284,7 +279,7 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
         )
     gathered(sqlite_store)
 
-    def stored() -> tuple[Any, ...]:
+    def stored():
         """The latest verdict's quality and scores, and what is said of the trace."""
         with sqlite_store.reading() as connection:
             judgment = connection.execute(select(JUDGMENT).order_by(JUDGMENT.c.id.desc())).first()

@@ -1,10 +1,8 @@
 """Spans that are sent become answers."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from google.protobuf.json_format import MessageToJson
@@ -16,14 +14,12 @@ from starlette.testclient import TestClient
 from engines import on_sqlite
 from job_steps import working
 from judgeboard.cli.app import run
-from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.judges.lexical import LexicalJudge, lexical_verdict
 from judgeboard.receiving import gathering
 from judgeboard.receiving.http import HttpTransport
 from judgeboard.receiving.receiver import Receiver
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE, Trace
@@ -37,7 +33,6 @@ from judgeboard.store.traces import (
     store_spans,
     unused_traces,
 )
-from judgeboard.traces.answers import Taken
 from judgeboard.traces.answers import answer_of as answer_of_trace
 from judgeboard.traces.spans import Span
 from judging_log import judgments, until
@@ -55,17 +50,17 @@ from sent_traces import (
 
 
 @pytest.fixture
-def http(store: Store) -> Iterator[TestClient]:
+def http(store):
     with receiving(store) as client:
         yield client
 
 
-def rows(store: Store, *columns: object) -> list[tuple[object, ...]]:
+def rows(store, *columns):
     with store.reading() as connection:
         return sorted(tuple(row) for row in connection.execute(select(*columns)))
 
 
-def answers(store: Store) -> list[tuple[object, ...]]:
+def answers(store):
     columns = RESPONSE.c
     return rows(
         store, columns.external_id, columns.source, columns.query, columns.answer, columns.passages
@@ -76,9 +71,7 @@ def answers(store: Store) -> list[tuple[object, ...]]:
     "bad", [b"\0", b"\xff", b"\x1b"], ids=["NUL", "not UTF-8", "control character"]
 )
 @pytest.mark.parametrize("content_type", [JSON, PROTOBUF], ids=["JSON", "protobuf"])
-def test_a_request_with_bad_characters_keeps_all_of_its_traces(
-    http: TestClient, store: Store, bad: bytes, content_type: dict[str, str]
-) -> None:
+def test_a_request_with_bad_characters_keeps_all_of_its_traces(http, store, bad, content_type):
     body = request([*trace(1), *trace(2, service="bakery")])
     if content_type is JSON:
         body = MessageToJson(ExportTraceServiceRequest.FromString(body)).encode()
@@ -92,11 +85,9 @@ def test_a_request_with_bad_characters_keeps_all_of_its_traces(
 
 
 @on_sqlite
-def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(store, monkeypatch):
     monkeypatch.setattr(gathering, "IDLE_SECONDS", 3600.0)
-    statements: list[str] = []
+    statements = []
     event.listen(
         store.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2])
     )
@@ -116,15 +107,13 @@ def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(
         receiver.stop()
 
 
-def answer_of(number: int, *passages: int, source: str = "shop") -> tuple[object, ...]:
+def answer_of(number, *passages, source="shop"):
     """What is stored of a trace with these passages, which count from 1."""
     texts = tuple(f"passage {passage} of {number}" for passage in passages)
     return (Sent(number).trace_id, source, f"question {number}", f"answer {number}", texts)
 
 
-def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(
-    store: Store, http: TestClient
-) -> None:
+def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(store, http):
     child, root = trace(1)
     assert send_spans(http, [child]).status_code == 200
     assert gathered(store) == 0  # the root has not ended
@@ -140,7 +129,7 @@ def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(
     assert gathered(store) == 0
 
 
-def test_the_same_batch_twice_in_any_split_changes_nothing(store: Store, http: TestClient) -> None:
+def test_the_same_batch_twice_in_any_split_changes_nothing(store, http):
     spans = [*trace(1), *trace(2)]
     for part in ([spans[0]], [spans[3], spans[1]], spans, spans[::-1], [spans[1]]):
         assert send_spans(http, part).status_code == 200
@@ -153,9 +142,7 @@ def test_the_same_batch_twice_in_any_split_changes_nothing(store: Store, http: T
     assert rows(store, func.count(SPAN.c.id)) == [(4,)]
 
 
-def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(
-    store: Store, http: TestClient
-) -> None:
+def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(store, http):
     send_spans(http, [Sent(1, 1)])
     assert gathered(store, after=59) == 0
     assert gathered(store, after=61) == 1
@@ -171,13 +158,13 @@ def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(
 @pytest.mark.parametrize(
     "path", ["/api/public/otel/v1/traces", "/otel/v1/traces", "/v1/otel/v1/traces", "/v1/traces/"]
 )
-def test_the_paths_of_sdks_are_taken_without_a_redirect(sqlite_store: Store, path: str) -> None:
+def test_the_paths_of_sdks_are_taken_without_a_redirect(sqlite_store, path):
     with receiving(sqlite_store) as http:
         reply = http.post(path, content=b'{"resourceSpans": []}', headers=JSON)
     assert (reply.status_code, reply.json()) == (200, {})
 
 
-def test_late_spans_complete_an_answer_that_nobody_has_read(store: Store, http: TestClient) -> None:
+def test_late_spans_complete_an_answer_that_nobody_has_read(store, http):
     first, second, root = trace(1, passages=2)
     send_spans(http, [first, root])
     gathered(store)
@@ -188,10 +175,8 @@ def test_late_spans_complete_an_answer_that_nobody_has_read(store: Store, http: 
 
 
 @on_sqlite
-def test_an_answer_grows_after_late_spans_that_could_not_be_stored(
-    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_more: object, **_options: object) -> None:
+def test_an_answer_grows_after_late_spans_that_could_not_be_stored(store, http, monkeypatch):
+    def fails(*_more, **_options):
         raise RuntimeError
 
     first, second, third, root = trace(1, passages=3)
@@ -212,13 +197,13 @@ def test_an_answer_grows_after_late_spans_that_could_not_be_stored(
     indirect=["store"],
 )
 def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
-    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch, by_a_rule: bool
-) -> None:
+    store, http, monkeypatch, by_a_rule
+):
     first, second, root = trace(1, passages=2)
     send_spans(http, [first, root])
     gathered(store)
 
-    async def judge_slowly(_judge: LexicalJudge, item: JudgeInput) -> Verdict:
+    async def judge_slowly(_judge, item):
         send_spans(http, [second])
         assert gathered(store) == 1
         return lexical_verdict(item.query, item.answer, item.passages)
@@ -235,9 +220,7 @@ def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
     assert rows(store, TRACE.c.state, TRACE.c.reason, TRACE.c.spans) == [("made", LATE, 3)]
 
 
-def test_a_trace_never_changes_an_answer_that_came_another_way(
-    store: Store, http: TestClient
-) -> None:
+def test_a_trace_never_changes_an_answer_that_came_another_way(store, http):
     imported = {
         "external_id": Sent(1).trace_id,
         "source": "shop",
@@ -258,8 +241,8 @@ def test_a_trace_never_changes_an_answer_that_came_another_way(
     assert rows(store, func.count(SPAN.c.id)) == [(0,)]
 
 
-def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late() -> None:
-    known: dict[str, Any] = {
+def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late():
+    known = {
         "id": 1,
         "external_id": "a1",
         "owner": "",
@@ -272,9 +255,7 @@ def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late(
         assert gathering._taken(waiting, [late], [], {})[0] == source
 
 
-def test_a_forgotten_answer_does_not_come_back_with_its_spans(
-    store: Store, http: TestClient
-) -> None:
+def test_a_forgotten_answer_does_not_come_back_with_its_spans(store, http):
     send_spans(http, trace(1))
     gathered(store)
     with store.writing() as connection:
@@ -287,7 +268,7 @@ def test_a_forgotten_answer_does_not_come_back_with_its_spans(
 
 
 @pytest.mark.postgres
-def test_a_trace_cannot_be_forgotten_while_its_spans_are_stored(postgres_store: Store) -> None:
+def test_a_trace_cannot_be_forgotten_while_its_spans_are_stored(postgres_store):
     now = datetime.now(UTC)
     span = NewSpan.of(Span("a1", "b1", None, "ask", 1, 2), "shop")
     with postgres_store.writing() as connection:
@@ -298,10 +279,8 @@ def test_a_trace_cannot_be_forgotten_while_its_spans_are_stored(postgres_store: 
         assert lock_unchanged(other, [waiting]) == set()
 
 
-def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(
-    store: Store, http: TestClient
-) -> None:
-    def forget(*words: str) -> int:
+def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(store, http):
+    def forget(*words):
         return run(
             [
                 "db",
@@ -313,10 +292,10 @@ def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(
             ]
         )
 
-    def left() -> list[object]:
+    def left():
         return [row[0] for row in rows(store, TRACE.c.external_id) if row[0] in spans()]
 
-    def spans() -> set[object]:
+    def spans():
         joined = select(TRACE.c.external_id).join(SPAN, SPAN.c.trace_id == TRACE.c.id)
         with store.reading() as connection:
             return set(connection.execute(joined).scalars())
@@ -342,9 +321,7 @@ def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(
     ]
 
 
-def test_traces_without_an_answer_are_counted_since_a_time_with_the_most_common_reason(
-    store: Store, http: TestClient
-) -> None:
+def test_traces_without_an_answer_are_counted_since_a_time_with_the_most_common_reason(store, http):
     now = datetime.now(UTC)
     with store.reading() as connection:
         assert unused_traces(connection, now - timedelta(days=7)) is None
@@ -362,8 +339,8 @@ def test_traces_without_an_answer_are_counted_since_a_time_with_the_most_common_
 
 
 def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(
-    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    store, http, monkeypatch
+):
     for limit in ("MOST_SPANS", "MOST_RECORDS"):
         monkeypatch.setattr(gathering, limit, 4)
     for spans in (trace(2), *([sent] for sent in trace(1, passages=6))):
@@ -380,10 +357,8 @@ def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(
 
 
 @on_sqlite
-def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(
-    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def spoiled(spans: list[Span], *more: object, **options: object) -> Taken:
+def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(store, http, monkeypatch):
+    def spoiled(spans, *more, **options):
         taken = answer_of_trace(spans, *more, **options)
         bad = spans[0].trace_id == Sent(1).trace_id
         return replace(taken, response=replace(taken.response, query="nul \0")) if bad else taken
@@ -397,9 +372,7 @@ def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(
 
 
 @on_sqlite
-def test_rules_of_a_source_read_what_no_convention_reads(
-    store: Store, http: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rules_of_a_source_read_what_no_convention_reads(store, http, capsys):
     attributes = [
         {"key": f"own.{name}", "value": {"stringValue": f"{name} 7"}} for name in ("ask", "reply")
     ]
@@ -434,9 +407,7 @@ def test_rules_of_a_source_read_what_no_convention_reads(
 
 
 @on_sqlite
-def test_a_new_trace_does_not_wait_for_those_that_are_read_again(
-    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_trace_does_not_wait_for_those_that_are_read_again(store, http, monkeypatch):
     monkeypatch.setattr(gathering, "AT_ONCE", 2)
     for number in (1, 2, 3, 4):
         send_spans(http, trace(number))

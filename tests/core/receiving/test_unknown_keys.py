@@ -4,10 +4,9 @@ import pytest
 
 from judgeboard.receiving.keys import Door
 from judgeboard.receiving.limits import Refused
-from judgeboard.store.engine import Store
 
 
-def test_a_wrong_key_is_refused_before_the_first_key_exists(store: Store) -> None:
+def test_a_wrong_key_is_refused_before_the_first_key_exists(store):
     door = Door(lambda: False)
     door.admit(store, None, is_local=True)
     with pytest.raises(Refused) as caught:

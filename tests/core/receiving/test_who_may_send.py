@@ -5,7 +5,6 @@ import base64
 import gzip
 import sqlite3
 import zlib
-from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -14,7 +13,6 @@ import httpx
 import pytest
 from google.rpc.status_pb2 import Status
 from sqlalchemy.exc import OperationalError
-from starlette.types import ASGIApp
 
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
@@ -23,7 +21,6 @@ from judgeboard.receiving.keys import create_key
 from judgeboard.receiving.limits import Rates
 from judgeboard.receiving.writing import is_outage
 from judgeboard.store.api_keys import key_of_token, list_keys, revoke_key
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.traces import list_sources
 from judging_log import until
@@ -43,17 +40,17 @@ NOW = datetime.now(UTC)
 BODY = request(trace(1))
 
 
-def bearer(token: str) -> dict[str, str]:
+def bearer(token):
     return PROTOBUF | {"authorization": f"Bearer {token}"}
 
 
-def basic(token: str) -> dict[str, str]:
+def basic(token):
     return PROTOBUF | {
         "authorization": "Basic " + base64.b64encode(f"shop:{token}".encode()).decode()
     }
 
 
-def refusals(store: Store) -> list[tuple[str, int]]:
+def refusals(store):
     with store.reading() as connection:
         events = latest_events(connection, EventFilter(kind="refused"), limit=9)
     return [(event.actor, event.details["status"]) for event in events]
@@ -88,19 +85,17 @@ def refusals(store: Store) -> list[tuple[str, int]]:
         ),  # a proxy on this machine
     ],
 )
-def test_without_any_key_only_this_machine_may_send(
-    sqlite_store: Store, client: str, host: str, headers: dict[str, str], status: int
-) -> None:
+def test_without_any_key_only_this_machine_may_send(sqlite_store, client, host, headers, status):
     with receiving(sqlite_store, client, host) as http:
         assert send_spans(http, BODY, PROTOBUF | headers).status_code == status
 
 
-def test_with_sign_in_every_sender_needs_a_key(sqlite_store: Store) -> None:
+def test_with_sign_in_every_sender_needs_a_key(sqlite_store):
     with receiving(sqlite_store, keys_needed=lambda: True) as http:
         assert send_spans(http, BODY).status_code == 401
 
 
-def test_a_body_that_is_compressed_twice_is_not_unpacked(sqlite_store: Store) -> None:
+def test_a_body_that_is_compressed_twice_is_not_unpacked(sqlite_store):
     with receiving(sqlite_store) as http:
         reply = http.post(
             "/api/responses",
@@ -110,14 +105,14 @@ def test_a_body_that_is_compressed_twice_is_not_unpacked(sqlite_store: Store) ->
     assert (reply.status_code, "Content-Encoding" in reply.text) == (400, True)
 
 
-def test_a_database_that_cannot_be_opened_asks_for_another_try() -> None:
+def test_a_database_that_cannot_be_opened_asks_for_another_try():
     error = BadInput("the database cannot be opened")
     error.__cause__ = OperationalError("INSERT", {}, Exception("unable to open database file"))
     assert is_outage(error)
     assert not is_outage(BadInput("a text"))
 
 
-def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Store) -> None:
+def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store):
     token = create_key(store, "shop", source="shop", by="test")
     other = create_key(store, "other", source="other", by="test")
     reader = create_key(store, "reader", scopes=["read"], by="test")
@@ -155,7 +150,7 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Stor
     }
 
 
-def test_a_key_adds_nothing_to_a_trace_of_another_source(sqlite_store: Store) -> None:
+def test_a_key_adds_nothing_to_a_trace_of_another_source(sqlite_store):
     shop, other = (
         create_key(sqlite_store, name, source=name, by="test") for name in ("shop", "other")
     )
@@ -168,7 +163,7 @@ def test_a_key_adds_nothing_to_a_trace_of_another_source(sqlite_store: Store) ->
     assert sources == {"shop": (1, 0), "other": (0, 1)}
 
 
-def test_a_service_without_a_name_has_the_source_of_its_key(sqlite_store: Store) -> None:
+def test_a_service_without_a_name_has_the_source_of_its_key(sqlite_store):
     token = create_key(sqlite_store, "k", source="shop", by="test")
     with receiving(sqlite_store) as http:
         sent = request([Sent(1, service="unknown_service:python"), Sent(2, service=None)])
@@ -177,12 +172,12 @@ def test_a_service_without_a_name_has_the_source_of_its_key(sqlite_store: Store)
         assert [each.source for each in list_sources(connection)] == ["shop"]
 
 
-def chunks(size: int) -> Iterator[bytes]:
+def chunks(size):
     for _ in range(size):
         yield b"x" * 1024
 
 
-def test_a_large_body_is_refused_however_it_comes(sqlite_store: Store) -> None:
+def test_a_large_body_is_refused_however_it_comes(sqlite_store):
     token = create_key(sqlite_store, "small", max_body_mb=0.25, by="test")
     bomb = gzip.compress(b"\0" * 2**24)
     assert len(bomb) < 2**18
@@ -198,15 +193,13 @@ def test_a_large_body_is_refused_however_it_comes(sqlite_store: Store) -> None:
             assert "0.25 MiB" in Status.FromString(reply.content).message
 
 
-def test_bodies_under_way_share_a_limited_memory(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bodies_under_way_share_a_limited_memory(sqlite_store, monkeypatch):
     monkeypatch.setattr(receiver, "MOST_IN_MEMORY", 2 * len(BODY))
 
-    async def send(app: ASGIApp) -> list[httpx.Response]:
+    async def send(app):
         half_sent, go_on = asyncio.Event(), asyncio.Event()
 
-        async def slowly() -> AsyncIterator[bytes]:
+        async def slowly():
             yield BODY[:-9]
             half_sent.set()
             await go_on.wait()
@@ -232,17 +225,15 @@ def test_bodies_under_way_share_a_limited_memory(
     assert 0 < int(replies[0].headers["retry-after"]) <= 3
 
 
-def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(sqlite_store, monkeypatch):
     monkeypatch.setattr(receiver, "MOST_IN_MEMORY", len(BODY) + 5)
     monkeypatch.setattr(limits, "STALLED_SECONDS", 0.1)
 
-    async def stalling() -> AsyncIterator[bytes]:
+    async def stalling():
         yield BODY[:-9]
         await asyncio.Event().wait()
 
-    async def send(app: ASGIApp) -> list[httpx.Response]:
+    async def send(app):
         local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
         async with httpx.AsyncClient(
             transport=local, base_url="http://localhost", headers=PROTOBUF
@@ -258,12 +249,10 @@ def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(
     assert whole.status_code == 200
 
 
-def test_bodies_are_decompressed_in_threads_and_have_few_members(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bodies_are_decompressed_in_threads_and_have_few_members(sqlite_store, monkeypatch):
     on_the_loop = []
 
-    def decompressobj(*options: int) -> object:
+    def decompressobj(*options):
         with suppress(RuntimeError):
             on_the_loop.append(asyncio.get_running_loop())
         return zlib.decompressobj(*options)
@@ -282,7 +271,7 @@ def test_bodies_are_decompressed_in_threads_and_have_few_members(
     assert on_the_loop == []
 
 
-def test_too_many_requests_are_told_when_to_come_back(sqlite_store: Store) -> None:
+def test_too_many_requests_are_told_when_to_come_back(sqlite_store):
     token = create_key(sqlite_store, "slow", requests_per_second=0.001, by="test")
     with receiving(sqlite_store) as http:
         assert send_spans(http, BODY, bearer(token)).status_code == 200
@@ -291,7 +280,7 @@ def test_too_many_requests_are_told_when_to_come_back(sqlite_store: Store) -> No
     assert 0 < int(reply.headers["retry-after"]) <= 3
 
 
-def test_the_documentation_lists_every_path_that_is_received(sqlite_store: Store) -> None:
+def test_the_documentation_lists_every_path_that_is_received(sqlite_store):
     with receiving(sqlite_store) as http:
         described = http.get("/api/openapi.json").json()
         assert {"/v1/traces", "/otel/v1/logs", "/api/responses", "/api/feedback"} <= set(
@@ -308,7 +297,7 @@ def test_the_documentation_lists_every_path_that_is_received(sqlite_store: Store
                 ), path
 
 
-def test_a_bucket_fills_again() -> None:
+def test_a_bucket_fills_again():
     clock = [0.0]
     rates = Rates(lambda: clock[0])
     assert [rates.take("k", 2) for _ in range(3)] == [True, True, False]
@@ -321,7 +310,7 @@ def test_a_bucket_fills_again() -> None:
     ] == [True, False, True, True]
 
 
-def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_store: Store) -> None:
+def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_store):
     with receiving(sqlite_store) as http:
         for headers, body in (
             (PROTOBUF, b"\xff\xff"),
@@ -345,13 +334,13 @@ def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_sto
 
 
 def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     path = str(sqlite_store.engine.url.database)
     many = request([sent for number in range(2, 400) for sent in trace(number)])
     with receiving(sqlite_store, patience=0.2) as http:
 
-        def is_stored(content: bytes) -> bool:
+        def is_stored(content):
             """Send again, as senders do: a busy machine may take longer than the patience."""
             return send_spans(http, content).status_code == 200
 
@@ -374,7 +363,7 @@ def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(
         assert [each.waiting for each in list_sources(connection)] == [399]
 
 
-def test_the_name_of_a_revoked_key_can_be_used_again(store: Store) -> None:
+def test_the_name_of_a_revoked_key_can_be_used_again(store):
     tokens = []
     for _ in range(3):
         tokens.append(create_key(store, "shop", by="test"))
@@ -391,9 +380,7 @@ def test_the_name_of_a_revoked_key_can_be_used_again(store: Store) -> None:
     assert [key and (key.name, key.unusable(NOW)) for key in accepted] == [*listed[1:], listed[0]]
 
 
-def test_keys_are_made_listed_and_revoked_by_commands(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_keys_are_made_listed_and_revoked_by_commands(sqlite_store, capsys):
     options = ["--db", str(sqlite_store.engine.url.database)]
     assert (
         run(["sources", "keys", "create", "shop", "--source", "shop", "--days", "3", *options]) == 0

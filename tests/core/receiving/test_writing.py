@@ -4,21 +4,19 @@ import asyncio
 import threading
 
 import pytest
-from sqlalchemy import Connection
 
 from judgeboard.receiving.writing import Writer
-from judgeboard.store.engine import Store
 
 
-def test_a_request_whose_write_has_begun_waits_for_its_end(sqlite_store: Store) -> None:
+def test_a_request_whose_write_has_begun_waits_for_its_end(sqlite_store):
     began, may_end = threading.Event(), threading.Event()
 
-    def write(_connection: Connection) -> str:
+    def write(_connection):
         began.set()
         may_end.wait()
         return "stored"
 
-    async def request(writer: Writer) -> str:
+    async def request(writer):
         reply = asyncio.create_task(writer.write(write))
         await asyncio.sleep(0)
         began.wait()  # the loop stands still, so that the patience ends after this
@@ -38,9 +36,9 @@ def test_a_request_whose_write_has_begun_waits_for_its_end(sqlite_store: Store) 
 
 
 def test_a_request_whose_write_has_not_begun_is_refused_and_not_written(
-    sqlite_store: Store,
-) -> None:
-    written: list[Connection] = []
+    sqlite_store,
+):
+    written = []
     writer = Writer(lambda: sqlite_store, patience=0)
     with pytest.raises(TimeoutError):
         asyncio.run(writer.write(written.append))

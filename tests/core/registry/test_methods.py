@@ -14,14 +14,14 @@ from judgeboard_dashboard import views
 from methods_away import CHEAP, attempt, copy_without
 
 
-def test_every_folder_of_a_method_has_its_line_and_its_pages_are_there() -> None:
+def test_every_folder_of_a_method_has_its_line_and_its_pages_are_there():
     folders = [path.parent.name for path in Path(package.__file__).parent.glob("*/__init__.py")]
     assert sorted(KNOWN_METHODS) == sorted(folders)
     pages = {view for each in registrations() for view in each.pages}
     assert pages <= {path.stem for path in Path(views.__file__).parent.glob("*.py")}
 
 
-def test_without_any_method_or_room_the_rest_starts_and_creates_a_database(tmp_path: Path) -> None:
+def test_without_any_method_or_room_the_rest_starts_and_creates_a_database(tmp_path):
     """`methods_away.py` tries more, without each method."""
     copy_without(tmp_path, (*KNOWN_METHODS, *KNOWN_ROOMS))
     faults = {what: fault for what, code in CHEAP.items() if (fault := attempt(tmp_path, code))}
@@ -59,7 +59,7 @@ GREEDY = Registration(
 NOT_USED = "The plugin parrot of the package parrots 1.0, judgeboard.methods, is not used: "
 
 
-def installed(folder: Path, place: str, *lines: str) -> "subprocess.CompletedProcess[str]":
+def installed(folder, place, *lines):
     """Run commands beside a package of parrots, whose entry point names a place."""
     (folder / "parrots.py").write_text(OF_ANOTHER_PACKAGE, encoding="utf-8")
     info = folder / "parrots-1.0.dist-info"
@@ -99,8 +99,8 @@ def installed(folder: Path, place: str, *lines: str) -> "subprocess.CompletedPro
     ],
 )
 def test_another_package_adds_a_method_with_an_entry_point(
-    tmp_path: Path, place: str, command: str, printed: str, warned: str
-) -> None:
+    tmp_path, place, command, printed, warned
+):
     ran = installed(tmp_path, place, command)
     assert ran.returncode == 0
     assert printed in ran.stdout
@@ -109,8 +109,8 @@ def test_another_package_adds_a_method_with_an_entry_point(
 
 
 def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_lists_it(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Each part that it cannot have is one warning, and the rest of the method is used."""
     others = ("agreement", "queue create", "judge", "export", "agreement polly")
     helps = installed(tmp_path, "parrots:GREEDY", *(f"{words} --help" for words in others)).stdout

@@ -8,17 +8,15 @@ import subprocess
 import sys
 import zipfile
 from asyncio import CancelledError
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import judgeboard
 import judgeboard_dashboard
-from command_lines import Shell, run_line
+from command_lines import run_line
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.flags import rules
@@ -42,13 +40,13 @@ ROWS = [
 ]
 
 
-def target(name: str) -> Target:
+def target(name):
     return Target(
         name, ("URL",), lambda address, _environment: Access(address), lambda _http, _items: None
     )
 
 
-def history(name: str) -> type[History]:
+def history(name):
     class OfTool(History):
         pass
 
@@ -59,7 +57,7 @@ def history(name: str) -> type[History]:
 class Process:
     """A process that finds the packages in a folder, if one is given, and runs code and commands."""
 
-    def __init__(self, folder: Path, packages: Path | None = None, **environment: str) -> None:
+    def __init__(self, folder, packages=None, **environment):
         self.folder, self.errors = folder, folder / "errors.txt"
         path = [*([str(packages)] if packages else []), *SOURCES, str(TESTS)]
         database = str(folder / "log.db")
@@ -76,36 +74,35 @@ class Process:
                 | environment,
             )
 
-    def run(self, code: str) -> str:
+    def run(self, code):
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(code), file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         assert answer, self.errors.read_text(encoding="utf-8")
-        printed: str = json.loads(answer)
-        return printed
+        return json.loads(answer)
 
-    def command(self, line: str) -> str:
+    def command(self, line):
         return self.run(COMMAND.format(words=shlex.split(line)))
 
-    def refused(self, line: str) -> str:
+    def refused(self, line):
         """Run a command that ends with exit code 2, and return its error."""
         before = len(self.errors.read_text(encoding="utf-8"))
         self.run(f"from judgeboard.cli.app import run; assert run({shlex.split(line)}) == 2")
         return self.errors.read_text(encoding="utf-8")[before:]
 
-    def close(self) -> None:
+    def close(self):
         self._process.communicate()
 
 
-def install(wheel: Path, folder: Path) -> None:
+def install(wheel, folder):
     """Unpack a wheel, as an installation does with one that has only modules."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
 
 
 @pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def packages(tmp_path_factory):
     """A folder with the example, built as a wheel, and with a package whose module is missing."""
     built, folder = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("packages")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
@@ -124,7 +121,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory, packages: Path) -> Iterator[Process]:
+def database(tmp_path_factory, packages):
     """A process with the packages, in a folder with an imported, judged log."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "judgeboard.toml").write_text(
@@ -142,11 +139,11 @@ def database(tmp_path_factory: pytest.TempPathFactory, packages: Path) -> Iterat
     process.close()
 
 
-def exported(process: Process, table: str) -> list[dict[str, Any]]:
+def exported(process, table):
     return [json.loads(line) for line in process.command(f"export {table} -o -").splitlines()]
 
 
-def test_an_import_reads_the_file_of_a_tool(database: Process) -> None:
+def test_an_import_reads_the_file_of_a_tool(database):
     answers = exported(database, "responses")
     assert [(each["source"], each["external_id"], each["query"]) for each in answers] == [
         ("tickets", "7", "Is it open?"),
@@ -154,7 +151,7 @@ def test_an_import_reads_the_file_of_a_tool(database: Process) -> None:
     ]
 
 
-def test_a_judge_judges_by_command_and_from_python(database: Process) -> None:
+def test_a_judge_judges_by_command_and_from_python(database):
     assert [each["groundedness"] for each in exported(database, "judgments")] == [0.5, 1.0]
     assert "cited v1" in database.command("versions list")
     code = (
@@ -165,7 +162,7 @@ def test_a_judge_judges_by_command_and_from_python(database: Process) -> None:
     assert "--model" in database.refused("judge --judge cited --model m")
 
 
-def test_a_rule_flags_answers_by_its_option_in_the_project_file(database: Process) -> None:
+def test_a_rule_flags_answers_by_its_option_in_the_project_file(database):
     flags = json.loads(database.command("flags list --where rule=too_long --json"))["flags"]
     assert [each["external_id"] for each in flags] == ["7"]
     assert [re.findall(r"\d+", why) for why in flags[0]["why"]] == [["7", "5"]]
@@ -208,8 +205,8 @@ print(json.dumps([verdict.status, sent.path, sent.headers["x-gateway-key"], by_m
 
 
 def test_a_provider_answers_with_its_own_key_and_is_chosen_by_the_name_of_the_model(
-    database: Process,
-) -> None:
+    database,
+):
     printed = json.loads(database.run(ASK))
     assert printed == [
         "ok",
@@ -235,7 +232,7 @@ with TicketSystem() as tool:
 """
 
 
-def test_a_target_gets_scores(database: Process) -> None:
+def test_a_target_gets_scores(database):
     sent = json.loads(database.run(PUSH).splitlines()[-1])
     assert sent == [
         [f"/tickets/{ticket}/scores", "k-tickets-1234567", {"groundedness": score}]
@@ -262,14 +259,11 @@ print(json.dumps([shown(page) for page in PAGES]))
 """
 
 
-def pages(process: Process, *names: str) -> list[tuple[Mapping[str, list[str]], list[str]]]:
-    printed: list[tuple[Mapping[str, list[str]], list[str]]] = json.loads(
-        process.run(f"PAGES = {names}\n{SHOWN}")
-    )
-    return printed
+def pages(process, *names):
+    return json.loads(process.run(f"PAGES = {names}\n{SHOWN}"))
 
 
-def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
+def test_pages_helps_and_the_documentation_list_them(database):
     (rejudge, _), (settings, _), (flags, listed), (answers, _), (judges, _) = pages(
         database, "rejudge", "settings", "open_flags", "responses", "judges"
     )
@@ -294,8 +288,8 @@ def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
 
 
 def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(
-    database: Process,
-) -> None:
+    database,
+):
     code = "from judgeboard.cli.app import run; run(['doctor']); run(['doctor', '--json'])"
     text, _, as_json = database.run(code).partition("\n{")
     states = {line.split()[2]: line for line in text.splitlines() if " plugin " in line}
@@ -330,9 +324,7 @@ def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(
     )
 
 
-def test_what_was_stored_stays_readable_after_the_packages_are_gone(
-    database: Process, tmp_path: Path
-) -> None:
+def test_what_was_stored_stays_readable_after_the_packages_are_gone(database, tmp_path):
     (tmp_path / "log.db").write_bytes((database.folder / "log.db").read_bytes())
     gone = Process(tmp_path)
     try:
@@ -359,16 +351,16 @@ def test_what_was_stored_stays_readable_after_the_packages_are_gone(
         gone.close()
 
 
-def test_the_page_shows_the_package_as_it_is_tested() -> None:
+def test_the_page_shows_the_package_as_it_is_tested():
     page = PAGE.read_text(encoding="utf-8")
     for file in sorted(EXAMPLE.rglob("*.*")):
         if file.suffix in {".py", ".toml"} and file.name != "__init__.py":
             assert file.read_text(encoding="utf-8").strip() in page, file.name
 
 
-def entry_points(monkeypatch: pytest.MonkeyPatch, plugins: Mapping[str, Any]) -> list[str]:
+def entry_points(monkeypatch, plugins):
     """Let packages have these entry points, loaded as they are, or raising; return the groups that are read."""
-    read: list[str] = []
+    read = []
 
     class Package:
         name, version = "birds", "2.0"
@@ -376,15 +368,15 @@ def entry_points(monkeypatch: pytest.MonkeyPatch, plugins: Mapping[str, Any]) ->
     class Entry:
         dist = Package
 
-        def __init__(self, name: str, value: Any) -> None:
+        def __init__(self, name, value):
             self.name, self._value = name, value
 
-        def load(self) -> Any:
+        def load(self):
             if isinstance(self._value, BaseException):
                 raise self._value
             return self._value
 
-    def find(*, group: str) -> list[Entry]:
+    def find(*, group):
         read.append(group)
         return [Entry(name, value) for name, value in plugins.items()]
 
@@ -392,9 +384,7 @@ def entry_points(monkeypatch: pytest.MonkeyPatch, plugins: Mapping[str, Any]) ->
     return read
 
 
-def test_a_package_with_malformed_files_is_one_warning_and_stops_no_command(
-    tmp_path: Path, packages: Path
-) -> None:
+def test_a_package_with_malformed_files_is_one_warning_and_stops_no_command(tmp_path, packages):
     malformed = {"lacking": b"no equals sign\n", "latin": b"latin = caf\xe9:RULE\n"}
     for name, line in malformed.items():
         info = tmp_path / f"{name}-3.0.dist-info"
@@ -421,15 +411,15 @@ def test_a_package_with_malformed_files_is_one_warning_and_stops_no_command(
 NO_NUMBER = "it must be a number"
 
 
-def numbers(_plugin: Plugin, value: Any) -> int:
+def numbers(_plugin, value):
     if not isinstance(value, int):
         raise BadInput(NO_NUMBER)
     return value
 
 
 def test_our_names_are_found_without_a_look_at_the_entry_points(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     read = entry_points(monkeypatch, {"two": 2, "bad": "b"})
     table = Registry("judgeboard.numbers", {"one": 1}, numbers, reserved=["none"])
     assert table["one"] == 1
@@ -455,12 +445,12 @@ def test_our_names_are_found_without_a_look_at_the_entry_points(
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_warning(
-    name: str,
-    value: Any,
-    fault: str,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    name,
+    value,
+    fault,
+    monkeypatch,
+    caplog,
+):
     entry_points(monkeypatch, {name: value, "three": 3})
     table = Registry("judgeboard.numbers", {"one": 1}, numbers, reserved=["none"])
     for _ in range(2):
@@ -477,7 +467,7 @@ def test_a_plugin_that_cannot_be_used_is_one_warning(
     )
 
 
-def test_an_error_in_a_rule_names_the_rule_and_its_package() -> None:
+def test_an_error_in_a_rule_names_the_rule_and_its_package():
     plugin = Plugin("judgeboard.rules", "odd", "birds", "2.0")
     rule = rules._checked(
         plugin, Rule("odd", lambda _signals, _thresholds: 1 / 0, lambda _details, _params: "")
@@ -486,9 +476,7 @@ def test_an_error_in_a_rule_names_the_rule_and_its_package() -> None:
         reasons_for(Signals("log", "1", "QA"), Thresholds(), [rule])
 
 
-def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
-) -> None:
+def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(tmp_path, monkeypatch, shell):
     (tmp_path / "birds" / "prompts").mkdir(parents=True)
     (tmp_path / "birds" / "__init__.py").touch()
     (tmp_path / "birds" / "prompts" / "terse.md").write_text(
@@ -523,17 +511,17 @@ class Bare:
     version: JudgeVersion | None = JudgeVersion(name="bare", kind="bare")
     priced, address = True, None
 
-    def __init__(self, options: JudgeOptions) -> None:
+    def __init__(self, options):
         self.share = 1 / (options.concurrency - 2)
 
-    async def judge(self, item: object) -> None:
+    async def judge(self, item):
         pass
 
-    async def aclose(self) -> None:
+    async def aclose(self):
         pass
 
 
-def test_a_judge_of_a_package_says_whether_it_calls_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_of_a_package_says_whether_it_calls_a_host(monkeypatch):
     class Hosted(Bare):
         calls_host = True
 
@@ -547,8 +535,8 @@ def test_a_judge_of_a_package_says_whether_it_calls_a_host(monkeypatch: pytest.M
 
 
 def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     make = judge_kinds._checked(Plugin("judgeboard.judges", "bare", "birds", "2.0"), Bare).make
     assert make(JudgeOptions()).version.name == "bare"
     monkeypatch.setattr(Bare, "version", JudgeVersion(name="bare", kind="other"))
@@ -579,14 +567,12 @@ def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(
         ),
     ],
 )
-def test_a_tool_needs_what_its_group_is_for(
-    check: Callable[[Plugin, object], object], tool: object, fault: str
-) -> None:
+def test_a_tool_needs_what_its_group_is_for(check, tool, fault):
     with pytest.raises(BadInput, match=fault):
         check(Plugin("judgeboard.imports", "birds", "birds", "2.0"), tool)
 
 
-def test_each_group_takes_its_parts_of_a_tool() -> None:
+def test_each_group_takes_its_parts_of_a_tool():
     plugin = Plugin("judgeboard.imports", "birds", "birds", "2.0")
     both = Tool(history=history("birds"), target=target("birds"))
     assert tools._checked_import(plugin, both) == Tool(history=both.history)
@@ -594,8 +580,8 @@ def test_each_group_takes_its_parts_of_a_tool() -> None:
 
 
 def test_a_tool_with_a_history_can_be_pulled_under_its_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     entry_points(
         monkeypatch,
         {"birds": Tool(history=history("birds")), "langfuse": Tool(history=history("langfuse"))},
@@ -605,7 +591,7 @@ def test_a_tool_with_a_history_can_be_pulled_under_its_name(
     assert [plugin.fault is None for plugin in tools.IMPORTS.plugins()] == [True, False]
 
 
-def test_the_list_of_commands_reads_no_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_of_commands_reads_no_entry_points(monkeypatch):
     """Reading those of all packages takes as long as the list itself."""
     read = entry_points(monkeypatch, {})
     assert run_line("--help") == 0

@@ -11,7 +11,7 @@ from judgeboard.tools.pull import known_histories
 from judgeboard.tools.push import known_targets
 
 
-def test_every_module_of_a_tool_has_its_line() -> None:
+def test_every_module_of_a_tool_has_its_line():
     modules = [
         path.stem
         for path in Path(package.__file__).parent.glob("*.py")
@@ -20,7 +20,7 @@ def test_every_module_of_a_tool_has_its_line() -> None:
     assert sorted(line.module for line in KNOWN_TOOLS) == sorted(modules)
 
 
-def test_commands_offer_each_tool_that_they_can_use_under_its_name() -> None:
+def test_commands_offer_each_tool_that_they_can_use_under_its_name():
     for line, tool in zip(KNOWN_TOOLS, tools(), strict=True):
         assert line.push == (tool.target and tool.target.name), line
         assert line.pull == (tool.history and tool.history.target.name), line
@@ -36,7 +36,7 @@ def test_commands_offer_each_tool_that_they_can_use_under_its_name() -> None:
     assert set(known_histories()) == set(pulled)
 
 
-def test_tools_are_loaded_where_a_file_must_be_recognised_and_load_no_httpx(tmp_path: Path) -> None:
+def test_tools_are_loaded_where_a_file_must_be_recognised_and_load_no_httpx(tmp_path):
     """httpx and Protobuf take longer to load than all tools."""
     plain = tmp_path / "plain.jsonl"
     plain.write_text('{"question": "q", "answer": "a"}\n', encoding="utf-8")

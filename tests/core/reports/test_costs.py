@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from graded_log import GradedLog, read
+from graded_log import read
 from judgeboard.domain import RunState
 from judgeboard.measure.notes import note
 from judgeboard.reports.costs import costs, costs_notes, costs_table
@@ -17,7 +17,7 @@ NOW = datetime(2026, 3, 12, 15, tzinfo=UTC)  # a Thursday
 
 
 @on_sqlite
-def test_each_call_counts_once_in_the_week_of_its_run(log: GradedLog) -> None:
+def test_each_call_counts_once_in_the_week_of_its_run(log):
     cheap, strict, free = log.version("cheap"), log.version("strict"), log.version("own")
     ids = log.answers(3)
     common = {"kind": "judge", "filter": {}, "actor": "test", "state": RunState.DONE.value}

@@ -2,10 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,13 +15,10 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.suites.file import read_suite
 from judgeboard.methods.suites.run import run_suite
 from judgeboard.reports.datasets import (
-    ReviewedAnswer,
-    WrittenDataset,
     reviewed_answers,
     shapes,
     write_dataset,
 )
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.responses import responses_by_id
@@ -39,7 +33,7 @@ MESSAGES = (
 )
 
 
-def filled(store: Store) -> GradedLog:
+def filled(store):
     """One answer of each fate: corrected, approved, in conflict, adjudicated, corrected unflagged, only judged."""
     log = GradedLog(store)
     rag = log.version()
@@ -70,13 +64,11 @@ def filled(store: Store) -> GradedLog:
 
 
 @pytest.fixture
-def log(sqlite_store: Store) -> GradedLog:
+def log(sqlite_store):
     return filled(sqlite_store)
 
 
-def exported(
-    log: GradedLog, shape: str, **where: Any
-) -> tuple[list[dict[str, Any]], WrittenDataset]:
+def exported(log, shape, **where):
     stream = io.BytesIO()
     written = write_dataset(Seen(log.store, None), shape, stream, RowFilter(**where))
     text = stream.getvalue().decode()
@@ -88,7 +80,7 @@ def exported(
     return rows, written
 
 
-def test_labels_are_adjudicated_or_agreed_and_never_a_judges(store: Store) -> None:
+def test_labels_are_adjudicated_or_agreed_and_never_a_judges(store):
     log = filled(store)
     rows, written = exported(log, "ragas")
     facts = {
@@ -117,9 +109,7 @@ def test_labels_are_adjudicated_or_agreed_and_never_a_judges(store: Store) -> No
     ("shape", "name"),
     [("ragas", "set.jsonl"), ("deepeval", "set.json"), ("label-studio", "tasks.json")],
 )
-def test_an_import_reads_back_the_answers(
-    log: GradedLog, new_store: Callable[[], Store], tmp_path: Path, shape: str, name: str
-) -> None:
+def test_an_import_reads_back_the_answers(log, new_store, tmp_path, shape, name):
     file = tmp_path / name
     write_dataset(Seen(log.store, None), shape, file)
     other = new_store()
@@ -127,7 +117,7 @@ def test_an_import_reads_back_the_answers(
     assert (result.new, result.rejected) == (5, 0)
     if shape == "label-studio":
         import_file(other, file, kind="grades", source="log")
-    sides: list[list[ReviewedAnswer]] = []
+    sides = []
     for store in (log.store, other):
         with store.reading() as connection:
             sides.append(list(reviewed_answers(connection)))
@@ -161,7 +151,7 @@ GOLDEN = {
 }
 
 
-def test_each_tool_finds_its_fields(log: GradedLog) -> None:
+def test_each_tool_finds_its_fields(log):
     rows, _ = exported(log, "ragas")
     assert all(row.keys() >= SAMPLE and isinstance(row["user_input"], str) for row in rows)
     assert rows[0]["retrieved_contexts"] == list(PASSAGES)
@@ -195,7 +185,7 @@ def test_each_tool_finds_its_fields(log: GradedLog) -> None:
     assert [row["prompt"][-1]["role"] for row in rows] == ["user", "user"]
 
 
-def test_label_studio_gets_tasks_as_it_exports_them(log: GradedLog, shared: Path) -> None:
+def test_label_studio_gets_tasks_as_it_exports_them(log, shared):
     rows, _ = exported(log, "label-studio")
     (task, *_) = json.loads((shared / "captures" / "labelstudio" / "export_JSON.json").read_text())
     captured = {each["from_name"]: each for each in task["annotations"][0]["result"]}
@@ -213,7 +203,7 @@ def test_label_studio_gets_tasks_as_it_exports_them(log: GradedLog, shared: Path
     assert task["data"].keys() >= rows[0]["data"].keys() - {"source", "reference"}
 
 
-def test_corrected_answers_become_a_suite_that_runs(log: GradedLog, tmp_path: Path) -> None:
+def test_corrected_answers_become_a_suite_that_runs(log, tmp_path):
     twins = log.answers(2, group=7, passages=None)  # a suite cannot ask the same twice
     log.review_all(twins, corrected_answer="Once.", in_suite=True)
     log.review_all(log.answers(1), corrected_answer="Neither flagged nor added.")
@@ -234,9 +224,7 @@ def test_corrected_answers_become_a_suite_that_runs(log: GradedLog, tmp_path: Pa
     assert (result.measured, result.gate.code) == (3, 0)
 
 
-def test_the_command_writes_datasets(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_datasets(sqlite_store, tmp_path, capsys):
     assert set(OF_THE_COMMAND) == set(shapes())
     log = GradedLog(sqlite_store)
     first, second = log.answers(2)

@@ -8,7 +8,7 @@ from graded_log import GOOD, GradedLog, labels_where
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.notes import note
-from judgeboard.measure.rates import Rate, measure_rate
+from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.reports.lead_questions import (
     beside_people,
@@ -20,16 +20,15 @@ from judgeboard.reports.lead_questions import (
     reading_note,
     trust_note,
 )
-from judgeboard.store.engine import Store
 from judgeboard.store.strata import ReviewTime
 
 
 @pytest.fixture
-def log(sqlite_store: Store) -> GradedLog:
+def log(sqlite_store):
     return GradedLog(sqlite_store)
 
 
-def rate_with(log: GradedLog, bad_by_type: dict[str, int], n: int = 60) -> Rate:
+def rate_with(log, bad_by_type, n=60):
     """The rate of a log with so many bad answers among ``n`` of each query type, all of them labelled."""
     for query_type, bad in bad_by_type.items():
         ids = log.answers(n, query_type=query_type)
@@ -39,18 +38,18 @@ def rate_with(log: GradedLog, bad_by_type: dict[str, int], n: int = 60) -> Rate:
 
 
 def test_types_differ_if_their_interval_and_that_of_all_have_no_value_in_common(
-    log: GradedLog,
-) -> None:
+    log,
+):
     rate = rate_with(log, {"low": 2, "middle": 18, "high": 40})
     assert differing(rate, "bad_answers") == ["high", "low"]
 
 
-def test_types_that_are_alike_do_not_differ(log: GradedLog) -> None:
+def test_types_that_are_alike_do_not_differ(log):
     rate = rate_with(log, {"one": 15, "two": 18})
     assert differing(rate, "bad_answers") == []
 
 
-def test_the_share_since_its_latest_change_comes_before_that_of_all_time(log: GradedLog) -> None:
+def test_the_share_since_its_latest_change_comes_before_that_of_all_time(log):
     rate, now = rate_with(log, {"one": 15}), Estimate(0.5, 0.4, 0.6, 20)
     steady = Result(about=About(), headline=note("no_answers"), rows=())
     assert now_note(rate, steady) == rate.headline
@@ -60,7 +59,7 @@ def test_the_share_since_its_latest_change_comes_before_that_of_all_time(log: Gr
     assert now_note(rate, changed).values == {"now": now, "day": 20_000, "all": rate.share}
 
 
-def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:
+def test_judge_and_people_stand_beside_two_people(log):
     ids = log.answers(100)
     log.say(
         log.version(),
@@ -88,7 +87,7 @@ def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:
     assert overlap_note(people, None) is None
 
 
-def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log: GradedLog) -> None:
+def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log):
     ids = log.answers(200)
     log.say(
         log.version(),
@@ -101,7 +100,7 @@ def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log: GradedLog
     ) * 2
 
 
-def test_missing_labels_and_reading_take_time() -> None:
+def test_missing_labels_and_reading_take_time():
     time = ReviewTime(50.0, 12)
     assert labels_note(14, time).values == {"labels": 14, "time": "12 minutes"}
     assert labels_note(1, None).values == {"labels": 1}

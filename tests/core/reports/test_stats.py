@@ -1,8 +1,6 @@
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,6 @@ from judgeboard.reports.stats import (
     stats,
     stats_notes,
 )
-from judgeboard.store.engine import Store
 
 KEYS = [
     "responses",
@@ -35,17 +32,16 @@ KEYS = [
 ]
 
 
-def codes(store: Store) -> list[str]:
+def codes(store):
     return [each.code for each in stats_notes(measure_log(store))]
 
 
-def report(log: GradedLog) -> dict[str, Any]:
+def report(log):
     with log.store.reading() as connection:
-        found: dict[str, Any] = to_plain(stats(connection))
-        return found
+        return to_plain(stats(connection))
 
 
-def busy_log(store: Store) -> GradedLog:
+def busy_log(store):
     """Two judges, two people, every status, every kind of review."""
     log = GradedLog(store)
     first, second = log.version("rag"), log.version("nli")
@@ -81,7 +77,7 @@ def busy_log(store: Store) -> GradedLog:
 
 
 @on_sqlite
-def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
+def test_it_has_exactly_these_keys_and_counts(store):
     reported = report(busy_log(store))
     assert list(reported) == KEYS
     assert (reported["responses"], reported["reviews"]) == (27, 27)
@@ -114,7 +110,7 @@ def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
 
 
 @on_sqlite
-def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(store: Store) -> None:
+def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(store):
     log = busy_log(store)
     rows = report(log)["agreement"]
     keys = [
@@ -152,7 +148,7 @@ def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(st
 
 
 @on_sqlite
-def test_an_undefined_statistic_has_a_reason_and_no_number_is_nan(store: Store) -> None:
+def test_an_undefined_statistic_has_a_reason_and_no_number_is_nan(store):
     reported = report(busy_log(store))
     for row in reported["agreement"]:
         for estimate in row["statistics"].values():
@@ -163,16 +159,14 @@ def test_an_undefined_statistic_has_a_reason_and_no_number_is_nan(store: Store) 
 
 
 @pytest.mark.postgres
-def test_both_engines_and_every_call_give_the_same_bytes(
-    sqlite_store: Store, postgres_store: Store
-) -> None:
+def test_both_engines_and_every_call_give_the_same_bytes(sqlite_store, postgres_store):
     logs = [busy_log(store) for store in (sqlite_store, postgres_store)]
     texts = {json.dumps(report(log), allow_nan=False) for log in logs for _ in range(2)}
     assert len(texts) == 1
 
 
 @on_sqlite
-def test_an_empty_database_is_counted_as_empty(store: Store) -> None:
+def test_an_empty_database_is_counted_as_empty(store):
     reported = report(GradedLog(store))
     assert (
         reported["responses"],
@@ -188,7 +182,7 @@ def test_an_empty_database_is_counted_as_empty(store: Store) -> None:
     assert reported["judgments"] == {"ok": 0, "unparsable": 0, "refused": 0, "error": 0}
 
 
-def _numbers(value: Any) -> Iterator[float]:
+def _numbers(value):
     if isinstance(value, dict):
         for each in value.values():
             yield from _numbers(each)
@@ -200,7 +194,7 @@ def _numbers(value: Any) -> Iterator[float]:
 
 
 @on_sqlite
-def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store: Store) -> None:
+def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store):
     log = GradedLog(store)
     ids = log.answers(60)
     for name in ("rag", "nli"):
@@ -216,7 +210,7 @@ def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store: Store) -> No
 
 
 @on_sqlite
-def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Store) -> None:
+def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store):
     log = GradedLog(store)
     ids = log.answers(30)
     first, second = log.version("rag"), log.version("rag", prompt="new")
@@ -232,7 +226,7 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     assert (version, grade, left_out) == ("rag v2", "label", 10)
 
 
-def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store: Store) -> None:
+def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(60)
     log.say_all(log.version("rag"), ids, groundedness=0.9)
@@ -243,8 +237,8 @@ def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store: Store) -> 
 
 @on_sqlite
 def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(
-    store: Store,
-) -> None:
+    store,
+):
     log = GradedLog(store)
     ids = log.answers(40)
     scored, rated = log.version("rag"), log.version("rating")

@@ -2,27 +2,26 @@
 
 import pytest
 
-from judgeboard.store.engine import Store
-from queue_case import QueueCase, queue_case
-from review_case import ReviewCase, flagged_case
+from queue_case import queue_case
+from review_case import flagged_case
 
 
 @pytest.fixture
-def case(store: Store) -> QueueCase:
+def case(store):
     return queue_case(store)
 
 
 @pytest.fixture
-def team(store: Store) -> ReviewCase:
+def team(store):
     return flagged_case(store)
 
 
 @pytest.fixture
-def sqlite_team(sqlite_store: Store) -> ReviewCase:
+def sqlite_team(sqlite_store):
     return flagged_case(sqlite_store)
 
 
 @pytest.fixture
-def flag(team: ReviewCase) -> int:
+def flag(team):
     """The id of the open flag."""
     return team.judge(0.3)

@@ -3,14 +3,11 @@
 import io
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import (
-    Connection,
     column,
     exists,
     insert,
@@ -42,7 +39,6 @@ from judgeboard.reviews.shown import item_texts
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.columns import row_of
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables, exports
 from judgeboard.store.filters import RowFilter
@@ -78,7 +74,6 @@ from judgeboard.store.tables import (
     QUEUE_ITEM,
     QUEUE_ITEM_FLAG,
     RESPONSE,
-    Reviewer,
 )
 from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_versions
 from judgeboard.store.verdicts import load_rubric_scores
@@ -95,7 +90,7 @@ class Marked:
     case: QueueCase
     answer: MarkedAnswer
 
-    def give(self, **rules: Any) -> None:
+    def give(self, **rules):
         all_rules = {
             "blind_judge": True,
             "blind_people": True,
@@ -103,15 +98,15 @@ class Marked:
         } | rules
         self.case.queue(where=RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, **all_rules)
 
-    def read(self, who: Reviewer, ask: Callable[[Connection], Any]) -> Any:
+    def read(self, who, ask):
         with Seen(self.case.store, who.id).reading() as connection:
             return ask(connection)
 
-    def marks(self, who: Reviewer, ask: Callable[[Connection], Any]) -> set[str]:
+    def marks(self, who, ask):
         """The markers in what somebody is told, wherever they stand in it."""
         return found_in(self.read(who, ask))
 
-    def is_hidden_from(self, who: Reviewer) -> bool:
+    def is_hidden_from(self, who):
         hidden = not self.marks(who, everything)
         assert hidden == (
             not self.marks(who, lambda connection: load_item(connection, self.answer.response_id))
@@ -120,8 +115,8 @@ class Marked:
 
 
 @pytest.fixture
-def marked(store: Store, fill_once: Any) -> Marked:
-    def fill(new: Store) -> tuple[tuple[Reviewer, ...], MarkedAnswer]:
+def marked(store, fill_once):
+    def fill(new):
         case = queue_case(new)
         return case.people, mark_answer(new, case.ada)
 
@@ -129,7 +124,7 @@ def marked(store: Store, fill_once: Any) -> Marked:
     return Marked(QueueCase(store, *people), answer)
 
 
-def everything(connection: Connection) -> list[Any]:
+def everything(connection):
     return [
         tuple(row)
         for table in METADATA.tables.values()
@@ -137,7 +132,7 @@ def everything(connection: Connection) -> list[Any]:
     ]
 
 
-def test_every_table_says_what_is_hidden_of_it_or_that_nothing_is() -> None:
+def test_every_table_says_what_is_hidden_of_it_or_that_nothing_is():
     with_hidden_rows = [
         name for name, table in METADATA.tables.items() if row_of(table).has_hidden_rows
     ]
@@ -149,7 +144,7 @@ def test_every_table_says_what_is_hidden_of_it_or_that_nothing_is() -> None:
 
 
 @on_sqlite
-def test_no_table_holds_a_word_on_a_hidden_answer(marked: Marked) -> None:
+def test_no_table_holds_a_word_on_a_hidden_answer(marked):
     everywhere = marked.marks(marked.case.mara, everything)
     assert len(everywhere) > 60
     marked.give()
@@ -157,7 +152,7 @@ def test_no_table_holds_a_word_on_a_hidden_answer(marked: Marked) -> None:
     assert marked.marks(marked.case.jon, everything) == everywhere
 
 
-def test_a_raw_call_is_hidden_with_its_judgment(marked: Marked) -> None:
+def test_a_raw_call_is_hidden_with_its_judgment(marked):
     case, one = marked.case, marked.answer.response_id
     ids = [judgment.id for judgment in marked.read(case.jon, lambda c: load_item(c, one)).judgments]
     assert len(marked.read(case.mara, lambda c: raw_calls(c, one, ids))) == len(ids) > 1
@@ -166,7 +161,7 @@ def test_a_raw_call_is_hidden_with_its_judgment(marked: Marked) -> None:
     assert len(marked.read(case.jon, lambda c: raw_calls(c, one, ids))) == len(ids)
 
 
-def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None:
+def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked):
     case = marked.case
     everywhere = marked.marks(case.mara, everything)
     marked.give()
@@ -203,7 +198,7 @@ def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None
     ] == ["plain"]
 
 
-def test_each_blind_reviewer_misses_only_their_own_answers(marked: Marked) -> None:
+def test_each_blind_reviewer_misses_only_their_own_answers(marked):
     case = marked.case
     case.flagged(0.1)
     marked.give()
@@ -230,15 +225,15 @@ def test_each_blind_reviewer_misses_only_their_own_answers(marked: Marked) -> No
 
 @on_sqlite
 def test_what_is_hidden_from_somebody_else_is_not_answered_for_a_blind_reviewer(
-    marked: Marked,
-) -> None:
+    marked,
+):
     marked.give()
     assert marked.read(marked.case.mara, lambda c: hidden_answers(c, marked.case.mara.id, [1, 2]))
     with pytest.raises(ValueError, match="its own viewer"):
         marked.read(marked.case.mara, lambda c: hidden_answers(c, marked.case.jon.id, [1, 2]))
 
 
-def _flag(response_id: int) -> dict[str, Any]:
+def _flag(response_id):
     about = {
         "response_id": response_id,
         "query_type": "QA",
@@ -255,7 +250,7 @@ def _flag(response_id: int) -> dict[str, Any]:
     }
 
 
-def audited(connection: Connection) -> list[Any]:
+def audited(connection):
     reports = [
         (audit, audit_report(connection, *audit, reviewed_only=True))
         for audit in done_audits(connection)
@@ -272,7 +267,7 @@ def audited(connection: Connection) -> list[Any]:
     ]
 
 
-def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connection], Any]]:
+def readers(answer, who):
     """What the pages and commands read, by name; each tells somebody who is not blind of a marker."""
     one, rag, nli = answer.response_id, answer.versions["rag"], answer.versions["nli"]
     ids = RowFilter(ids=("marked",))
@@ -310,7 +305,7 @@ def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connecti
     }
 
 
-def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connection], Any]]:
+def others(answer, who):
     """What else is read, where no marker stands in plain sight: figures, counts, places."""
     first = RowFilter(ids=("marked",))
     return {
@@ -347,7 +342,7 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
     }
 
 
-def test_nothing_that_pages_and_commands_read_tells_a_blind_reviewer(marked: Marked) -> None:
+def test_nothing_that_pages_and_commands_read_tells_a_blind_reviewer(marked):
     case, answer = marked.case, marked.answer
     marked.give()
     marks_by_reader = {
@@ -360,7 +355,7 @@ def test_nothing_that_pages_and_commands_read_tells_a_blind_reviewer(marked: Mar
 
 
 @on_sqlite
-def test_figures_of_a_blind_reviewer_are_those_of_the_other_answers(marked: Marked) -> None:
+def test_figures_of_a_blind_reviewer_are_those_of_the_other_answers(marked):
     case = marked.case
     before = marked.read(case.mara, count_log)
     marked.give()
@@ -392,10 +387,10 @@ ORACLES = [
 ]
 
 
-def test_no_filter_tells_by_what_it_finds(marked: Marked) -> None:
+def test_no_filter_tells_by_what_it_finds(marked):
     """One answer alone is asked about: found or not is all the same."""
     marked.give()
-    totals: set[int] = set()
+    totals = set()
     for where in ORACLES:
         for filters in (
             replace(where, ids=("marked",)),
@@ -405,16 +400,16 @@ def test_no_filter_tells_by_what_it_finds(marked: Marked) -> None:
     assert totals == {0}
 
 
-def _totals(connection: Connection, filters: RowFilter) -> set[int]:
+def _totals(connection, filters):
     asks = count_unasked(connection, 1, Selection(filters, ask_mode("all"), None, 9_999))
     return {response_page(connection, filters).total, queue_page(connection, filters).total, asks}
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
-def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
+def test_an_export_leaves_out_what_is_hidden(marked, form):
     case = marked.case
     marked.give()
-    exported: dict[int | None, dict[str, bytes]] = {}
+    exported = {}
     for viewer in (None, case.jon.id, case.mara.id):
         files = {name: io.BytesIO() for name in exports()}
         export_tables(case.store, files, format=form, viewer=viewer)
@@ -436,9 +431,7 @@ def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
 
 
 @pytest.mark.parametrize("to_everybody", [False, True])
-def test_an_answer_is_hidden_from_all_who_may_still_review_it(
-    marked: Marked, to_everybody: bool
-) -> None:
+def test_an_answer_is_hidden_from_all_who_may_still_review_it(marked, to_everybody):
     case = marked.case
     people = case.mara, case.jon, case.lead
     marked.give(needed=2, assigned=(case.mara, case.jon))
@@ -460,7 +453,7 @@ def test_an_answer_is_hidden_from_all_who_may_still_review_it(
     assert not any(marked.is_hidden_from(who) for who in people)
 
 
-def test_a_closed_queue_hides_nothing(marked: Marked) -> None:
+def test_a_closed_queue_hides_nothing(marked):
     marked.give()
     marked.case.unassign()
     assert marked.is_hidden_from(marked.case.jon)
@@ -468,14 +461,14 @@ def test_a_closed_queue_hides_nothing(marked: Marked) -> None:
     assert not marked.is_hidden_from(marked.case.jon)
 
 
-def test_what_is_given_stays_hidden_though_it_was_skipped(marked: Marked) -> None:
+def test_what_is_given_stays_hidden_though_it_was_skipped(marked):
     case = marked.case
     marked.give()
     case.skip(case.lease(case.mara), case.mara, "later")
     assert marked.is_hidden_from(case.mara)
 
 
-def test_an_undone_blind_review_hides_the_answer_again(marked: Marked) -> None:
+def test_an_undone_blind_review_hides_the_answer_again(marked):
     case = marked.case
     marked.give(needed=2)
     decided = case.review(case.mara)
@@ -485,7 +478,7 @@ def test_an_undone_blind_review_hides_the_answer_again(marked: Marked) -> None:
     assert marked.is_hidden_from(case.mara) == bool(item.hidden)
 
 
-def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(marked: Marked) -> None:
+def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(marked):
     case, one = marked.case, marked.answer.response_id
     marked.give(assigned=(case.mara,))
     item = marked.read(case.mara, lambda c: load_item(c, one))
@@ -512,7 +505,7 @@ def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(mark
     assert marked.marks(case.jon, lambda c: load_item(c, marked.answer.attempt_id))
 
 
-def test_the_flag_of_a_hidden_answer_is_not_there(marked: Marked) -> None:
+def test_the_flag_of_a_hidden_answer_is_not_there(marked):
     marked.give()
     messages = []
     for flag_id in (marked.answer.flag_id, 9_999):
@@ -525,8 +518,8 @@ def test_the_flag_of_a_hidden_answer_is_not_there(marked: Marked) -> None:
 
 @on_sqlite
 def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(
-    marked: Marked,
-) -> None:
+    marked,
+):
     case, one = marked.case, marked.answer.response_id
     marked.give(blind_judge=False)
     item = marked.read(case.mara, lambda c: load_item(c, one))
@@ -540,8 +533,8 @@ def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work
 
 @on_sqlite
 def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_judges_statements(
-    marked: Marked,
-) -> None:
+    marked,
+):
     case, one = marked.case, marked.answer.response_id
     marked.give(blind_people=False)
     (review,) = marked.read(case.mara, lambda c: load_item(c, one)).reviews
@@ -550,10 +543,10 @@ def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_j
 
 
 @on_sqlite
-def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked: Marked) -> None:
+def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked):
     case, one = marked.case, marked.answer.response_id
 
-    def shown_to(who: Reviewer) -> tuple[bool, set[str]]:
+    def shown_to(who):
         item, comments = marked.read(
             who,
             lambda c: (
@@ -579,8 +572,8 @@ def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked: Mark
 
 
 def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(
-    marked: Marked,
-) -> None:
+    marked,
+):
     case = marked.case
     case.queue(
         subject="pairs",
@@ -595,7 +588,7 @@ def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides
 
 
 @on_sqlite
-def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marked: Marked) -> None:
+def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marked):
     case = marked.case
     marked.give()
     with pytest.raises(DecisionRefused):
@@ -606,7 +599,7 @@ def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marke
 
 
 @on_sqlite
-def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Marked) -> None:
+def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked):
     case = marked.case
     marked.give()
     with case.store.writing() as connection:
@@ -614,7 +607,7 @@ def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Mar
         with pytest.raises(ValueError, match="answers only queries"):
             connection.execute(text("UPDATE flag SET state = 'open'"))
     judgment, score = JUDGMENT, text("judgment.score FROM judgment")
-    refused: list[Callable[[Connection], Any]] = [
+    refused = [
         lambda c: c.execute(text("SELECT reasoning FROM judgment")),
         lambda c: c.execute(text("SELECT reasoning FROM judgment").columns(judgment.c.reasoning)),
         lambda c: c.execute(select(score)),
@@ -627,7 +620,7 @@ def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Mar
             marked.read(case.mara, ask)
 
 
-def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked: Marked) -> None:
+def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked):
     case, judgment, response = marked.case, JUDGMENT, RESPONSE
     same, picked = judgment.alias(), select(judgment).cte("picked")
     reasoning = select(judgment.c.reasoning).where(judgment.c.response_id == response.c.id).limit(1)
@@ -658,7 +651,7 @@ def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked: Marked) -
     assert {place: marks for place, marks in after.items() if marks} == {}
 
 
-def test_whole_rows_are_read_where_it_is_known_what_to_leave_out() -> None:
+def test_whole_rows_are_read_where_it_is_known_what_to_leave_out():
     """Who asks for what is hidden is looked at: a new place belongs into this list only with a reason."""
     known = {
         "store/hidden_rows.py",  # counts alone

@@ -16,28 +16,26 @@ from judgeboard.store.open_flags import listed_answers
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import EVENT
 from query_plans import statements_of
-from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
+from queue_case import CONFIRM, DISMISS, UNSURE
 
 
-def confirm(
-    case: QueueCase, ids: list[int], bulk_id: str = "b1", who=None, decision=CONFIRM
-) -> BulkDecided:
+def confirm(case, ids, bulk_id="b1", who=None, decision=CONFIRM):
     return decide_many(
         case.store, ids, reviewer=who or case.mara, decision=decision, bulk_id=bulk_id, now=case.now
     )
 
 
-def states(case: QueueCase) -> dict[int, str]:
+def states(case):
     return {flag["response_id"]: flag["state"] for flag in case.flags()}
 
 
-def standing(case: QueueCase) -> list[dict]:
+def standing(case):
     rows = case.reviews()
     replaced = {row["replaces"] for row in rows}
     return [row for row in rows if row["decision"] != "withdrawn" and row["id"] not in replaced]
 
 
-def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCase) -> None:
+def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case):
     remember_implied(case.store, case.mara, implied=True)
     plain, unsure, graded, held, done, blind = case.flagged(0.1, 0.12, 0.14, 0.16, 0.18, 0.2)
     unflagged = case.flagged(0.9)
@@ -87,19 +85,17 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCa
 
 
 @on_sqlite
-def test_a_person_who_was_not_asked_stores_no_implied_label(case: QueueCase) -> None:
+def test_a_person_who_was_not_asked_stores_no_implied_label(case):
     assert confirm(case, case.flagged(0.1, 0.2)).decided == 2
     assert {row["label"] for row in standing(case)} == {None}
 
 
-def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it(
-    case: QueueCase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it(case, monkeypatch):
     ids = case.flagged(*(0.1 for _ in range(5)))
     monkeypatch.setattr(bulk, "PART", 2)
     update_states, calls = bulk.update_states, iter((1, 2))
 
-    def interrupted(*arguments: object) -> object:
+    def interrupted(*arguments):
         next(calls)  # the third part fails after its reviews are written
         return update_states(*arguments)
 
@@ -109,7 +105,7 @@ def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it
             confirm(case, ids)
     assert [row["response_id"] for row in case.reviews()] == ids[:4]
     assert sorted(states(case).values()) == ["confirmed"] * 4 + ["open"]
-    parts: list[int] = []
+    parts = []
     again = decide_many(
         case.store, ids, reviewer=case.mara, decision=CONFIRM, bulk_id="b1", progress=parts.append
     )
@@ -118,9 +114,7 @@ def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it
     assert set(states(case).values()) == {"confirmed"}
 
 
-def test_statements_grow_with_the_parts_not_with_the_answers(
-    case: QueueCase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_statements_grow_with_the_parts_not_with_the_answers(case, monkeypatch):
     ids = case.flagged(*(0.1 for _ in range(24)))
     case.queue("held", where=RowFilter(response_ids=tuple(ids[::2])))
 
@@ -143,7 +137,7 @@ def test_statements_grow_with_the_parts_not_with_the_answers(
     save_mode(case.store, "m", by=case.lead)
     common = {"reviewer": case.lead, "now": case.now}
 
-    def act(some: list[int]) -> None:
+    def act(some):
         decide_many(
             case.store, some, decision=None, modes=("m",), bulk_id=f"tag{len(some)}", **common
         )
@@ -158,7 +152,7 @@ def test_statements_grow_with_the_parts_not_with_the_answers(
 
 
 @on_sqlite
-def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCase) -> None:
+def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case):
     save_mode(case.store, "off topic", by=case.lead)
     flagged, blind = case.flagged(0.1, 0.2)
     (fine,) = case.flagged(0.9)
@@ -183,12 +177,12 @@ def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCa
 
 
 def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(
-    case: QueueCase,
-) -> None:
+    case,
+):
     ids = [*case.flagged(0.1, 0.2), *case.flagged(0.9)]
     case.queue("legal", where=RowFilter(query_types=("legal",)))
 
-    def add(bulk_id: str, **goal: object) -> BulkAdded:
+    def add(bulk_id, **goal):
         return add_many(case.store, ids, reviewer=case.lead, bulk_id=bulk_id, now=case.now, **goal)
 
     assert (

@@ -3,8 +3,6 @@
 import json
 import re
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +18,6 @@ from judgeboard.reviews.bundles import (
     OTHER_CONTENT,
     TAKEN,
     WITHDRAWN,
-    MergedBundle,
     export_bundle,
     merge_bundle,
 )
@@ -31,16 +28,16 @@ from judgeboard.store.queues import new_queue
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs
-from queue_case import CONFIRM, DISMISS, QueueCase
+from queue_case import CONFIRM, DISMISS
 
 
-def exported(case: QueueCase, file: Path, items: int = 50, **more: Any) -> list[dict[str, Any]]:
+def exported(case, file, items=50, **more):
     """Give Mara a bundle; return its items."""
     export_bundle(case.store, "q", case.mara, file, items=items, by=case.lead, now=case.now, **more)
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()][1:]
 
 
-def bundled(case: QueueCase, folder: Path, *scores: float, **more: Any) -> Path:
+def bundled(case, folder, *scores, **more):
     """Give Mara a bundle of flagged answers; return its file."""
     case.queue_of(*scores)
     file = folder / "b.jsonl"
@@ -48,7 +45,7 @@ def bundled(case: QueueCase, folder: Path, *scores: float, **more: Any) -> Path:
     return file
 
 
-def fill(file: Path, *filled: dict[str, Any]) -> None:
+def fill(file, *filled):
     """Write into the items of a bundle, in their order."""
     head, *lines = file.read_text(encoding="utf-8").splitlines()
     merged = [json.loads(line) | fields for line, fields in zip(lines, filled, strict=False)]
@@ -57,17 +54,15 @@ def fill(file: Path, *filled: dict[str, Any]) -> None:
     file.write_text("\n".join(texts), encoding="utf-8")
 
 
-def merged(case: QueueCase, file: Path) -> MergedBundle:
+def merged(case, file):
     return merge_bundle(case.store, file, by=case.lead, now=case.now)
 
 
-def counts(came: MergedBundle) -> tuple[int, int, int, int]:
+def counts(came):
     return came.merged, came.already, came.unfilled, len(came.refused)
 
 
-def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(
-    case, tmp_path
-) -> None:
+def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(case, tmp_path):
     (response_id,) = case.add(
         "secret-free", metadata={"score": "METADATA"}, generator_model="MODEL"
     )
@@ -103,7 +98,7 @@ def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(
 
 
 @on_sqlite
-def test_what_is_filled_in_comes_back_once_and_the_rest_later(case, tmp_path) -> None:
+def test_what_is_filled_in_comes_back_once_and_the_rest_later(case, tmp_path):
     ids = case.flagged(0.1, 0.2, 0.3)
     case.queue()
     file = tmp_path / "b.jsonl"
@@ -129,9 +124,7 @@ def test_what_is_filled_in_comes_back_once_and_the_rest_later(case, tmp_path) ->
     assert len(case.reviews()) == 3
 
 
-def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_kept(
-    case, tmp_path
-) -> None:
+def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_kept(case, tmp_path):
     file = bundled(case, tmp_path, 0.1, 0.2, lease=timedelta(days=2))
     case.later(days=1)
     assert case.take(case.jon) is None
@@ -153,9 +146,7 @@ def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_ke
 
 
 @on_sqlite
-def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(
-    case, tmp_path
-) -> None:
+def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(case, tmp_path):
     file = bundled(case, tmp_path, 0.1, lease=timedelta(hours=1))
     case.later(hours=2)
     case.review(case.mara, DISMISS)
@@ -165,9 +156,7 @@ def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(
     assert case.flag_states() == ["dismissed"]
 
 
-def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(
-    case, tmp_path
-) -> None:
+def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(case, tmp_path):
     case.queue_of(0.1)
     file = tmp_path / "b.jsonl"
     (line,) = exported(case, file)
@@ -178,7 +167,7 @@ def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(
 
 
 @on_sqlite
-def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(case, tmp_path) -> None:
+def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(case, tmp_path):
     ids = case.flagged(0.1, 0.2)
     case.queue()
     (line,) = exported(case, tmp_path / "b.jsonl", items=1)
@@ -188,9 +177,7 @@ def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(case, tmp_path) -
 
 
 @on_sqlite
-def test_a_line_that_was_taken_back_is_refused_and_its_item_is_served_at_the_page(
-    case, tmp_path
-) -> None:
+def test_a_line_that_was_taken_back_is_refused_and_its_item_is_served_at_the_page(case, tmp_path):
     file = bundled(case, tmp_path, 0.1)
     fill(file, {"decision": "confirm"})
     merged(case, file)
@@ -205,7 +192,7 @@ def test_a_line_that_was_taken_back_is_refused_and_its_item_is_served_at_the_pag
     assert counts(merged(case, file)) == (0, 0, 0, 1)
 
 
-def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(case, tmp_path) -> None:
+def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(case, tmp_path):
     add_pairs(case.store, 6)
     case.queue(subject="pairs", order=QueueOrder.OLDEST)
     file = tmp_path / "b.jsonl"
@@ -227,7 +214,7 @@ def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(case, tmp
     assert came.refused[0].reason == OTHER_CONTENT
 
 
-def exported_nothing(case: QueueCase, file: Path) -> bool:
+def exported_nothing(case, file):
     with pytest.raises(BadInput, match="q has nothing left for Mara"):
         exported(case, file)
     return not file.exists()
@@ -235,7 +222,7 @@ def exported_nothing(case: QueueCase, file: Path) -> bool:
 
 def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_stored(
     case, tmp_path
-) -> None:
+):
     case.queue_of(0.1, 0.2, 0.3)
     file = tmp_path / "b.jsonl"
     lines = exported(case, file)
@@ -250,7 +237,7 @@ def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_s
 
 
 @on_sqlite
-def test_in_a_closed_queue_a_note_is_kept_and_nothing_is_graded(case, tmp_path) -> None:
+def test_in_a_closed_queue_a_note_is_kept_and_nothing_is_graded(case, tmp_path):
     file = bundled(case, tmp_path, 0.1)
     case.close()
     fill(file, {"decision": "confirm", "quality": 2, "note": "made up"})
@@ -284,8 +271,8 @@ def test_in_a_closed_queue_a_note_is_kept_and_nothing_is_graded(case, tmp_path) 
     ],
 )
 def test_a_line_that_cannot_be_used_is_named_and_nothing_of_the_file_is_stored(
-    changes: dict[str, Any], message: str, case, tmp_path
-) -> None:
+    changes, message, case, tmp_path
+):
     file = bundled(case, tmp_path, 0.1, 0.2)
     fill(file, {"decision": "confirm"}, {"decision": "confirm"} | changes)
     with pytest.raises(BadInput, match=f"b.jsonl, {message}"):
@@ -294,7 +281,7 @@ def test_a_line_that_cannot_be_used_is_named_and_nothing_of_the_file_is_stored(
 
 
 @on_sqlite
-def test_a_file_that_is_no_bundle_or_half_a_line_says_where(case, tmp_path) -> None:
+def test_a_file_that_is_no_bundle_or_half_a_line_says_where(case, tmp_path):
     case.queue_of(0.1)
     file = tmp_path / "b.jsonl"
     file.write_text('{"query": "q"}\n')
@@ -330,9 +317,7 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(case, tmp_path) -> N
         ({"items": -5}, "items: differs from the exported file"),
     ],
 )
-def test_a_first_line_that_cannot_be_used_names_its_field(
-    changes: dict[str, Any], said: str, case, tmp_path
-) -> None:
+def test_a_first_line_that_cannot_be_used_names_its_field(changes, said, case, tmp_path):
     file = bundled(case, tmp_path, 0.1)
     head, *lines = file.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join([json.dumps(json.loads(head) | changes), *lines]), encoding="utf-8")
@@ -341,7 +326,7 @@ def test_a_first_line_that_cannot_be_used_names_its_field(
 
 
 @on_sqlite
-def test_every_line_that_cannot_be_used_is_named_up_to_twenty(case, tmp_path) -> None:
+def test_every_line_that_cannot_be_used_is_named_up_to_twenty(case, tmp_path):
     file = bundled(case, tmp_path, *[0.1] * 24)
     fill(file, {"decision": "confirm"}, {"quality": 7}, {"decision": "confirm"}, {"note": 5})
     with pytest.raises(BadInput) as refused:
@@ -357,7 +342,7 @@ def test_every_line_that_cannot_be_used_is_named_up_to_twenty(case, tmp_path) ->
 @on_sqlite
 def test_a_bundle_that_was_cut_off_at_the_end_of_a_line_is_refused_and_one_without_a_count_is_not(
     case, tmp_path
-) -> None:
+):
     file = bundled(case, tmp_path, 0.1, 0.2, 0.3)
     fill(file, {"decision": "confirm"})
     head, *lines = file.read_text(encoding="utf-8").splitlines()
@@ -371,7 +356,7 @@ def test_a_bundle_that_was_cut_off_at_the_end_of_a_line_is_refused_and_one_witho
 
 
 @on_sqlite
-def test_a_bundle_goes_to_somebody_who_may_review(case, tmp_path) -> None:
+def test_a_bundle_goes_to_somebody_who_may_review(case, tmp_path):
     case.queue_of(0.1)
     with case.store.writing() as connection:
         gone = store_reviewer(connection, "oidc", "gone@example.org", role=Role.NONE)
@@ -381,14 +366,14 @@ def test_a_bundle_goes_to_somebody_who_may_review(case, tmp_path) -> None:
 
 
 @on_sqlite
-def test_where_the_file_cannot_be_written_nothing_is_held(case, tmp_path) -> None:
+def test_where_the_file_cannot_be_written_nothing_is_held(case, tmp_path):
     case.queue_of(0.1)
     with pytest.raises(BadInput, match="cannot be written"):
         exported(case, tmp_path / "no such folder" / "b.jsonl")
     assert case.take(case.jon) is not None
 
 
-def test_a_reviewer_exports_their_own_slice_and_not_another_ones(case, tmp_path) -> None:
+def test_a_reviewer_exports_their_own_slice_and_not_another_ones(case, tmp_path):
     case.queue_of(0.1)
     with case.store.writing() as connection:
         ann = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
@@ -429,7 +414,7 @@ GRADES = st.fixed_dictionaries(
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path) -> None:
+def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path):
     name = f"q{next(case.keys)}"
     case.flagged(*(0.1 for _ in filled))
     case.queue(name)
@@ -465,7 +450,7 @@ def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path) -> None
             case.decide(flag["id"], case.lead, CONFIRM)
 
 
-def _values(filled: dict[str, Any]) -> tuple[Any, ...]:
+def _values(filled):
     note = (filled.get("note") or "").strip() or None
     scores = {
         name: value for name, value in (filled.get("scores") or {}).items() if value is not None
@@ -486,7 +471,7 @@ fields:
 
 
 @on_sqlite
-def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, tmp_path) -> None:
+def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, tmp_path):
     case.flagged(*[0.1] * 4)
     add_schema(case.store, SCHEMA, by=case.lead)
     create_queue(case.store, new_queue("q"), by=case.lead, schema="support", now=case.now)

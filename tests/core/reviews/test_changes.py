@@ -8,7 +8,7 @@ from engines import on_sqlite
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.store.items import load_item
-from review_case import NOW, ReviewCase
+from review_case import NOW
 from stored_rows import read
 
 
@@ -23,9 +23,7 @@ from stored_rows import read
         (Decision.UNSURE, Decision.DISMISS, "dismissed"),
     ],
 )
-def test_a_changed_mind_is_another_row_and_the_flag_follows(
-    team: ReviewCase, flag: int, first: Decision, then: Decision, state: str
-) -> None:
+def test_a_changed_mind_is_another_row_and_the_flag_follows(team, flag, first, then, state):
     before = team.decide(flag, team.mara, first, grade=Grade(quality=1, note="no")).review_id
     team.change(before, team.mara, then, quality=3)
     assert team.state(flag) == state
@@ -42,15 +40,13 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(
 
 
 @on_sqlite
-def test_a_grade_is_changed_without_a_flag(team: ReviewCase) -> None:
+def test_a_grade_is_changed_without_a_flag(team):
     before = team.grade(team.mara, quality=1)
     team.change(before, team.mara, groundedness=0.5)
     assert [(row["quality"], row["groundedness"]) for row in team.standing()] == [(None, 0.5)]
 
 
-def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(
-    team: ReviewCase, flag: int
-) -> None:
+def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(team, flag):
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
     newer = team.judge(0.2, version=2)
     team.change(before, team.mara, Decision.UNSURE)
@@ -58,7 +54,7 @@ def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(
 
 
 @on_sqlite
-def test_only_ones_own_that_stands_is_changed(team: ReviewCase, flag: int) -> None:
+def test_only_ones_own_that_stands_is_changed(team, flag):
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
     with pytest.raises(DecisionRefused, match="Mara"):
         team.change(before, team.jon, Decision.DISMISS)
@@ -74,7 +70,7 @@ def test_only_ones_own_that_stands_is_changed(team: ReviewCase, flag: int) -> No
 
 
 @on_sqlite
-def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team: ReviewCase, flag: int) -> None:
+def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team, flag):
     decision, grade = (
         team.decide(flag, team.mara, Decision.CONFIRM).review_id,
         team.grade(team.mara, quality=1),
@@ -91,7 +87,7 @@ def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team: ReviewCase,
 
 
 @on_sqlite
-def test_the_same_press_twice_is_one_change(team: ReviewCase, flag: int) -> None:
+def test_the_same_press_twice_is_one_change(team, flag):
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
     one, again = (
         team.change(before, team.mara, Decision.DISMISS, request_key="pressed") for _ in range(2)
@@ -104,7 +100,7 @@ def test_the_same_press_twice_is_one_change(team: ReviewCase, flag: int) -> None
     ]
 
 
-def undone(team: ReviewCase, review_id: int) -> tuple[str, object]:
+def undone(team, review_id):
     told = team.undo(review_id, team.mara)
     return told.code, told.values["answer"]
 
@@ -114,7 +110,7 @@ OPEN_AGAIN = ("undone_open", "ragtruth-12260")
 
 @on_sqlite
 @pytest.mark.parametrize("decision", [Decision.CONFIRM, Decision.DISMISS])
-def test_undo_opens_the_flag_again(team: ReviewCase, flag: int, decision) -> None:
+def test_undo_opens_the_flag_again(team, flag, decision):
     decided = team.decide(flag, team.mara, decision)
     assert undone(team, decided.review_id) == OPEN_AGAIN
     assert team.state(flag) == "open"
@@ -129,14 +125,14 @@ def test_undo_opens_the_flag_again(team: ReviewCase, flag: int, decision) -> Non
 
 
 @on_sqlite
-def test_undo_gives_an_unsure_flag_back(team: ReviewCase, flag: int) -> None:
+def test_undo_gives_an_unsure_flag_back(team, flag):
     unsure = team.decide(flag, team.mara, Decision.UNSURE)
     assert undone(team, unsure.review_id) == ("undone_unsure", "ragtruth-12260")
     assert team.standing() == []
 
 
 @on_sqlite
-def test_undo_does_not_bring_an_earlier_doubt_back(team: ReviewCase, flag: int) -> None:
+def test_undo_does_not_bring_an_earlier_doubt_back(team, flag):
     team.decide(flag, team.mara, Decision.UNSURE)
     sure = team.decide(flag, team.mara, Decision.CONFIRM)
     assert undone(team, sure.review_id) == OPEN_AGAIN
@@ -144,7 +140,7 @@ def test_undo_does_not_bring_an_earlier_doubt_back(team: ReviewCase, flag: int) 
 
 
 @on_sqlite
-def test_the_same_undo_twice_counts_once(team: ReviewCase, flag: int) -> None:
+def test_the_same_undo_twice_counts_once(team, flag):
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     first = team.undo(decided.review_id, team.mara, request_key="undo")
     assert team.undo(decided.review_id, team.mara, request_key="undo") == first
@@ -152,7 +148,7 @@ def test_the_same_undo_twice_counts_once(team: ReviewCase, flag: int) -> None:
 
 
 @on_sqlite
-def test_only_ones_own_review_can_be_taken_back(team: ReviewCase, flag: int) -> None:
+def test_only_ones_own_review_can_be_taken_back(team, flag):
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     with pytest.raises(DecisionRefused, match="Mara"):
         team.undo(decided.review_id, team.jon)
@@ -160,7 +156,7 @@ def test_only_ones_own_review_can_be_taken_back(team: ReviewCase, flag: int) -> 
 
 
 @on_sqlite
-def test_a_flag_is_not_reopened_beside_a_newer_one(team: ReviewCase, flag: int) -> None:
+def test_a_flag_is_not_reopened_beside_a_newer_one(team, flag):
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     newer = team.judge(0.2, version=2)
     assert (newer != flag, team.state(newer)) == (True, "open")
@@ -170,9 +166,7 @@ def test_a_flag_is_not_reopened_beside_a_newer_one(team: ReviewCase, flag: int) 
 
 
 @on_sqlite
-def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(
-    team: ReviewCase, flag: int
-) -> None:
+def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team, flag):
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     newer = team.judge(0.2, version=2)
     team.decide(newer, team.jon, Decision.DISMISS)
@@ -181,9 +175,7 @@ def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(
 
 
 @on_sqlite
-def test_a_kept_note_can_be_taken_back_without_touching_the_flag(
-    team: ReviewCase, flag: int
-) -> None:
+def test_a_kept_note_can_be_taken_back_without_touching_the_flag(team, flag):
     team.decide(flag, team.jon, Decision.CONFIRM)
     with pytest.raises(DecisionRefused):
         team.decide(flag, team.mara, Decision.DISMISS, grade=Grade(note="Why?"))
@@ -193,7 +185,7 @@ def test_a_kept_note_can_be_taken_back_without_touching_the_flag(
 
 
 @on_sqlite
-def test_undoing_a_doubt_leaves_anothers_decision_alone(team: ReviewCase, flag: int) -> None:
+def test_undoing_a_doubt_leaves_anothers_decision_alone(team, flag):
     unsure = team.decide(flag, team.mara, Decision.UNSURE)
     team.decide(flag, team.jon, Decision.CONFIRM)
     team.undo(unsure.review_id, team.mara)
@@ -201,7 +193,7 @@ def test_undoing_a_doubt_leaves_anothers_decision_alone(team: ReviewCase, flag: 
 
 
 @on_sqlite
-def test_the_refusal_after_an_undo_names_the_new_decision(team: ReviewCase, flag: int) -> None:
+def test_the_refusal_after_an_undo_names_the_new_decision(team, flag):
     first = team.decide(flag, team.jon, Decision.CONFIRM)
     team.undo(first.review_id, team.jon)
     team.decide(flag, team.jon, Decision.DISMISS, at=NOW + timedelta(hours=1))
@@ -210,7 +202,7 @@ def test_the_refusal_after_an_undo_names_the_new_decision(team: ReviewCase, flag
 
 
 @on_sqlite
-def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
+def test_a_key_of_another_press_is_refused(team, flag):
     decided = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
     with pytest.raises(BadInput, match="another review"):
         team.undo(decided.review_id, team.mara, request_key="pressed")

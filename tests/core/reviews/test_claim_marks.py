@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 
@@ -28,7 +27,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import JUDGMENT
-from review_case import ANSWER, ReviewCase
+from review_case import ANSWER
 
 LONG = "The rope is long."
 CLAIMS = (
@@ -38,7 +37,7 @@ CLAIMS = (
 
 
 @pytest.fixture
-def judgment(team: ReviewCase) -> int:
+def judgment(team):
     """A judgment with a claim that stands in the answer, and one whose quote does not."""
     with team.store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
@@ -48,13 +47,11 @@ def judgment(team: ReviewCase) -> int:
     return int(row["id"])
 
 
-def marks(team: ReviewCase) -> tuple[ClaimMark, ...]:
+def marks(team):
     return team.read(load_item, team.response_id).reviews[0].grade.claim_marks
 
 
-def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(
-    team: ReviewCase, judgment: int
-) -> None:
+def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(team, judgment):
     given = (
         ClaimMark(ClaimStatus.CONTRADICTED, "from the screen", judgment_id=judgment, number=2),
         ClaimMark(ClaimStatus.SUPPORTED, start=4, end=8, judgment_id=judgment, number=1),
@@ -67,7 +64,7 @@ def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(
 
 
 @on_sqlite
-def test_a_mark_on_a_sentence_holds_what_stands_there(team: ReviewCase) -> None:
+def test_a_mark_on_a_sentence_holds_what_stands_there(team):
     flag = team.judge(0.1)
     mark = ClaimMark(ClaimStatus.UNSUPPORTED, "something else", 4, 8)
     team.decide(flag, team.mara, Decision.CONFIRM, grade=Grade(claim_marks=(mark,)))
@@ -75,7 +72,7 @@ def test_a_mark_on_a_sentence_holds_what_stands_there(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_mark_alone_is_worth_saving(team: ReviewCase) -> None:
+def test_a_mark_alone_is_worth_saving(team):
     team.grade(team.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=3),))
     assert len(marks(team)) == 1
 
@@ -106,9 +103,7 @@ def test_a_mark_alone_is_worth_saving(team: ReviewCase) -> None:
         ),
     ],
 )
-def test_a_mark_that_speaks_of_nothing_is_refused(
-    team: ReviewCase, judgment: int, mark: ClaimMark, says: str
-) -> None:
+def test_a_mark_that_speaks_of_nothing_is_refused(team, judgment, mark, says):
     assert judgment == 1
     with pytest.raises(BadInput, match=says):
         team.grade(team.mara, claim_marks=(mark,))
@@ -116,7 +111,7 @@ def test_a_mark_that_speaks_of_nothing_is_refused(
 
 
 @on_sqlite
-def test_a_mark_on_another_answers_judgment_is_refused(team: ReviewCase, judgment: int) -> None:
+def test_a_mark_on_another_answers_judgment_is_refused(team, judgment):
     with team.store.writing() as connection:
         (other,) = store_responses(
             connection, [Response("log", "other", "q", ANSWER, passages=("p",))]
@@ -130,7 +125,7 @@ def test_a_mark_on_another_answers_judgment_is_refused(team: ReviewCase, judgmen
 
 
 @on_sqlite
-def test_a_statement_is_marked_once(team: ReviewCase, judgment: int) -> None:
+def test_a_statement_is_marked_once(team, judgment):
     twice = [ClaimMark(status, judgment_id=judgment, number=1) for status in ClaimStatus]
     with pytest.raises(BadInput, match="twice"):
         team.grade(team.mara, claim_marks=tuple(twice))
@@ -144,9 +139,7 @@ def test_a_statement_is_marked_once(team: ReviewCase, judgment: int) -> None:
 
 
 @on_sqlite
-def test_why_one_differs_is_said_of_a_verdict_that_was_seen(
-    team: ReviewCase, judgment: int
-) -> None:
+def test_why_one_differs_is_said_of_a_verdict_that_was_seen(team, judgment):
     with pytest.raises(BadInput):
         team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT)
     team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=judgment)
@@ -155,8 +148,8 @@ def test_why_one_differs_is_said_of_a_verdict_that_was_seen(
 
 
 def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a_change(
-    team: ReviewCase, judgment: int, tmp_path: Path
-) -> None:
+    team, judgment, tmp_path
+):
     mark = ClaimMark(ClaimStatus.CONTRADICTED, judgment_id=judgment, number=1)
     team.grade(
         team.mara,
@@ -185,7 +178,7 @@ def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a
 
 
 @on_sqlite
-def test_forgetting_an_answer_takes_the_marks_along(team: ReviewCase, judgment: int) -> None:
+def test_forgetting_an_answer_takes_the_marks_along(team, judgment):
     team.grade(
         team.mara, quality=1, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=8),)
     )
@@ -195,9 +188,7 @@ def test_forgetting_an_answer_takes_the_marks_along(team: ReviewCase, judgment: 
 
 
 @on_sqlite
-def test_a_grade_from_a_file_is_known_again_by_what_the_file_said(
-    team: ReviewCase, tmp_path: Path
-) -> None:
+def test_a_grade_from_a_file_is_known_again_by_what_the_file_said(team, tmp_path):
     """The key that earlier versions stored: another would let every file of grades in a second time."""
     file = tmp_path / "grades.jsonl"
     file.write_text(json.dumps({"response_id": "ragtruth-12260", "annotator": "ann", "quality": 2}))

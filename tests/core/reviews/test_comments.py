@@ -1,7 +1,6 @@
 """Remarks on an answer stand beside each other with name and time; an author changes or takes back their own."""
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -13,34 +12,34 @@ from judgeboard.store.events import mark_read, mentioned, notifications, read_un
 from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.reviews import LONGEST_COMMENT, ShownComment, comments_on
-from judgeboard.store.tables import COMMENT, Event, Reviewer
-from queue_case import CONFIRM, DISMISS, QueueCase
-from review_case import NOW, ReviewCase
+from judgeboard.store.reviews import LONGEST_COMMENT, comments_on
+from judgeboard.store.tables import COMMENT
+from queue_case import CONFIRM, DISMISS
+from review_case import NOW
 
 LATER = NOW + timedelta(minutes=5)
 
 
-def said(team: ReviewCase) -> tuple[ShownComment, ...]:
+def said(team):
     return team.read(comments_on, team.response_id)
 
 
-def say(team: ReviewCase, by, text: str, key: str = "said", now=NOW) -> int:
+def say(team, by, text, key="said", now=NOW):
     return comment(
         team.store, response_id=team.response_id, reviewer=by, text=text, request_key=key, now=now
     )
 
 
-def edit(team: ReviewCase, comment_id: int, by, text: str | None, key: str = "edited") -> int:
+def edit(team, comment_id, by, text, key="edited"):
     edited = {"replaces": comment_id, "reviewer": by, "text": text, "request_key": key}
     return comment(team.store, **edited, now=LATER)
 
 
-def withdraw(team: ReviewCase, comment_id: int, by, key: str = "back") -> int:
+def withdraw(team, comment_id, by, key="back"):
     return edit(team, comment_id, by, None, key)
 
 
-def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
+def test_comments_stand_in_order_with_name_and_time(team):
     text = "The rope is 70 m in the catalogue."
     say(team, team.mara, f" {text} ", "one")
     say(team, team.jon, "Which one?", "two", LATER)
@@ -52,7 +51,7 @@ def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) -> None:
+def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team):
     first = say(team, team.mara, "60 m", "one")
     say(team, team.jon, "No.", "two")
     second = edit(team, first, team.mara, "70 m")
@@ -69,8 +68,8 @@ def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) ->
 
 @on_sqlite
 def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(
-    team: ReviewCase,
-) -> None:
+    team,
+):
     first = say(team, team.mara, "60 m")
     last = withdraw(team, first, team.mara)
     assert said(team) == ()
@@ -84,7 +83,7 @@ def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(
 
 
 @on_sqlite
-def test_only_its_author_changes_a_comment(team: ReviewCase) -> None:
+def test_only_its_author_changes_a_comment(team):
     first = say(team, team.mara, "60 m")
     with pytest.raises(DecisionRefused, match="author"):
         edit(team, first, team.jon, "70 m")
@@ -94,7 +93,7 @@ def test_only_its_author_changes_a_comment(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_the_same_press_twice_is_one_comment(team: ReviewCase) -> None:
+def test_the_same_press_twice_is_one_comment(team):
     assert say(team, team.mara, "60 m") == say(team, team.mara, "60 m")
     first = said(team)[0].comment.id
     assert edit(team, first, team.mara, "70 m") == edit(team, first, team.mara, "70 m")
@@ -107,7 +106,7 @@ def test_the_same_press_twice_is_one_comment(team: ReviewCase) -> None:
 @pytest.mark.parametrize(
     "text", ["", "  \n ", "x" * (LONGEST_COMMENT + 1), "half \ud800", "nul \x00"]
 )
-def test_what_is_no_comment_is_refused(team: ReviewCase, text: str) -> None:
+def test_what_is_no_comment_is_refused(team, text):
     with pytest.raises(BadInput):
         say(team, team.mara, text)
     assert team.rows(COMMENT) == []
@@ -115,7 +114,7 @@ def test_what_is_no_comment_is_refused(team: ReviewCase, text: str) -> None:
 
 
 @on_sqlite
-def test_a_comment_on_nothing_is_said_so(team: ReviewCase) -> None:
+def test_a_comment_on_nothing_is_said_so(team):
     with pytest.raises(NotFound):
         comment(team.store, response_id=99, reviewer=team.mara, text="hm", request_key="k")
     with pytest.raises(NotFound, match="no comment 99"):
@@ -123,7 +122,7 @@ def test_a_comment_on_nothing_is_said_so(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_forgotten_answer_has_no_comments(team: ReviewCase) -> None:
+def test_a_forgotten_answer_has_no_comments(team):
     say(team, team.mara, "60 m")
     with team.store.writing() as connection:
         forget_response(connection, "ragtruth-12260", actor="Mara")
@@ -131,7 +130,7 @@ def test_a_forgotten_answer_has_no_comments(team: ReviewCase) -> None:
     assert [row["text"] for row in team.rows(COMMENT)] == [None]
 
 
-def test_comments_are_exported_with_those_they_replaced(team: ReviewCase, tmp_path: Path) -> None:
+def test_comments_are_exported_with_those_they_replaced(team, tmp_path):
     first = say(team, team.mara, "60 m")
     edit(team, first, team.mara, "=70 m")
     assert export_tables(team.store, {"comments": tmp_path / "c.csv"}, format="csv") == {
@@ -141,17 +140,17 @@ def test_comments_are_exported_with_those_they_replaced(team: ReviewCase, tmp_pa
     assert "'=70 m" in (tmp_path / "c.csv").read_text()
 
 
-def told(case: QueueCase, who: Reviewer) -> tuple[Event, ...]:
+def told(case, who):
     with Seen(case.store, who.id).reading() as connection:
         return notifications(connection, who.id)
 
 
-def unread(case: QueueCase, who: Reviewer) -> list[str]:
+def unread(case, who):
     until = case.read(read_until, who.id)
     return [each.kind for each in told(case, who) if each.id > until]
 
 
-def mention(case: QueueCase, by: Reviewer, response_id: int, text: str) -> None:
+def mention(case, by, response_id, text):
     key = f"comment {next(case.keys)}"
     comment(
         case.store, response_id=response_id, reviewer=by, text=text, request_key=key, now=case.now
@@ -159,8 +158,8 @@ def mention(case: QueueCase, by: Reviewer, response_id: int, text: str) -> None:
 
 
 def test_people_are_told_of_queues_conflicts_and_mentions_until_they_have_read_them(
-    case: QueueCase,
-) -> None:
+    case,
+):
     [answer] = case.flagged(0.1)
     case.queue(needed=2, assigned=(case.mara,))
     assign_queue(case.store, "q", by=case.lead, add=[case.jon], now=case.now)
@@ -184,8 +183,8 @@ def test_people_are_told_of_queues_conflicts_and_mentions_until_they_have_read_t
 
 
 def test_a_mention_on_an_answer_that_is_hidden_tells_nothing_before_the_review(
-    case: QueueCase,
-) -> None:
+    case,
+):
     [answer] = case.flagged(0.1)
     case.queue(needed=2, blind_people=True, assigned=(case.mara,))
     mention(case, case.jon, answer, "@Mara: I would confirm this one")
@@ -195,7 +194,7 @@ def test_a_mention_on_an_answer_that_is_hidden_tells_nothing_before_the_review(
 
 
 @on_sqlite
-def test_the_longest_name_is_mentioned_and_an_address_by_its_first_part(case: QueueCase) -> None:
+def test_the_longest_name_is_mentioned_and_an_address_by_its_first_part(case):
     names = {1: "Ann", 2: "Ann Lee", 3: "ann.ola@example.org", 4: "Zoë"}
     for text, people in (
         ("@ann lee, see this", [2]),

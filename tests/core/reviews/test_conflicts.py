@@ -23,26 +23,25 @@ from judgeboard.reviews.changes import differs, explain_difference
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.reviewers import store_reviewer
-from judgeboard.store.tables import JUDGMENT, Reviewer
+from judgeboard.store.tables import JUDGMENT
 from judgeboard.store.verdict_pairs import why_counts
 from pair_log import add_pairs
-from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
-from review_case import ReviewCase
+from queue_case import CONFIRM, DISMISS, UNSURE
 from stored_rows import read
 
 
-def split(case: QueueCase, name: str = "q") -> int:
+def split(case, name="q"):
     """Let Mara and Jon differ on the next item."""
     case.review(case.mara, CONFIRM, name, quality=1, note="made up")
     return case.review(case.jon, DISMISS, name, quality=4, note="it is there").item_id
 
 
-def signed_in(case: QueueCase, name: str, role: Role = Role.REVIEWER) -> Reviewer:
+def signed_in(case, name, role=Role.REVIEWER):
     with case.store.writing() as connection:
         return store_reviewer(connection, "oidc", f"{name}@example.org", role=role)
 
 
-def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case) -> None:
+def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case):
     case.queue_of(0.1, 0.2, 0.3, 0.4, needed=2)
     items = [split(case) for _ in range(3)]
     case.review(case.mara)
@@ -55,7 +54,7 @@ def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case) -> No
     assert (line.item.queue, line.item.external_id, line.item.question) == ("q", "a0", "q?")
 
 
-def test_those_of_a_closed_queue_are_listed_where_it_is_named(case) -> None:
+def test_those_of_a_closed_queue_are_listed_where_it_is_named(case):
     case.queue_of(0.1, needed=2)
     item = split(case)
     case.close()
@@ -67,7 +66,7 @@ def test_those_of_a_closed_queue_are_listed_where_it_is_named(case) -> None:
 
 
 @on_sqlite
-def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) -> None:
+def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case):
     case.queue_of(0.1, needed=2, blind_judge=True, order=QueueOrder.OLDEST)
     case.skip(case.lease(case.ada), case.ada, "too long")
     item = split(case)
@@ -88,7 +87,7 @@ def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) 
 
 
 @on_sqlite
-def test_all_unsure_is_listed_as_such(case) -> None:
+def test_all_unsure_is_listed_as_such(case):
     case.queue_of(0.1, needed=2)
     for who in (case.mara, case.jon):
         case.review(who, UNSURE)
@@ -99,7 +98,7 @@ def test_all_unsure_is_listed_as_such(case) -> None:
 @on_sqlite
 def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_they_spoke(
     case,
-) -> None:
+):
     case.flagged(0.1)
     case.mara = signed_in(case, "mara")
     other = signed_in(case, "other")
@@ -120,7 +119,7 @@ def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_th
             load_conflict(connection, item, other)
 
 
-def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case) -> None:
+def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case):
     case.queue_of(0.1, needed=2)
     case.queue("blind", blind_judge=True, order=QueueOrder.OLDEST, assigned=(case.lead,))
     item = split(case)
@@ -135,7 +134,7 @@ def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case) -> None:
         case.read(load_conflict, 999, case.lead)
 
 
-def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
+def test_a_pair_is_shown_as_stored_with_both_preferences(case):
     add_pairs(case.store, 1)
     case.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
     for who, preference in ((case.mara, Preference.A), (case.jon, Preference.B)):
@@ -162,7 +161,7 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
 @on_sqlite
 def test_an_adjudication_is_undone_although_a_later_flag_brought_the_answer_into_the_queue_again(
     case,
-) -> None:
+):
     [response_id] = case.flagged(0.1)
     case.queue(needed=2)
     adjudication = case.adjudicate(split(case))
@@ -204,19 +203,19 @@ class Said:
         (Grade(quality=1), Said(), False),
     ],
 )
-def test_they_differ_on_what_both_give(grade: Grade, judged: Said, expected: bool) -> None:
+def test_they_differ_on_what_both_give(grade, judged, expected):
     assert differs(grade, judged, low=0.5) is expected
 
 
 @pytest.fixture
-def judgments(team: ReviewCase) -> list[int]:
+def judgments(team):
     """Two versions' judgments of the one answer."""
     team.judge(0.3, version=1)
     team.judge(0.2, version=2)
     return [row["id"] for row in team.rows(JUDGMENT)]
 
 
-def counts(team: ReviewCase) -> list[tuple[str, int, dict[str, int]]]:
+def counts(team):
     return [
         (each.title, each.answers, {reason.value: n for reason, n in each.reasons.items() if n})
         for each in read(team.store, why_counts)
@@ -224,9 +223,7 @@ def counts(team: ReviewCase) -> list[tuple[str, int, dict[str, int]]]:
 
 
 @on_sqlite
-def test_reasons_are_counted_by_the_version_that_was_seen(
-    team: ReviewCase, judgments: list[int]
-) -> None:
+def test_reasons_are_counted_by_the_version_that_was_seen(team, judgments):
     first, second = judgments
     team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=first)
     team.grade(team.jon, quality=1, why_differs=WhyDiffers.OTHER, judgment_seen_id=first)
@@ -240,7 +237,7 @@ def test_reasons_are_counted_by_the_version_that_was_seen(
 
 
 @on_sqlite
-def test_the_agreement_page_counts_them_alike(team: ReviewCase, judgments: list[int]) -> None:
+def test_the_agreement_page_counts_them_alike(team, judgments):
     for who in (team.mara, team.jon):
         team.grade(
             who, groundedness=1.0, why_differs=WhyDiffers.OTHER, judgment_seen_id=judgments[0]
@@ -254,9 +251,7 @@ def test_the_agreement_page_counts_them_alike(team: ReviewCase, judgments: list[
     assert counted.reasons[WhyDiffers.OTHER] == 1
 
 
-def test_why_is_said_later_in_place_of_ones_own_review(
-    team: ReviewCase, judgments: list[int]
-) -> None:
+def test_why_is_said_later_in_place_of_ones_own_review(team, judgments):
     flag = team.flags()[-1]["id"]
     given_grade = Grade(quality=4, note="fine")
     team.decide(flag, team.mara, Decision.DISMISS, grade=given_grade, seconds=12.0)
@@ -285,7 +280,7 @@ def test_why_is_said_later_in_place_of_ones_own_review(
 
 
 @on_sqlite
-def test_only_who_graded_says_why(team: ReviewCase, judgments: list[int]) -> None:
+def test_only_who_graded_says_why(team, judgments):
     team.grade(team.mara, quality=1)
     with pytest.raises(BadInput):
         explain_difference(

@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput, Contradiction, DecisionRefused, NotFound
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import labelled_decision
 from judgeboard.store.own_reviews import read_draft, save_draft
-from review_case import ANSWER, NOW, ReviewCase
+from review_case import ANSWER, NOW
 
 GRADE = Grade(
     label=Label.HALLUCINATED,
@@ -28,9 +28,7 @@ GRADE = Grade(
     ("decision", "state"),
     [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")],
 )
-def test_a_decision_is_one_review_with_everything_given(
-    team: ReviewCase, flag: int, decision, state
-) -> None:
+def test_a_decision_is_one_review_with_everything_given(team, flag, decision, state):
     seen = team.flags()[0]["judgment_id"]
     grade = replace(
         GRADE, label=Label.GROUNDED if decision is Decision.DISMISS else Label.HALLUCINATED
@@ -63,16 +61,12 @@ def test_a_decision_is_one_review_with_everything_given(
         (None, (), 1, None),
     ],
 )
-def test_a_label_makes_the_decision_where_it_leaves_nothing_open(
-    label, rules, quality, decision
-) -> None:
+def test_a_label_makes_the_decision_where_it_leaves_nothing_open(label, rules, quality, decision):
     assert labelled_decision(Grade(label=label, quality=quality), rules, low_quality=2) is decision
 
 
 @on_sqlite
-def test_a_repeated_press_answers_what_it_did_even_after_an_undo(
-    team: ReviewCase, flag: int
-) -> None:
+def test_a_repeated_press_answers_what_it_did_even_after_an_undo(team, flag):
     first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
     team.undo(first.review_id, team.mara)
     again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
@@ -83,7 +77,7 @@ def test_a_repeated_press_answers_what_it_did_even_after_an_undo(
 
 
 @on_sqlite
-def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
+def test_a_key_of_another_press_is_refused(team, flag):
     team.decide(flag, team.mara, Decision.UNSURE, request_key="pressed")
     for by, decision in ((team.jon, Decision.UNSURE), (team.mara, Decision.CONFIRM)):
         with pytest.raises(BadInput):
@@ -94,7 +88,7 @@ def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
 
 
 @on_sqlite
-def test_the_second_decision_is_refused_with_who_what_and_when(team: ReviewCase, flag: int) -> None:
+def test_the_second_decision_is_refused_with_who_what_and_when(team, flag):
     team.decide(flag, team.jon, Decision.CONFIRM)
     with pytest.raises(DecisionRefused, match=r"ragtruth-12260.* by Jon.*09:41"):
         team.decide(flag, team.mara, Decision.DISMISS, at=NOW + timedelta(minutes=3))
@@ -105,7 +99,7 @@ def test_the_second_decision_is_refused_with_who_what_and_when(team: ReviewCase,
 
 
 @on_sqlite
-def test_only_the_note_of_a_refused_decision_is_stored(team: ReviewCase, flag: int) -> None:
+def test_only_the_note_of_a_refused_decision_is_stored(team, flag):
     team.decide(flag, team.jon, Decision.DISMISS)
     for _ in range(2):  # pressed twice: kept once
         with pytest.raises(DecisionRefused, match="kept"):
@@ -119,9 +113,7 @@ def test_only_the_note_of_a_refused_decision_is_stored(team: ReviewCase, flag: i
 
 
 @on_sqlite
-def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(
-    team: ReviewCase, flag: int
-) -> None:
+def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(team, flag):
     team.decide(flag, team.jon, Decision.DISMISS)
     subject = team.reviews()[0]["response_id"]
     team.grade(team.mara, quality=1)
@@ -139,7 +131,7 @@ def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(
 
 
 @on_sqlite
-def test_a_superseded_flag_says_that_a_newer_verdict_came(team: ReviewCase, flag: int) -> None:
+def test_a_superseded_flag_says_that_a_newer_verdict_came(team, flag):
     team.judge(0.9)
     assert team.state(flag) == "superseded"
     with pytest.raises(DecisionRefused, match="ragtruth-12260"):
@@ -148,9 +140,7 @@ def test_a_superseded_flag_says_that_a_newer_verdict_came(team: ReviewCase, flag
 
 
 @on_sqlite
-def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(
-    team: ReviewCase, flag: int
-) -> None:
+def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(team, flag):
     seen = team.flags()[0]["judgment_id"]
     team.judge(0.2)
     assert team.state(flag) == "open"
@@ -158,7 +148,7 @@ def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(
     assert team.reviews()[0]["judgment_seen_id"] == seen
 
 
-def test_blank_texts_are_nothing(team: ReviewCase, flag: int) -> None:
+def test_blank_texts_are_nothing(team, flag):
     team.decide(
         flag, team.mara, Decision.CONFIRM, grade=Grade(note="  \n", corrected_answer=" ", spans=())
     )
@@ -186,7 +176,7 @@ def test_blank_texts_are_nothing(team: ReviewCase, flag: int) -> None:
         ({"decision": Decision.WITHDRAWN}, "undo"),
     ],
 )
-def test_what_cannot_be_used_changes_nothing(sqlite_team: ReviewCase, given, said) -> None:
+def test_what_cannot_be_used_changes_nothing(sqlite_team, given, said):
     flag = sqlite_team.judge(0.3)
     given = {"decision": Decision.CONFIRM} | given
     with pytest.raises(BadInput, match=said):
@@ -195,7 +185,7 @@ def test_what_cannot_be_used_changes_nothing(sqlite_team: ReviewCase, given, sai
     assert sqlite_team.state(flag) == "open"
 
 
-def test_the_last_character_can_be_marked(sqlite_team: ReviewCase) -> None:
+def test_the_last_character_can_be_marked(sqlite_team):
     flag = sqlite_team.judge(0.3)
     whole = {"start": 0, "end": len(ANSWER)}
     sqlite_team.decide(flag, sqlite_team.mara, Decision.CONFIRM, grade=Grade(spans=(whole,)))
@@ -203,26 +193,26 @@ def test_the_last_character_can_be_marked(sqlite_team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_flag_that_is_not_there_is_said(team: ReviewCase) -> None:
+def test_a_flag_that_is_not_there_is_said(team):
     with pytest.raises(NotFound, match="no flag 77"):
         team.decide(77, team.mara, Decision.CONFIRM)
 
 
 @on_sqlite
-def test_a_reviewer_is_one_person_however_the_name_is_spaced(team: ReviewCase) -> None:
+def test_a_reviewer_is_one_person_however_the_name_is_spaced(team):
     assert ensure_reviewer(team.store, "page", "  Mara ") == team.mara
     assert ensure_reviewer(team.store, "import", "Mara").id != team.mara.id
     assert (team.mara.origin, team.mara.name, team.mara.role) == ("page", "Mara", "reviewer")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a" * 81, "a\u202eb"])
-def test_a_name_that_cannot_be_shown_is_refused(sqlite_team: ReviewCase, name: str) -> None:
+def test_a_name_that_cannot_be_shown_is_refused(sqlite_team, name):
     with pytest.raises(BadInput, match="reviewer"):
         ensure_reviewer(sqlite_team.store, "page", name)
 
 
 @on_sqlite
-def test_an_id_that_no_database_can_hold_is_bad_input(team: ReviewCase) -> None:
+def test_an_id_that_no_database_can_hold_is_bad_input(team):
     for number in (2**63, -(2**63) - 1):
         with pytest.raises(BadInput, match=r"2\*\*63|out of range"):
             team.decide(number, team.mara, Decision.CONFIRM)
@@ -233,9 +223,7 @@ def test_an_id_that_no_database_can_hold_is_bad_input(team: ReviewCase) -> None:
     ("decision", "label"),
     [(Decision.DISMISS, Label.HALLUCINATED), (Decision.CONFIRM, Label.GROUNDED)],
 )
-def test_a_label_that_contradicts_its_decision_is_refused(
-    team: ReviewCase, flag: int, decision, label
-) -> None:
+def test_a_label_that_contradicts_its_decision_is_refused(team, flag, decision, label):
     with pytest.raises(Contradiction, match=label):
         team.decide(flag, team.mara, decision, grade=Grade(label=label))
     assert (team.reviews(), team.state(flag)) == ([], "open")

@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -21,30 +20,28 @@ from judgeboard.store.issues import list_modes
 from judgeboard.store.items import load_item
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviews import find_review
-from queue_case import CONFIRM, DISMISS, QueueCase
+from queue_case import CONFIRM, DISMISS
 
 ENTITY, OUTDATED = "wrong entity", "outdated source"
 
 
 @pytest.fixture
-def modes(case: QueueCase) -> QueueCase:
+def modes(case):
     save_mode(case.store, ENTITY, "Mixes up people", key="p", by=case.lead)
     save_mode(case.store, OUTDATED, by=case.lead)
     return case
 
 
-def counts(
-    case: QueueCase, by: str = "query_type", viewer: int | None = None
-) -> dict[tuple[str, str], tuple[int, int]]:
+def counts(case, by="query_type", viewer=None):
     with Seen(case.store, viewer).reading() as connection:
-        counted = failure_mode_counts(connection, by)  # type: ignore[arg-type]
+        counted = failure_mode_counts(connection, by)
         for each in counted:
             assert response_page(connection, each.where).total == each.answers
     return {(each.group, each.mode): (each.answers, each.share.n) for each in counted}
 
 
 @on_sqlite
-def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> None:
+def test_a_tag_is_stored_edited_and_undone_with_its_review(modes):
     first, _ = modes.flagged(0.1, 0.2)
     modes.queue()
     stored = modes.review(modes.mara, modes=(ENTITY, OUTDATED, ENTITY))
@@ -60,7 +57,7 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> 
     assert counts(modes) == {}
 
 
-def test_counts_are_answers_among_those_reviewed_by_type_version_and_week(modes: QueueCase) -> None:
+def test_counts_are_answers_among_those_reviewed_by_type_version_and_week(modes):
     times = [datetime(2026, 3, day, tzinfo=UTC) for day in (2, 8, 9)]
     for number, at in enumerate(times):
         (response_id,) = modes.add(
@@ -88,7 +85,7 @@ def test_counts_are_answers_among_those_reviewed_by_type_version_and_week(modes:
     }
 
 
-def test_a_blind_reviewer_sees_no_tag_of_a_hidden_answer(modes: QueueCase) -> None:
+def test_a_blind_reviewer_sees_no_tag_of_a_hidden_answer(modes):
     (response_id,) = modes.flagged(0.1)
     modes.queue(needed=2, blind_people=True, assigned=(modes.mara, modes.jon))
     modes.review(modes.mara, modes=(ENTITY,), note="mixes up two people")
@@ -100,7 +97,7 @@ def test_a_blind_reviewer_sees_no_tag_of_a_hidden_answer(modes: QueueCase) -> No
 
 
 @on_sqlite
-def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes: QueueCase) -> None:
+def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes):
     modes.queue_of(0.1)
     modes.review(modes.mara, modes=(ENTITY,))
     save_mode(modes.store, "Wrong Entity", "Names another person", key="n", by=modes.lead)
@@ -114,7 +111,7 @@ def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes: QueueCase)
     assert counts(modes) == {("QA", ENTITY): (1, 1)}
 
 
-def test_tags_are_exported_and_imported(modes: QueueCase, tmp_path: Path) -> None:
+def test_tags_are_exported_and_imported(modes, tmp_path):
     modes.queue_of(0.1)
     modes.review(modes.mara, label="hallucinated", modes=(ENTITY,))
     file = tmp_path / "reviews.jsonl"
@@ -133,7 +130,7 @@ def test_tags_are_exported_and_imported(modes: QueueCase, tmp_path: Path) -> Non
     assert counts(modes) == {("QA", ENTITY): (1, 1), ("QA", "rude tone"): (1, 1)}
 
 
-def test_notes_about_problems_without_a_mode_are_grouped_by_a_phrase(modes: QueueCase) -> None:
+def test_notes_about_problems_without_a_mode_are_grouped_by_a_phrase(modes):
     modes.queue_of(0.1, 0.2, 0.3, 0.4, 0.15, 0.25)
     for note in ("The fee table is outdated.", "Fee table outdated again", "wrong person"):
         modes.review(modes.mara, note=note)

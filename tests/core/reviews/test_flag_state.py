@@ -2,7 +2,6 @@
 
 import contextlib
 import shutil
-from pathlib import Path
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import JudgeboardError
 from judgeboard.store.opening import open_store
-from review_case import ReviewCase, flagged_case
+from review_case import flagged_case
 
 PRESSES = st.lists(
     st.one_of(
@@ -47,9 +46,7 @@ PRESSES = st.lists(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(presses=PRESSES)
-def test_a_flags_state_follows_from_standing_reviews(
-    sqlite_template: Path, tmp_path: Path, presses
-) -> None:
+def test_a_flags_state_follows_from_standing_reviews(sqlite_template, tmp_path, presses):
     path = tmp_path / "judgeboard.db"
     shutil.copyfile(sqlite_template, path)
     store = open_store(path)
@@ -69,9 +66,7 @@ def test_a_flags_state_follows_from_standing_reviews(
             file.unlink()
 
 
-def press(
-    team: ReviewCase, what: str, who: str | None, decision: Decision | None, number: int
-) -> None:
+def press(team, what, who, decision, number):
     if what == "judge":
         team.judge(0.3, version=number)
         return
@@ -87,7 +82,7 @@ def press(
         team.decide(flags[number % len(flags)]["id"], by, decision, grade=Grade(note="typed"))
 
 
-def check(team: ReviewCase) -> None:
+def check(team):
     standing = team.standing()
     for flag in team.flags():
         decisions = [

@@ -6,15 +6,14 @@ from engines import on_sqlite
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment
 from judgeboard.store.forgetting import forget_response
-from queue_case import QueueCase
 
 
-def forget(case: QueueCase, named: str) -> None:
+def forget(case, named):
     with case.store.writing() as connection:
         forget_response(connection, named, actor="me")
 
 
-def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(case: QueueCase) -> None:
+def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(case):
     case.queue_of(0.1, needed=2)
     leased = case.lease(case.mara)
     forget(case, "a0")
@@ -27,7 +26,7 @@ def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(case: Que
 
 
 @on_sqlite
-def test_a_forgotten_answer_is_handed_to_nobody_whatever_comes_to_match(case: QueueCase) -> None:
+def test_a_forgotten_answer_is_handed_to_nobody_whatever_comes_to_match(case):
     forgotten, other = case.flagged(0.1, 0.2)
     case.queue(needed=2)
     case.lease(case.mara)
@@ -39,7 +38,7 @@ def test_a_forgotten_answer_is_handed_to_nobody_whatever_comes_to_match(case: Qu
     assert case.lease(case.ada, "later").response_id == other
 
 
-def test_a_grade_of_a_forgotten_answer_takes_no_text(case: QueueCase) -> None:
+def test_a_grade_of_a_forgotten_answer_takes_no_text(case):
     (response_id,) = case.add("a0")
     forget(case, "a0")
     with pytest.raises(DecisionRefused, match="a0"):
@@ -47,7 +46,7 @@ def test_a_grade_of_a_forgotten_answer_takes_no_text(case: QueueCase) -> None:
 
 
 @on_sqlite
-def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(case: QueueCase) -> None:
+def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(case):
     (response_id,) = case.add("a0")
     comment_id = comment(
         case.store, response_id=response_id, reviewer=case.mara, text="look", request_key="1"

@@ -7,18 +7,17 @@ from judgeboard.domain import Label
 from judgeboard.errors import BadInput
 from judgeboard.measure.notes import note, paragraph
 from judgeboard.measure.ratings import AnswerRatings, PairSource
-from judgeboard.reviews.person_work import PersonWork, everybodys_work, training_feedback
+from judgeboard.reviews.person_work import everybodys_work, training_feedback
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
 from judgeboard.store.queues import new_queue
-from judgeboard.store.tables import Reviewer
-from queue_case import CONFIRM, DISMISS, QueueCase
+from queue_case import CONFIRM, DISMISS
 from stored_rows import read
 
 
 @pytest.fixture
-def gold(case: QueueCase) -> list[int]:
+def gold(case):
     """Three answers on which Mara and Jon differed: the lead dismissed their flags as grounded."""
     ids = case.flagged(0.1, 0.2, 0.3)
     case.queue("gold", needed=2)
@@ -29,21 +28,19 @@ def gold(case: QueueCase) -> list[int]:
     return ids
 
 
-def work(case: QueueCase, who: Reviewer) -> PersonWork:
+def work(case, who):
     return next(
         each for each in read(case.store, everybodys_work, now=case.now) if each.person.id == who.id
     )
 
 
-def labels(case: QueueCase) -> int:
+def labels(case):
     with case.store.reading() as connection:
         return int(AnswerRatings(PairSource(connection), "label").people().ratings.rated.sum())
 
 
 @on_sqlite
-def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_alone(
-    case: QueueCase, gold
-) -> None:
+def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_alone(case, gold):
     case.queue_of(0.15, 0.25, test_rate=0.999, repeat_rate=0.5)
     counted, before = labels(case), case.progress()
     first = case.lease(case.ada)
@@ -67,9 +64,7 @@ def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_al
     assert work(case, case.ada).others.n == 0
 
 
-def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(
-    case: QueueCase, gold
-) -> None:
+def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(case, gold):
     created = case.queue("training", training=True, max_items=2, assigned=(case.ada,))
     assert created.joined == 2
     case.flagged(0.12)  # joins no training queue
@@ -89,7 +84,7 @@ def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(
     assert case.flag_states()[:3] == ["dismissed"] * 3
 
 
-def test_people_train_on_the_same_answers_at_the_same_time(case: QueueCase, gold) -> None:
+def test_people_train_on_the_same_answers_at_the_same_time(case, gold):
     case.queue("training", training=True, assigned=(case.ada, case.jon))
     assert (work(case, case.ada).left, work(case, case.jon).left) == (3, 3)
     for person in (case.ada, case.jon) * 3:
@@ -98,7 +93,7 @@ def test_people_train_on_the_same_answers_at_the_same_time(case: QueueCase, gold
 
 
 @on_sqlite
-def test_what_cannot_be_a_test_or_a_training_is_refused(case: QueueCase) -> None:
+def test_what_cannot_be_a_test_or_a_training_is_refused(case):
     case.flagged(0.1)
     with pytest.raises(BadInput):
         case.queue(training=True)

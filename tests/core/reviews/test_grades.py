@@ -7,11 +7,10 @@ from engines import on_sqlite
 from judgeboard.domain import Decision, Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
-from review_case import ReviewCase
 
 
 @on_sqlite
-def test_an_answer_without_a_flag_can_be_graded(team: ReviewCase) -> None:
+def test_an_answer_without_a_flag_can_be_graded(team):
     review_id = team.grade(team.mara, label=Label.GROUNDED, quality=4, seconds=3.0)
     (review,) = team.reviews()
     assert (review["id"], review["flag_ids"], review["decision"], review["label"]) == (
@@ -24,7 +23,7 @@ def test_an_answer_without_a_flag_can_be_graded(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_grading_again_replaces_ones_own_grade_only(team: ReviewCase) -> None:
+def test_grading_again_replaces_ones_own_grade_only(team):
     first, others = team.grade(team.mara, quality=2), team.grade(team.jon, quality=1)
     second = team.grade(team.mara, groundedness=0.8)
     assert [(row["id"], row["replaces"]) for row in team.reviews()] == [
@@ -36,7 +35,7 @@ def test_grading_again_replaces_ones_own_grade_only(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_grade_does_not_replace_a_decision(team: ReviewCase) -> None:
+def test_a_grade_does_not_replace_a_decision(team):
     flag = team.judge(0.1)
     team.decide(flag, team.mara, Decision.CONFIRM)
     team.grade(team.mara, quality=1)
@@ -45,7 +44,7 @@ def test_a_grade_does_not_replace_a_decision(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_the_same_press_twice_is_one_grade(team: ReviewCase) -> None:
+def test_the_same_press_twice_is_one_grade(team):
     first = team.grade(team.mara, quality=2, request_key="pressed")
     assert team.grade(team.mara, quality=2, request_key="pressed") == first
     assert len(team.reviews()) == 1
@@ -54,7 +53,7 @@ def test_the_same_press_twice_is_one_grade(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_note_alone_is_worth_saving_but_nothing_is_not(team: ReviewCase) -> None:
+def test_a_note_alone_is_worth_saving_but_nothing_is_not(team):
     team.grade(team.mara, note="see page 3")
     with pytest.raises(BadInput, match="nothing to save"):
         team.grade(team.mara, note="   ")
@@ -62,14 +61,14 @@ def test_a_note_alone_is_worth_saving_but_nothing_is_not(team: ReviewCase) -> No
 
 
 @on_sqlite
-def test_an_answer_that_is_not_there_is_said(team: ReviewCase) -> None:
+def test_an_answer_that_is_not_there_is_said(team):
     team.response_id = 99
     with pytest.raises(NotFound, match="no answer 99"):
         team.grade(team.mara, quality=1)
 
 
 @on_sqlite
-def test_a_grade_taken_back_leaves_nothing_standing(team: ReviewCase) -> None:
+def test_a_grade_taken_back_leaves_nothing_standing(team):
     team.grade(team.mara, quality=2)
     second = team.grade(team.mara, quality=3)
     assert team.undo(second, team.mara).code == "undone_grade"
@@ -79,7 +78,7 @@ def test_a_grade_taken_back_leaves_nothing_standing(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_grade_of_a_forgotten_answer_takes_no_spans(team: ReviewCase) -> None:
+def test_a_grade_of_a_forgotten_answer_takes_no_spans(team):
     with team.store.writing() as connection:
         record_event(connection, "forget", "test", response_id=team.response_id)
         connection.execute(text("UPDATE response SET query = NULL, answer = NULL, passages = NULL"))

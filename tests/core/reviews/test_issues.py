@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from judgeboard.domain import IssueState
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.measure.notes import note
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.reviews.issues import IssueFigures, issue_notes, measure_issue, save_issue
+from judgeboard.reviews.issues import issue_notes, measure_issue, save_issue
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter, parse_where
@@ -21,20 +20,20 @@ from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import Issue
 from judgeboard.text import utc_day
-from queue_case import DISMISS, QueueCase
+from queue_case import DISMISS
 
 FIRST = datetime(2026, 3, 2, tzinfo=UTC)  # a Monday
 LOW = RowFilter(rules=("low_groundedness",))
 
 
-def figures(case: QueueCase, issue: Issue, viewer: int | None = None) -> IssueFigures:
+def figures(case, issue, viewer=None):
     with Seen(case.store, viewer).reading() as connection:
         measured = measure_issue(connection, issue)
         assert response_page(connection, issue.filter).total == measured.answers
     return measured
 
 
-def answer(case: QueueCase, week: int | None, *scores: float) -> list[int]:
+def answer(case, week, *scores):
     """Store one answer per score, asked in a week."""
     asked = None if week is None else FIRST + timedelta(weeks=week)
     ids = case.add(*(f"w{week}-{next(case.keys)}" for _ in scores), asked_at=asked)
@@ -44,8 +43,8 @@ def answer(case: QueueCase, week: int | None, *scores: float) -> list[int]:
 
 
 def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(
-    case: QueueCase,
-) -> None:
+    case,
+):
     answer(case, 0, 0.1, 0.1, 0.1, 0.9)
     answer(case, 1, 0.2, 0.9)
     issue = save_issue(
@@ -81,7 +80,7 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(
 
 
 @on_sqlite
-def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case: QueueCase) -> None:
+def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case):
     answer(case, 0, 0.1, 0.9)
     for wrong in (datetime(1970, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)):
         (response_id,) = case.add(f"dated {wrong.year}", asked_at=wrong)
@@ -95,8 +94,8 @@ def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case: Q
 
 
 def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blind_reviewer(
-    case: QueueCase,
-) -> None:
+    case,
+):
     save_mode(case.store, "wrong fee", by=case.lead)
     answer(case, 0, 0.1, 0.2, 0.3)
     case.queue(
@@ -134,9 +133,7 @@ def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blin
         ("query_type=QA", "text=answer"),
     ],
 )
-def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(
-    case: QueueCase, conditions
-) -> None:
+def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(case, conditions):
     answer(case, 0, 0.1, 0.9)
     case.add("unjudged", asked_at=FIRST)
     issue = save_issue(case.store, Issue(title="any", filter=parse_where(conditions)), by=case.lead)
@@ -146,7 +143,7 @@ def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(
 
 
 @on_sqlite
-def test_leads_keep_issues_and_nobody_overwrites_a_change(case: QueueCase, tmp_path: Path) -> None:
+def test_leads_keep_issues_and_nobody_overwrites_a_change(case, tmp_path):
     issue = save_issue(case.store, Issue(title="Fees", filter=LOW), by=case.lead)
     for changed, words in (
         (Issue(title="x", filter=RowFilter()), "needs a filter"),
@@ -183,7 +180,7 @@ def test_leads_keep_issues_and_nobody_overwrites_a_change(case: QueueCase, tmp_p
 
 
 @on_sqlite
-def test_a_reviewer_who_signed_in_may_not_open_one(case: QueueCase) -> None:
+def test_a_reviewer_who_signed_in_may_not_open_one(case):
     with case.store.writing() as connection:
         person = store_reviewer(connection, "oidc", "ann@example.com")
     with pytest.raises(NotAllowed, match="leads"):

@@ -3,8 +3,6 @@
 import json
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +18,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import reviews_on
 from judgeboard.store.queues import new_queue
 from judgeboard.store.reviews import find_review
-from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
+from queue_case import CONFIRM, DISMISS, UNSURE
 
 SUPPORT = """
 name: support
@@ -52,7 +50,7 @@ WHOLE = {
 
 
 @pytest.fixture
-def queue(case: QueueCase) -> QueueCase:
+def queue(case):
     """Return a queue of two answers, each reviewed twice with the schema."""
     case.flagged(0.1, 0.2)
     add_schema(case.store, SCHEMA, by=case.lead)
@@ -63,7 +61,7 @@ def queue(case: QueueCase) -> QueueCase:
     return case
 
 
-def review(case: QueueCase, who: Any, decision: Any = CONFIRM, **values: Any) -> Any:
+def review(case, who, decision=CONFIRM, **values):
     grade = SCHEMA.grade(values)
     fields = {
         name: getattr(grade, name)
@@ -73,7 +71,7 @@ def review(case: QueueCase, who: Any, decision: Any = CONFIRM, **values: Any) ->
 
 
 @on_sqlite
-def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: QueueCase) -> None:
+def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue):
     stored = review(queue, queue.mara, **WHOLE)
     add_schema(queue.store, schema_in(SUPPORT.replace("friendly", "kind")), by=queue.lead)
     kept = queue.read(find_review, stored.review_id)
@@ -85,7 +83,7 @@ def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: Queue
 
 
 @on_sqlite
-def test_an_item_a_queue_and_the_review_itself_have_the_same_grade(queue: QueueCase) -> None:
+def test_an_item_a_queue_and_the_review_itself_have_the_same_grade(queue):
     fields = {"corrected_answer": "Better.", "in_suite": True, "note": "no"}
     grade = replace(SCHEMA.grade(WHOLE), **fields)
     leased = queue.lease(queue.mara)
@@ -107,16 +105,14 @@ def test_an_item_a_queue_and_the_review_itself_have_the_same_grade(queue: QueueC
         ({"verdict": "wrong", "best": [2]}, "there is no passage 2"),
     ],
 )
-def test_a_decision_without_a_required_field_or_with_a_wrong_one_is_refused(
-    queue: QueueCase, values: dict[str, Any], reason: str
-) -> None:
+def test_a_decision_without_a_required_field_or_with_a_wrong_one_is_refused(queue, values, reason):
     with pytest.raises(BadInput, match=reason):
         review(queue, queue.mara, **values)
     assert review(queue, queue.mara, UNSURE).review_id
 
 
 @on_sqlite
-def test_a_field_of_another_schema_is_refused(queue: QueueCase) -> None:
+def test_a_field_of_another_schema_is_refused(queue):
     with pytest.raises(BadInput, match="no field 'shade'"):
         queue.say(
             queue.lease(queue.mara),
@@ -130,8 +126,8 @@ def test_a_field_of_another_schema_is_refused(queue: QueueCase) -> None:
 
 @on_sqlite
 def test_reviews_that_differ_on_a_category_are_a_conflict_and_numbers_are_not(
-    queue: QueueCase,
-) -> None:
+    queue,
+):
     review(queue, queue.mara, DISMISS, verdict="correct", minutes=1.0)
     review(queue, queue.mara, DISMISS, verdict="correct", safe=True)
     assert (
@@ -142,7 +138,7 @@ def test_reviews_that_differ_on_a_category_are_a_conflict_and_numbers_are_not(
     )
 
 
-def test_exported_fields_can_be_imported_again(queue: QueueCase, tmp_path: Path) -> None:
+def test_exported_fields_can_be_imported_again(queue, tmp_path):
     review(queue, queue.mara, **WHOLE)
     file = tmp_path / "reviews.jsonl"
     export_tables(queue.store, {"reviews": file})
@@ -165,7 +161,7 @@ def test_exported_fields_can_be_imported_again(queue: QueueCase, tmp_path: Path)
     assert import_file(queue.store, file, kind="grades").rejected == 1
 
 
-def test_forgetting_removes_texts_and_spans_and_keeps_choices(queue: QueueCase) -> None:
+def test_forgetting_removes_texts_and_spans_and_keeps_choices(queue):
     review(queue, queue.mara, **WHOLE)
     with queue.store.writing() as connection:
         forget_response(connection, "a0", actor="test")
@@ -175,7 +171,7 @@ def test_forgetting_removes_texts_and_spans_and_keeps_choices(queue: QueueCase) 
 
 
 @on_sqlite
-def test_a_grade_without_a_schema_has_no_fields(case: QueueCase) -> None:
+def test_a_grade_without_a_schema_has_no_fields(case):
     case.queue_of(0.1)
     with pytest.raises(BadInput, match="no field 'verdict'"):
         case.say(case.lease(case.mara), case.mara, CONFIRM, choices={"verdict": "wrong"})

@@ -20,7 +20,6 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.bundles import export_bundle
 from judgeboard.reviews.leases import is_leased, release, renew, skip, undo_skip
 from judgeboard.reviews.submissions import DECIDED, FREE, LOST, NEWER_LEASE, NO_LEASE
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import EVENT, FLAG, LEASE, QUEUE_ITEM, REVIEW
 from judging_log import address
 from queue_case import CONFIRM, DISMISS, race_case
@@ -29,7 +28,7 @@ from served import fork_server
 
 
 @on_sqlite
-def test_the_worst_comes_first_and_nobody_gets_what_another_holds(case) -> None:
+def test_the_worst_comes_first_and_nobody_gets_what_another_holds(case):
     ids = case.flagged(0.4, 0.1, 0.3)
     case.queue()
     assert [case.lease(who).response_id for who in (case.mara, case.jon, case.ada)] == [
@@ -41,7 +40,7 @@ def test_the_worst_comes_first_and_nobody_gets_what_another_holds(case) -> None:
 
 
 @on_sqlite
-def test_after_a_reload_the_same_item_is_there_with_the_same_token(case) -> None:
+def test_after_a_reload_the_same_item_is_there_with_the_same_token(case):
     case.queue_of(0.4, 0.1)
     first = case.lease(case.mara)
     assert case.lease(case.mara).token == first.token
@@ -50,7 +49,7 @@ def test_after_a_reload_the_same_item_is_there_with_the_same_token(case) -> None
     assert case.lease(case.mara, "q", ahead.token).token == first.token
 
 
-def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(case) -> None:
+def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(case):
     case.queue_of(0.1)
     lost = case.lease(case.mara)
     case.later(minutes=9)
@@ -67,7 +66,7 @@ def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(case) ->
 
 
 @on_sqlite
-def test_renewing_keeps_the_token_and_holds_the_item(case) -> None:
+def test_renewing_keeps_the_token_and_holds_the_item(case):
     case.queue_of(0.1)
     leased = case.lease(case.mara)
     for _ in range(3):
@@ -79,14 +78,14 @@ def test_renewing_keeps_the_token_and_holds_the_item(case) -> None:
 
 
 @on_sqlite
-def test_late_is_not_too_late_while_nobody_took_it(case) -> None:
+def test_late_is_not_too_late_while_nobody_took_it(case):
     case.queue_of(0.1)
     leased = case.lease(case.mara)
     case.later(hours=3)
     assert case.say(leased, case.mara).state is ItemState.AGREED
 
 
-def test_a_skip_because_it_cannot_be_judged_ends_the_item_and_is_counted_on_its_own(case) -> None:
+def test_a_skip_because_it_cannot_be_judged_ends_the_item_and_is_counted_on_its_own(case):
     first, second = case.flagged(0.1, 0.2)
     case.queue("two", needed=2)
     leased = case.lease(case.mara, "two")
@@ -107,7 +106,7 @@ def test_a_skip_because_it_cannot_be_judged_ends_the_item_and_is_counted_on_its_
     assert [flag["state"] for flag in case.flags()] == ["open", "open"]
 
 
-def test_an_undone_decline_leaves_the_item_as_before_for_its_reviewer_and_the_next(case) -> None:
+def test_an_undone_decline_leaves_the_item_as_before_for_its_reviewer_and_the_next(case):
     case.flagged(0.1)
     case.queue("two", needed=2)
     leased = case.lease(case.mara, "two")
@@ -124,7 +123,7 @@ def test_an_undone_decline_leaves_the_item_as_before_for_its_reviewer_and_the_ne
     assert case.item_states() == ["agreed"]
 
 
-def test_an_undone_decline_after_a_review_needs_the_second_review_again(case) -> None:
+def test_an_undone_decline_after_a_review_needs_the_second_review_again(case):
     case.flagged(0.1)
     case.queue("two", needed=2)
     case.review(case.jon, CONFIRM, "two", label="hallucinated")
@@ -139,7 +138,7 @@ def test_an_undone_decline_after_a_review_needs_the_second_review_again(case) ->
     assert case.lease(case.ada, "two").item_id == leased.item_id
 
 
-def test_an_undone_skip_is_nobodys_if_another_has_the_item_by_now(case) -> None:
+def test_an_undone_skip_is_nobodys_if_another_has_the_item_by_now(case):
     case.queue_of(0.1)
     leased = case.lease(case.mara)
     assert case.skip(leased, case.mara, "in French")
@@ -150,7 +149,7 @@ def test_an_undone_skip_is_nobodys_if_another_has_the_item_by_now(case) -> None:
     assert case.lease(case.mara).item_id == leased.item_id
 
 
-def test_what_is_given_back_is_free_at_once_and_what_is_skipped_goes_to_others(case) -> None:
+def test_what_is_given_back_is_free_at_once_and_what_is_skipped_goes_to_others(case):
     ids = case.flagged(0.1, 0.2)
     case.queue()
     leased = case.lease(case.mara)
@@ -168,7 +167,7 @@ def test_what_is_given_back_is_free_at_once_and_what_is_skipped_goes_to_others(c
 
 
 @on_sqlite
-def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(case) -> None:
+def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(case):
     case.queue_of(0.1, assigned=(case.mara,))
     with pytest.raises(BadInput):
         case.take(case.jon)
@@ -183,7 +182,7 @@ def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(c
 
 
 @on_sqlite
-def test_a_token_is_good_once_and_for_its_holder_alone(case) -> None:
+def test_a_token_is_good_once_and_for_its_holder_alone(case):
     case.queue_of(0.1)
     leased = case.lease(case.mara)
     with pytest.raises(DecisionRefused):
@@ -196,7 +195,7 @@ def test_a_token_is_good_once_and_for_its_holder_alone(case) -> None:
 
 
 @on_sqlite
-def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
+def test_who_does_not_hold_an_item_is_told_what_became_of_it(case):
     case.queue_of(0.1)
     skipped = case.lease(case.mara)
     case.skip(skipped, case.mara)
@@ -210,7 +209,7 @@ def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
         case.say(skipped, case.mara)
 
 
-def test_only_who_held_a_lease_of_an_item_has_their_words_kept(case) -> None:
+def test_only_who_held_a_lease_of_an_item_has_their_words_kept(case):
     case.flagged(0.1, 0.2, 0.3)
     case.queue(
         needed=2,
@@ -245,7 +244,7 @@ def test_only_who_held_a_lease_of_an_item_has_their_words_kept(case) -> None:
     assert (case.reviews(), case.rows(EVENT), case.leases()) == before
 
 
-def test_late_words_are_kept_however_often_the_item_went_on_since(case) -> None:
+def test_late_words_are_kept_however_often_the_item_went_on_since(case):
     [answer, _] = case.flagged(0.1, 0.2)
     case.queue()
     lost = case.lease(case.mara)
@@ -265,7 +264,7 @@ def test_late_words_are_kept_however_often_the_item_went_on_since(case) -> None:
 
 
 @on_sqlite
-def test_a_note_that_comes_after_the_others_could_be_read_is_not_blind(case) -> None:
+def test_a_note_that_comes_after_the_others_could_be_read_is_not_blind(case):
     case.queue_of(
         0.1, blind_judge=True, blind_people=True, order="oldest", assigned=(case.mara, case.jon)
     )
@@ -285,7 +284,7 @@ def test_a_note_that_comes_after_the_others_could_be_read_is_not_blind(case) -> 
 
 
 @on_sqlite
-def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(case) -> None:
+def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(case):
     case.queue_of(0.1, needed=2)
     first = case.lease(case.jon)
     leased = case.lease(case.mara)
@@ -300,12 +299,12 @@ def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(cas
 @pytest.mark.parametrize(
     "token", ["nonsense", "99999999999999999999.x", f"{2**63}.x", "9" * 5_000 + ".x", "1.\x00"]
 )
-def test_what_is_no_token_is_refused_as_such(case, token) -> None:
+def test_what_is_no_token_is_refused_as_such(case, token):
     with pytest.raises(BadInput):
         renew(case.store, token, case.mara)
 
 
-def test_a_press_that_arrives_several_times_at_once_is_one(case) -> None:
+def test_a_press_that_arrives_several_times_at_once_is_one(case):
     case.queue_of(0.1)
     leased = case.lease(case.mara)
     with ThreadPoolExecutor(4) as threads:
@@ -321,14 +320,14 @@ def test_a_press_that_arrives_several_times_at_once_is_one(case) -> None:
 
 @on_sqlite
 @pytest.mark.parametrize("by_name", [True, False])
-def test_several_sessions_of_one_person_at_one_item_hold_it_once(case, by_name) -> None:
+def test_several_sessions_of_one_person_at_one_item_hold_it_once(case, by_name):
     case.flagged(0.1)
     for number in range(8):
         name, start = f"q{number}", Barrier(4)
         queue_id = case.queue(name, needed=4).queue.id
         item_id = case.items()[-1]["id"]
 
-        def take(_session: int, name: str = name, item_id: int = item_id, start: Barrier = start):
+        def take(_session, name=name, item_id=item_id, start=start):
             start.wait()
             return case.take_item(item_id, case.mara) if by_name else case.take(case.mara, name)
 
@@ -344,7 +343,7 @@ def test_several_sessions_of_one_person_at_one_item_hold_it_once(case, by_name) 
 
 
 @on_sqlite
-def test_what_stopped_matching_while_its_holder_went_away_is_not_handed_out(case) -> None:
+def test_what_stopped_matching_while_its_holder_went_away_is_not_handed_out(case):
     gone, *others = case.flagged(0.1, 0.2, 0.3)
     case.queue(needed=2)
     for who in (case.mara, case.jon):
@@ -357,7 +356,7 @@ def test_what_stopped_matching_while_its_holder_went_away_is_not_handed_out(case
 
 
 @on_sqlite
-def test_what_stopped_matching_is_not_taken_by_its_id_nor_into_a_bundle(case, tmp_path) -> None:
+def test_what_stopped_matching_is_not_taken_by_its_id_nor_into_a_bundle(case, tmp_path):
     for name in ("page", "file"):
         [gone] = case.flagged(0.1)
         case.queue(name)
@@ -373,7 +372,7 @@ def test_what_stopped_matching_is_not_taken_by_its_id_nor_into_a_bundle(case, tm
             )
 
 
-def test_what_still_matches_goes_to_the_next_with_what_was_reviewed_of_it(case) -> None:
+def test_what_still_matches_goes_to_the_next_with_what_was_reviewed_of_it(case):
     (answer,) = case.flagged(0.1)
     case.queue(needed=2)
     case.review(case.jon)
@@ -384,7 +383,7 @@ def test_what_still_matches_goes_to_the_next_with_what_was_reviewed_of_it(case) 
 
 
 @on_sqlite
-def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(case) -> None:
+def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(case):
     case.queue_of(0.1, needed=2)
     done = case.review(case.mara)
     assert case.take_item(done.item_id, case.mara) is None
@@ -392,7 +391,7 @@ def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(case) -> None
 
 
 @on_sqlite
-def test_what_is_served_again_to_one_person_is_not_taken_by_another(case) -> None:
+def test_what_is_served_again_to_one_person_is_not_taken_by_another(case):
     case.queue_of(0.1, repeat_rate=0.999)
     case.review(case.mara)
     case.later(days=8)
@@ -405,7 +404,7 @@ def test_what_is_served_again_to_one_person_is_not_taken_by_another(case) -> Non
 ITEMS, WORKERS, SHARE = 75, 20, 3
 
 
-def check(store: Store, worked: list[Worked], *before: Worked) -> None:
+def check(store, worked, *before):
     sys.stdout.write(f"longest wait for an item: {max(one.longest for one in worked):.2f} s\n")
     decided = Counter(item for one in (*before, *worked) for item in (*one.share, *one.rest))
     # No item is lost.
@@ -435,13 +434,13 @@ def check(store: Store, worked: list[Worked], *before: Worked) -> None:
     }
 
 
-def test_threads_on_sqlite(sqlite_store: Store) -> None:
+def test_threads_on_sqlite(sqlite_store):
     race_case(sqlite_store, ITEMS)
     check(sqlite_store, race_threads(sqlite_store, "race", WORKERS, SHARE))
 
 
 @pytest.mark.postgres
-def test_processes_on_postgres(postgres_store: Store) -> None:
+def test_processes_on_postgres(postgres_store):
     race_case(postgres_store, ITEMS)
     script = Path(__file__).parents[2] / "queue_race.py"
     command = [
@@ -460,7 +459,7 @@ def test_processes_on_postgres(postgres_store: Store) -> None:
 KILLED_ITEMS, REVIEWERS = 100, 10
 
 
-def acknowledged(database: str, until: int) -> dict[int, int]:
+def acknowledged(database, until):
     """Let ten reviewers work and kill their process after so many acknowledged reviews; return them with their item."""
     output, to_output = Pipe(duplex=False)
     process = fork_server().Process(
@@ -468,7 +467,7 @@ def acknowledged(database: str, until: int) -> dict[int, int]:
     )
     process.start()
     to_output.close()
-    decided: dict[int, int] = {}
+    decided = {}
     with output:
         while True:
             try:
@@ -482,7 +481,7 @@ def acknowledged(database: str, until: int) -> dict[int, int]:
     return decided
 
 
-def test_no_acknowledged_decision_is_lost_and_the_rest_goes_on(store: Store) -> None:
+def test_no_acknowledged_decision_is_lost_and_the_rest_goes_on(store):
     race_case(store, KILLED_ITEMS)
     decided = acknowledged(address(store), until=25) | acknowledged(address(store), until=35)
     assert len(decided) >= 60

@@ -6,31 +6,29 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Decision, ItemState, QueueOrder
-from judgeboard.reviews.leases import LeasedItem, undo_skips
+from judgeboard.reviews.leases import undo_skips
 from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.person_work import everybodys_work
 from judgeboard.reviews.queue_work import own_queues
-from judgeboard.store.engine import Store
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.queues import queue_named
-from judgeboard.store.tables import Reviewer
-from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
 
 
 @pytest.fixture
-def case(store: Store) -> QueueCase:
+def case(store):
     return queue_case(store)
 
 
-def reason(case: QueueCase, who: Reviewer) -> tuple[int, ...] | None:
+def reason(case, who):
     """Return the items, how many the person reviewed, how many others have, and how many the person skipped."""
     return case.read(nothing_left, case.read(queue_named, "q"), who.id, case.now)
 
 
 @on_sqlite
 def test_the_reason_counts_what_others_have_only_if_it_may_come_to_this_person(
-    case: QueueCase,
-) -> None:
+    case,
+):
     case.queue(needed=2)
     assert reason(case, case.mara) == (0, 0, 0, 0)
     case.flagged(0.1, 0.2)
@@ -56,8 +54,8 @@ def test_the_reason_counts_what_others_have_only_if_it_may_come_to_this_person(
 
 @on_sqlite
 def test_a_skipped_item_that_still_needs_a_review_is_counted_and_can_be_had_back(
-    case: QueueCase,
-) -> None:
+    case,
+):
     queue = case.queue(assigned=(case.mara, case.jon), needed=2).queue
     skipped, _ = case.flagged(0.1, 0.2)
     for _ in range(2):
@@ -78,7 +76,7 @@ def test_a_skipped_item_that_still_needs_a_review_is_counted_and_can_be_had_back
 
 
 @on_sqlite
-def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case: QueueCase) -> None:
+def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case):
     case.flagged(0.1)
     case.queue("gold", needed=2, order=QueueOrder.OLDEST)
     for who, decision in ((case.jon, Decision.CONFIRM), (case.ada, Decision.DISMISS)):
@@ -92,7 +90,7 @@ def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case: Queu
 
 
 @on_sqlite
-def test_a_repeat_that_comes_next_is_left(case: QueueCase) -> None:
+def test_a_repeat_that_comes_next_is_left(case):
     case.queue_of(0.1, repeat_rate=0.95)
     case.review(case.mara)
     assert reason(case, case.mara) == (1, 1, 0, 0)
@@ -103,7 +101,7 @@ def test_a_repeat_that_comes_next_is_left(case: QueueCase) -> None:
     assert reason(case, case.mara) == (2, 2, 0, 0)
 
 
-def act(case: QueueCase, leased: LeasedItem, who: Reviewer, chance: random.Random) -> None:
+def act(case, leased, who, chance):
     """Decide the item, skip or decline it, release it or keep it."""
     match chance.randrange(8):
         case 0:
@@ -122,7 +120,7 @@ def act(case: QueueCase, leased: LeasedItem, who: Reviewer, chance: random.Rando
 @pytest.mark.parametrize(
     "seed", [2, 4, 5, 10]
 )  # which bring up 21 reasons; the first six bring up 19
-def test_nothing_is_left_exactly_where_no_item_can_be_leased(case: QueueCase, seed: int) -> None:
+def test_nothing_is_left_exactly_where_no_item_can_be_leased(case, seed):
     chance = random.Random(seed)
     case.queue(needed=2, repeat_rate=0.5, test_rate=0.3, lease_seconds=3_600)
     for _ in range(80):

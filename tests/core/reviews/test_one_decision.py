@@ -33,29 +33,28 @@ from judgeboard.people.roster import change_settings, ensure_reviewer
 from judgeboard.reviews.decisions import implying_rules, remember_implied
 from judgeboard.reviews.queues import create_queue
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import flag_reviews
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.open_flags import QueueLine, open_counts, queue_page
+from judgeboard.store.open_flags import open_counts, queue_page
 from judgeboard.store.overview import overview, work_state
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviews import find_review
 from judgeboard.store.storing import store_judgments
-from judgeboard.store.tables import JUDGMENT, Reviewer
+from judgeboard.store.tables import JUDGMENT
 from pair_log import add_pairs
-from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
-from review_case import NOW, ReviewCase, flagged_case
+from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
+from review_case import NOW, flagged_case
 from stored_rows import read
 
 RULES = ("low_groundedness", "low_quality")
 
 
-def judge_low(store: Store, response_id: int) -> None:
+def judge_low(store, response_id):
     """Raise two flags on an answer by one verdict."""
     verdict = Verdict(Status.OK, groundedness=0.1, quality=1)
     with store.writing() as connection:
@@ -64,7 +63,7 @@ def judge_low(store: Store, response_id: int) -> None:
 
 
 @pytest.fixture
-def team(store: Store) -> ReviewCase:
+def team(store):
     """An answer with a flag of low groundedness and one of low quality."""
     case = flagged_case(store)
     judge_low(store, case.response_id)
@@ -72,19 +71,17 @@ def team(store: Store) -> ReviewCase:
     return case
 
 
-def listed(
-    case: ReviewCase, where: RowFilter | None = None, reviewer_id: int | None = None
-) -> list[QueueLine]:
+def listed(case, where=None, reviewer_id=None):
     page = case.read(queue_page, where or RowFilter(), reviewer_id=reviewer_id)
     assert page.total == len(page.lines)
     return list(page.lines)
 
 
-def states(case: ReviewCase) -> dict[str, str]:
+def states(case):
     return {flag["rule"]: flag["state"] for flag in case.flags()}
 
 
-def test_an_answer_is_one_line_with_all_its_reasons(team: ReviewCase) -> None:
+def test_an_answer_is_one_line_with_all_its_reasons(team):
     (line,) = listed(team)
     flags = {flag["id"]: flag for flag in team.flags()}
     worst = max(flags.values(), key=lambda flag: (flag["severity"], -flag["id"]))
@@ -107,9 +104,7 @@ def test_an_answer_is_one_line_with_all_its_reasons(team: ReviewCase) -> None:
     ("decision", "state"),
     [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")],
 )
-def test_one_decision_is_about_all_open_flags_and_undo_opens_all(
-    team: ReviewCase, decision: Decision, state: str
-) -> None:
+def test_one_decision_is_about_all_open_flags_and_undo_opens_all(team, decision, state):
     flag_ids = tuple(flag["id"] for flag in team.flags())
     decided = team.decide(flag_ids[1], team.mara, decision, seconds=30.0)
     assert states(team) == dict.fromkeys(RULES, state)
@@ -133,7 +128,7 @@ def test_one_decision_is_about_all_open_flags_and_undo_opens_all(
 
 
 @on_sqlite
-def test_a_flag_is_decided_apart_and_the_other_leads(team: ReviewCase) -> None:
+def test_a_flag_is_decided_apart_and_the_other_leads(team):
     (line,) = listed(team)
     worst, other = line.rules
     apart = team.decide(line.flag_id, team.mara, Decision.DISMISS, alone=True)
@@ -146,7 +141,7 @@ def test_a_flag_is_decided_apart_and_the_other_leads(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_later_decision_of_a_person_replaces_earlier_ones_on_its_flags(team: ReviewCase) -> None:
+def test_a_later_decision_of_a_person_replaces_earlier_ones_on_its_flags(team):
     low, differ = (
         next(flag["id"] for flag in team.flags() if flag["rule"] == rule)
         for rule in reversed(RULES)
@@ -158,7 +153,7 @@ def test_a_later_decision_of_a_person_replaces_earlier_ones_on_its_flags(team: R
 
 
 @pytest.fixture
-def shared(store: Store) -> QueueCase:
+def shared(store):
     """A queue for low groundedness that needs two reviews of its answer, which has two flags."""
     case = queue_case(store)
     (response_id,) = case.add("a")
@@ -167,7 +162,7 @@ def shared(store: Store) -> QueueCase:
     return case
 
 
-def test_a_queue_decides_all_flags_of_its_answer_once_it_agrees(shared: QueueCase) -> None:
+def test_a_queue_decides_all_flags_of_its_answer_once_it_agrees(shared):
     first = shared.review(shared.mara, CONFIRM)
     assert shared.flag_states() == ["open", "open"]
     shared.review(shared.jon, CONFIRM)
@@ -178,8 +173,8 @@ def test_a_queue_decides_all_flags_of_its_answer_once_it_agrees(shared: QueueCas
 
 @on_sqlite
 def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(
-    shared: QueueCase,
-) -> None:
+    shared,
+):
     flag = next(flag for flag in shared.flags() if flag["rule"] == "low_groundedness")
     held = shared.decide(flag["id"], shared.mara, CONFIRM)
     assert held.held == note("flags_held", queues=["q (needs 2 reviews)"]).text
@@ -210,12 +205,12 @@ def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(
 
 
 @on_sqlite
-def test_a_second_decision_keeps_what_it_does_not_give(shared: QueueCase) -> None:
+def test_a_second_decision_keeps_what_it_does_not_give(shared):
     flag = next(flag for flag in shared.flags() if flag["rule"] == "low_groundedness")
     mark = ClaimMark(ClaimStatus.UNSUPPORTED, "ans", start=0, end=3)
     graded = Grade(quality=2, note="made up", corrected_answer="Better.", claim_marks=(mark,))
 
-    def decided(decision: Decision, grade: Grade, key: str) -> Grade:
+    def decided(decision, grade, key):
         given = {"reviewer": shared.mara, "decision": decision, "grade": grade}
         review = submit(shared.store, Submission(flag_id=flag["id"], request_key=key, **given))
         stored = shared.read(find_review, review.review_id)
@@ -233,7 +228,7 @@ def test_a_second_decision_keeps_what_it_does_not_give(shared: QueueCase) -> Non
 
 
 @on_sqlite
-def test_a_person_counts_once_for_an_answer_after_the_reveal(store: Store) -> None:
+def test_a_person_counts_once_for_an_answer_after_the_reveal(store):
     case = queue_case(store)
     (response_id,) = case.flagged(0.1)
     case.queue(blind_judge=True, order=QueueOrder.OLDEST)
@@ -250,7 +245,7 @@ def test_a_person_counts_once_for_an_answer_after_the_reveal(store: Store) -> No
 
 
 @on_sqlite
-def test_a_label_is_implied_as_queue_setting_and_person_say(store: Store) -> None:
+def test_a_label_is_implied_as_queue_setting_and_person_say(store):
     case = queue_case(store)
     case.flagged(0.1, 0.2, 0.3)
     case.queue("yes", implied_labels=True, grades=("label",))
@@ -263,7 +258,7 @@ def test_a_label_is_implied_as_queue_setting_and_person_say(store: Store) -> Non
         (None, False),
     ]
 
-    def implying() -> tuple[tuple[str, ...], bool]:
+    def implying():
         return read(store, implying_rules, case.mara.id)
 
     # Without a setting a person is asked once.
@@ -279,7 +274,7 @@ def test_a_label_is_implied_as_queue_setting_and_person_say(store: Store) -> Non
 
 
 @on_sqlite
-def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
+def test_an_implied_label_is_marked_and_can_be_left_out(store):
     case = queue_case(store)
     case.flagged(*[0.1] * 12)
     for number, flag in enumerate(case.flags()):
@@ -315,14 +310,14 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
 REVIEWERS, FLAGS = 8, 15
 
 
-def test_each_flag_is_decided_once(store: Store) -> None:
+def test_each_flag_is_decided_once(store):
     case = queue_case(store)
     case.flagged(*[0.1] * FLAGS)
     flags = [flag["id"] for flag in case.flags()]
     people = [ensure_reviewer(store, "page", f"reviewer {n}") for n in range(REVIEWERS)]
     ready = Barrier(REVIEWERS)
 
-    def work(reviewer: Reviewer) -> tuple[list[int], list[int]]:
+    def work(reviewer):
         decided, refused = [], []
         decision = CONFIRM if reviewer.id % 2 else DISMISS
         ready.wait()
@@ -348,16 +343,16 @@ def test_each_flag_is_decided_once(store: Store) -> None:
         assert flag["state"] == {"confirm": "confirmed", "dismiss": "dismissed"}[decision]
 
 
-def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(store: Store) -> None:
+def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(store):
     case = queue_case(store)
     ids = case.flagged(*[0.1] * 10)
     flags = [flag["id"] for flag in case.flags()]
 
-    def judge() -> None:
+    def judge():
         for turn in range(8):
             case.judge_all(dict.fromkeys(ids, 0.2 if turn % 2 else 0.9))
 
-    def press(reviewer: Reviewer) -> None:
+    def press(reviewer):
         for _ in range(4):
             for flag in reversed(flags):
                 with suppress(DecisionRefused):
@@ -374,13 +369,13 @@ def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(sto
 
 
 def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_are_refused(
-    store: Store,
-) -> None:
+    store,
+):
     lead = ensure_reviewer(store, "page", "lead")
     add_pairs(store, 3)
     ready = Barrier(8)
 
-    def create(_number: int) -> str:
+    def create(_number):
         ready.wait()
         try:
             rules = new_queue("same", subject="pairs", order=QueueOrder.OLDEST)

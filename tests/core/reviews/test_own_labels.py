@@ -5,12 +5,11 @@ import pytest
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.reviews.queues import add_schema, create_queue
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import conditions_of, describe, from_dict, parse_where
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import response_page
-from queue_case import CONFIRM, QueueCase, queue_case
+from queue_case import CONFIRM, queue_case
 
 SCHEMA = schema_in("""
 name: s
@@ -29,7 +28,7 @@ REVIEWS = (
 
 
 @pytest.fixture
-def labelled(store: Store) -> QueueCase:
+def labelled(store):
     case = queue_case(store)
     case.flagged(0.1, 0.2, 0.3)
     add_schema(store, SCHEMA, by=case.lead)
@@ -41,14 +40,14 @@ def labelled(store: Store) -> QueueCase:
     return case
 
 
-def matching(case: QueueCase, *conditions: str, viewer: int | None = None) -> int:
+def matching(case, *conditions, viewer=None):
     where = parse_where([f"own_label={each}" for each in conditions])
     assert from_dict(where.as_dict()) == where == parse_where(conditions_of(where))
     with Seen(case.store, viewer).reading() as connection:
         return response_page(connection, where).total
 
 
-def test_own_labels_filter_by_value_and_by_range(labelled: QueueCase) -> None:
+def test_own_labels_filter_by_value_and_by_range(labelled):
     for conditions, answers in (
         (["the verdict=send"], 1),
         (["the verdict=send", 'the verdict=fix "it"'], 2),
@@ -78,7 +77,7 @@ def test_own_labels_filter_by_value_and_by_range(labelled: QueueCase) -> None:
     assert matching(labelled, "the verdict=send", viewer=labelled.mara.id) == 1
 
 
-def test_a_condition_is_described_and_a_bad_one_is_refused() -> None:
+def test_a_condition_is_described_and_a_bad_one_is_refused():
     where = parse_where(["own_label=verdict=fix", "own_label=verdict=send", "own_label=tone>=2"])
     described = describe(where)
     assert all(part in described for part in ("tone", "2", "verdict fix", "verdict send"))

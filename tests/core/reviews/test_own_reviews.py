@@ -7,19 +7,18 @@ from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.leases import JUDGE, seen_since
-from judgeboard.store.own_reviews import OwnReview, own_reviews_page
+from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.reviews import comments_on
-from judgeboard.store.tables import Reviewer
-from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
+from queue_case import CONFIRM, DISMISS, UNSURE
 
 
-def own(case: QueueCase, who: Reviewer) -> list[OwnReview]:
+def own(case, who):
     with Seen(case.store, who.id).reading() as connection:
         return list(own_reviews_page(connection, who.id).lines)
 
 
 @on_sqlite
-def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
+def test_a_changed_word_moves_item_and_flag_along(case):
     case.queue_of(0.1, needed=2)
     first = case.review(case.mara, CONFIRM).review_id
     case.review(case.jon, DISMISS)
@@ -34,7 +33,7 @@ def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
 
 
 @on_sqlite
-def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case: QueueCase) -> None:
+def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case):
     case.queue_of(0.1, needed=2)
     first = case.review(case.mara, CONFIRM).review_id
     case.review(case.jon, CONFIRM)
@@ -45,7 +44,7 @@ def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case: QueueCase) -
 
 
 @on_sqlite
-def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
+def test_what_was_said_blind_or_last_stays(case):
     case.queue_of(0.1, 0.2, blind_judge=True, order="oldest")
     blind = case.review(case.mara, CONFIRM)
     with pytest.raises(DecisionRefused):
@@ -59,7 +58,7 @@ def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
 
 
 @on_sqlite
-def test_what_was_seen_since_a_blind_review_is_that_of_its_own_queue(case: QueueCase) -> None:
+def test_what_was_seen_since_a_blind_review_is_that_of_its_own_queue(case):
     case.queue_of(0.1, 0.2, blind_judge=True, order="oldest")
     case.queue("other", blind_people=True)
     blind, unseen = case.review(case.mara, CONFIRM), case.review(case.mara, CONFIRM)
@@ -68,7 +67,7 @@ def test_what_was_seen_since_a_blind_review_is_that_of_its_own_queue(case: Queue
     assert case.read(seen_since, unseen.review_id) is None
 
 
-def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case: QueueCase) -> None:
+def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case):
     case.queue_of(0.1, 0.2, blind_judge=True, order="oldest", assigned=(case.mara,))
     case.review(case.mara, CONFIRM)
     [line] = own(case, case.mara)
@@ -76,7 +75,7 @@ def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case: Queue
 
 
 @on_sqlite
-def test_a_comment_of_somebody_else_is_not_there_for_the_blind(case: QueueCase) -> None:
+def test_a_comment_of_somebody_else_is_not_there_for_the_blind(case):
     [answer] = case.flagged(0.1)
     case.queue(blind_people=True, needed=2, assigned=(case.mara, case.jon))
     for who in (case.mara, case.jon):
@@ -88,7 +87,7 @@ def test_a_comment_of_somebody_else_is_not_there_for_the_blind(case: QueueCase) 
             request_key=f"by {who.name}",
         )
 
-    def texts_for(viewer: int | None) -> list[str]:
+    def texts_for(viewer):
         return [one.comment.text for one in case.read(comments_on, answer, viewer)]
 
     assert (texts_for(case.mara.id), texts_for(None)) == (["by Mara"], ["by Mara", "by Jon"])

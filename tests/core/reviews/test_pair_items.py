@@ -1,7 +1,5 @@
 """Pairs in queues: which answer is better, said blind, settled, split, adjudicated, taken back."""
 
-from typing import Any
-
 import pytest
 
 from engines import on_sqlite
@@ -13,13 +11,12 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, votes_by_pair
 from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs, prefer_outside
-from queue_case import QueueCase
 from stored_rows import read
 
 A, B, TIE = Preference
 
 
-def pairs_in_queue(case: QueueCase, pairs: int = 1, **rules: Any) -> list[int]:
+def pairs_in_queue(case, pairs=1, **rules):
     """Add pairs p0, p1, … in a queue ``q``, oldest first."""
     ids = add_pairs(case.store, pairs)
     case.queue(subject="pairs", order=QueueOrder.OLDEST, **rules)
@@ -27,7 +24,7 @@ def pairs_in_queue(case: QueueCase, pairs: int = 1, **rules: Any) -> list[int]:
 
 
 @on_sqlite
-def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(case: QueueCase) -> None:
+def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(case):
     pairs_in_queue(case, 12)
     shown = set()
     for _ in range(12):
@@ -46,7 +43,7 @@ def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(case: QueueCase
 
 
 @on_sqlite
-def test_preferences_that_agree_settle_a_pair_and_others_split_it(case: QueueCase) -> None:
+def test_preferences_that_agree_settle_a_pair_and_others_split_it(case):
     pairs_in_queue(case, 2, needed=2)
     assert case.review(case.mara, A).state is ItemState.OPEN
     assert case.review(case.jon, A).state is ItemState.AGREED
@@ -62,7 +59,7 @@ def test_preferences_that_agree_settle_a_pair_and_others_split_it(case: QueueCas
 
 
 @on_sqlite
-def test_what_was_adjudicated_is_gold_and_no_voice(case: QueueCase) -> None:
+def test_what_was_adjudicated_is_gold_and_no_voice(case):
     pair_id, other = pairs_in_queue(case, 2, needed=2)
     case.review(case.mara, A)
     split = case.review(case.jon, TIE)
@@ -77,7 +74,7 @@ def test_what_was_adjudicated_is_gold_and_no_voice(case: QueueCase) -> None:
 
 
 @on_sqlite
-def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(case: QueueCase) -> None:
+def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(case):
     pairs_in_queue(case)
     decided = case.review(case.mara, A)
     with pytest.raises(DecisionRefused, match="Mara's review"):
@@ -97,7 +94,7 @@ def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(case: Queu
     ]
 
 
-def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(case: QueueCase) -> None:
+def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(case):
     pairs_in_queue(case)
     decided = case.review(case.mara, A)
     assert decided.reveal
@@ -111,7 +108,7 @@ def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(case: QueueCase
 
 
 @on_sqlite
-def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(case: QueueCase) -> None:
+def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(case):
     pairs_in_queue(case, reveal=False)
     decided = case.review(case.mara, A)
     assert not decided.reveal
@@ -120,7 +117,7 @@ def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(case: QueueCase) -> 
 
 
 @on_sqlite
-def test_who_spoke_on_a_pair_outside_queues_is_not_blind_in_one(case: QueueCase) -> None:
+def test_who_spoke_on_a_pair_outside_queues_is_not_blind_in_one(case):
     (pair_id,) = pairs_in_queue(case, needed=2)
     prefer_outside(case.store, pair_id, case.mara, A, "of an earlier release")
     case.review(case.mara, B)
@@ -131,7 +128,7 @@ def test_who_spoke_on_a_pair_outside_queues_is_not_blind_in_one(case: QueueCase)
     ]
 
 
-def test_the_loser_of_a_race_is_told_and_the_note_is_kept(case: QueueCase) -> None:
+def test_the_loser_of_a_race_is_told_and_the_note_is_kept(case):
     (pair_id,) = pairs_in_queue(case)
     lost = case.lease(case.mara)
     case.later(minutes=11)
@@ -152,7 +149,7 @@ def test_the_loser_of_a_race_is_told_and_the_note_is_kept(case: QueueCase) -> No
     ] == ["Jon"]
 
 
-def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case: QueueCase) -> None:
+def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case):
     add_pairs(case.store, 1)
     made = case.queue(subject="pairs", order=QueueOrder.RANDOM, where=RowFilter(sources=("bench",)))
     assert (made.joined, made.queue.blind_judge, made.queue.blind_people) == (
@@ -165,7 +162,7 @@ def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case: Queu
 
 
 @on_sqlite
-def test_an_answer_takes_no_preference(case: QueueCase) -> None:
+def test_an_answer_takes_no_preference(case):
     case.queue_of(0.1)
     with pytest.raises(BadInput, match="is an answer"):
         case.review(case.mara, A)

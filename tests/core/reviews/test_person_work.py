@@ -7,24 +7,22 @@ from judgeboard.domain import Label, QueueOrder, Role
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import ensure_reviewer, people_named
 from judgeboard.reviews.changes import comment
-from judgeboard.reviews.person_work import PersonWork, person_work
-from judgeboard.store.engine import Store
+from judgeboard.reviews.person_work import person_work
 from judgeboard.store.events import notifications
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.own_reviews import compared_reviews
 from judgeboard.store.reviewers import store_reviewer
-from judgeboard.store.tables import Reviewer
 from query_plans import plans_of, statements_of
-from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
 from stored_rows import read
 
 
-def work(case: QueueCase, who: Reviewer) -> PersonWork:
+def work(case, who):
     return case.read(person_work, who, now=case.now)
 
 
 @on_sqlite
-def test_agreement_is_with_gold_with_oneself_and_with_others(case: QueueCase) -> None:
+def test_agreement_is_with_gold_with_oneself_and_with_others(case):
     case.queue_of(0.1, 0.2, 0.3, needed=2, repeat_rate=0.999)
     case.review(case.mara, CONFIRM, label=Label.HALLUCINATED)
     disputed = case.review(case.jon, DISMISS)
@@ -47,7 +45,7 @@ def test_agreement_is_with_gold_with_oneself_and_with_others(case: QueueCase) ->
 
 
 @on_sqlite
-def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case: QueueCase) -> None:
+def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case):
     case.queue_of(0.1, needed=2, blind_judge=True, order="oldest")
     case.reveal(case.review(case.mara, CONFIRM), case.mara, DISMISS)
     case.review(case.jon, CONFIRM)
@@ -57,7 +55,7 @@ def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case: QueueC
 
 
 @on_sqlite
-def review_all(case: QueueCase, number: int) -> None:
+def review_all(case, number):
     for response_id in case.flagged(*(0.1 for _ in range(number))):
         disputed = [
             case.review(who, said, "q") for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS))
@@ -77,7 +75,7 @@ def review_all(case: QueueCase, number: int) -> None:
 LARGE = ("queue_item", "lease", "review", "review_score", "preference_score", "response", "event")
 
 
-def test_the_number_of_statements_does_not_depend_on_the_reviews(case: QueueCase) -> None:
+def test_the_number_of_statements_does_not_depend_on_the_reviews(case):
     case.queue_of(0.1, needed=2, optional_grades=("label", "groundedness"))
     counts = []
     for number in (1, 6):
@@ -89,7 +87,7 @@ def test_the_number_of_statements_does_not_depend_on_the_reviews(case: QueueCase
     assert counts[0] == counts[1]
 
 
-def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store: Store) -> None:
+def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store):
     case = queue_case(
         sqlite_store
     )  # PostgreSQL reads small tables whole: its plans say nothing here
@@ -110,8 +108,8 @@ def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store
 
 
 def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     with sqlite_store.writing() as connection:
         ann = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
@@ -124,7 +122,7 @@ def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(
     assert people_named(sqlite_store, ["New One"]) == [people[3]]
 
 
-def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store: Store) -> None:
+def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store):
     with pytest.raises(NotFound, match=r"eve@example\.org"):
         people_named(sqlite_store, ["eve@example.org"])
     with pytest.raises(BadInput):
@@ -132,7 +130,7 @@ def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store
 
 
 @on_sqlite
-def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(store: Store) -> None:
+def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(store):
     case = queue_case(store)
     (response,) = case.flagged(0.1)
     zoe = ensure_reviewer(store, "page", "Zoë Straße")
@@ -147,7 +145,7 @@ def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(store: Store
 
 
 @on_sqlite
-def test_two_stored_names_that_differ_only_by_case_stay_two_people(store: Store) -> None:
+def test_two_stored_names_that_differ_only_by_case_stay_two_people(store):
     with store.writing() as connection:
         upper, lower = (store_reviewer(connection, "page", name) for name in ("Ann", "ann"))
     assert [ensure_reviewer(store, "page", name) for name in ("ann", "Ann", "ANN")] == [
@@ -157,7 +155,7 @@ def test_two_stored_names_that_differ_only_by_case_stay_two_people(store: Store)
     ]
 
 
-def test_two_addresses_that_fold_to_one_are_two_people(sqlite_store: Store) -> None:
+def test_two_addresses_that_fold_to_one_are_two_people(sqlite_store):
     with sqlite_store.writing() as connection:
         store_reviewer(connection, "oidc", "strasse@example.org", role=Role.REVIEWER)
     assert people_named(sqlite_store, ["Strasse@Example.org"])[0].name == "strasse@example.org"
@@ -165,7 +163,7 @@ def test_two_addresses_that_fold_to_one_are_two_people(sqlite_store: Store) -> N
         people_named(sqlite_store, ["straße@example.org"])
 
 
-def test_a_name_that_nobody_has_is_refused_with_the_first_twenty_names(sqlite_store: Store) -> None:
+def test_a_name_that_nobody_has_is_refused_with_the_first_twenty_names(sqlite_store):
     with pytest.raises(NotFound, match="'Mara'"):
         people_named(sqlite_store, ["Mara"], new=False)
     for number in range(21):

@@ -6,7 +6,6 @@ from judgeboard.domain import Preference, Shown
 from judgeboard.measure.pair_report import ComparedPairs, Listed, measure_pairs
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.shown import order_for, pair_texts, shown_side, stored_side
-from judgeboard.store.engine import Store
 from judgeboard.store.preferences import load_preferences, votes_by_pair
 from pair_log import add_pairs, prefer_outside, record
 from stored_rows import read
@@ -15,7 +14,7 @@ A, B, TIE = Preference
 SEEN = ("judge", "people")
 
 
-def test_agreement_counts_the_blind_preference_and_not_a_later_one(store: Store) -> None:
+def test_agreement_counts_the_blind_preference_and_not_a_later_one(store):
     mara = ensure_reviewer(store, "page", "Mara")
     (pair_id,) = add_pairs(store, 1)
     version = record(store, [pair_id], {"ab": "b", "ba": "b"})
@@ -25,7 +24,7 @@ def test_agreement_counts_the_blind_preference_and_not_a_later_one(store: Store)
     assert (result.figure("people").value, result.figure("people").n) == (0, 1)
 
 
-def test_without_a_blind_preference_the_latest_counts(store: Store) -> None:
+def test_without_a_blind_preference_the_latest_counts(store):
     mara = ensure_reviewer(store, "page", "Mara")
     (pair_id,) = add_pairs(store, 1)
     for number, side in enumerate((B, A)):
@@ -34,7 +33,7 @@ def test_without_a_blind_preference_the_latest_counts(store: Store) -> None:
     assert (vote.majority, vote.people) == (A, 1)
 
 
-def test_orders_are_fixed_for_a_person_and_as_good_as_random() -> None:
+def test_orders_are_fixed_for_a_person_and_as_good_as_random():
     orders = [order_for(pair_id, 7) for pair_id in range(1, 1001)]
     assert 440 < orders.count(Shown.AB) < 560
     assert orders == [order_for(pair_id, 7) for pair_id in range(1, 1001)]
@@ -42,7 +41,7 @@ def test_orders_are_fixed_for_a_person_and_as_good_as_random() -> None:
 
 
 @pytest.mark.parametrize("order", Shown)
-def test_sides_are_those_of_the_screen(sqlite_store: Store, order: Shown) -> None:
+def test_sides_are_those_of_the_screen(sqlite_store, order):
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     pair_id = next(
         each for each in add_pairs(sqlite_store, 40) if order_for(each, mara.id) is order
@@ -55,7 +54,7 @@ def test_sides_are_those_of_the_screen(sqlite_store: Store, order: Shown) -> Non
     assert [shown_side(stored_side(side, order), order) for side in sides] == sides
 
 
-def test_lists_hold_what_their_names_say(sqlite_store: Store) -> None:
+def test_lists_hold_what_their_names_say(sqlite_store):
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     pair_ids = add_pairs(sqlite_store, 5, gold=A)
     version = record(sqlite_store, pair_ids, {"ab": "aabt-", "ba": "aabaa"})
@@ -74,7 +73,7 @@ def test_lists_hold_what_their_names_say(sqlite_store: Store) -> None:
     }
 
 
-def test_pairs_that_no_judge_compared_are_listed_too(sqlite_store: Store) -> None:
+def test_pairs_that_no_judge_compared_are_listed_too(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 2, query_type="QA")
     with sqlite_store.reading() as connection:
         compared = ComparedPairs(connection, None)

@@ -3,18 +3,18 @@
 from datetime import timedelta
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, QueueOrder
-from judgeboard.reviews.queues import PersonProgress, describe_rules
-from judgeboard.reviews.submissions import Submission, Submitted, submit
+from judgeboard.domain import QueueOrder
+from judgeboard.reviews.queues import describe_rules
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
-from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase
+from queue_case import CONFIRM, DISMISS, NOW, UNSURE
 
 
-def of_person(case: QueueCase, name: str) -> PersonProgress:
+def of_person(case, name):
     return next(one for one in case.progress().people if one.reviewer.name == name)
 
 
-def timed(case: QueueCase, decision: Decision, seconds: float | None) -> Submitted:
+def timed(case, decision, seconds):
     """Let Mara decide her next item after so many seconds."""
     given = {"token": case.lease(case.mara).token, "reviewer": case.mara, "at": case.now}
     given |= {"decision": decision, "seconds": seconds, "request_key": f"{next(case.keys)}"}
@@ -22,7 +22,7 @@ def timed(case: QueueCase, decision: Decision, seconds: float | None) -> Submitt
 
 
 @on_sqlite
-def test_items_are_counted_by_what_became_of_them(case) -> None:
+def test_items_are_counted_by_what_became_of_them(case):
     ids = case.flagged(0.1, 0.12, 0.14, 0.16, 0.18, 0.2)
     case.queue(needed=2)
     case.review(case.mara, CONFIRM)
@@ -53,7 +53,7 @@ def test_items_are_counted_by_what_became_of_them(case) -> None:
 
 
 @on_sqlite
-def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None:
+def test_each_person_has_done_what_they_said_and_did_not_take_back(case):
     case.flagged(*(0.01 * n for n in range(1, 9)))
     case.queue(assigned=(case.mara, case.ada))
     for decision, seconds in (
@@ -86,7 +86,7 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
 
 
 @on_sqlite
-def test_the_median_is_between_the_two_in_the_middle(case) -> None:
+def test_the_median_is_between_the_two_in_the_middle(case):
     case.queue_of(0.1, 0.1, 0.1, 0.1)
     for seconds in (9.0, 1.0, 5.0, 6.0):
         timed(case, CONFIRM, seconds)
@@ -94,7 +94,7 @@ def test_the_median_is_between_the_two_in_the_middle(case) -> None:
 
 
 @on_sqlite
-def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(case) -> None:
+def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(case):
     made = case.queue(
         where=RowFilter(query_types=("legal",)),
         order=QueueOrder.RANDOM,
@@ -126,7 +126,7 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(cas
 
 
 @on_sqlite
-def test_a_queue_of_pairs_promises_no_look_at_the_judge(case: QueueCase) -> None:
+def test_a_queue_of_pairs_promises_no_look_at_the_judge(case):
     made = case.queue("pairs", subject="pairs", order="oldest")
     rules = describe_rules(made.queue)
     assert rules["Blind to other people"] == rules["Blind to the judge"] == "yes"

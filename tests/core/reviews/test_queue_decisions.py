@@ -18,7 +18,7 @@ OPEN, SETTLED, SPLIT, ADJUDICATED = (
 
 @on_sqlite
 @pytest.mark.parametrize("blind", [False, True])
-def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind: bool) -> None:
+def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind):
     case.queue_of(0.1, blind_judge=blind, order=QueueOrder.RANDOM)
     leased = case.lease(case.mara)
     case.say(leased, case.mara, CONFIRM, label=Label.HALLUCINATED)
@@ -35,7 +35,7 @@ def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind
 
 
 @on_sqlite
-def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case) -> None:
+def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case):
     [answer] = case.flagged(0.1)
     case.queue(needed=2)
     case.review(case.mara, CONFIRM, groundedness=0.2)
@@ -47,14 +47,14 @@ def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case
 
 
 @on_sqlite
-def test_closing_a_queue_lets_what_was_decided_elsewhere_count(case) -> None:
+def test_closing_a_queue_lets_what_was_decided_elsewhere_count(case):
     case.queue_of(0.1, 0.2, needed=2)
     case.decide(case.flags()[0]["id"], case.lead, DISMISS)
     case.close()
     assert case.flag_states() == ["dismissed", "open"]
 
 
-def test_a_flag_in_two_queues_waits_for_both(case) -> None:
+def test_a_flag_in_two_queues_waits_for_both(case):
     case.flagged(0.1)
     case.queue("one")
     case.queue("two")
@@ -65,7 +65,7 @@ def test_a_flag_in_two_queues_waits_for_both(case) -> None:
 
 
 @on_sqlite
-def test_one_unsure_review_is_no_conflict_and_leaves_the_item_to_another_reviewer(case) -> None:
+def test_one_unsure_review_is_no_conflict_and_leaves_the_item_to_another_reviewer(case):
     case.queue_of(0.1, 0.2)
     for _ in range(2):
         assert case.review(case.mara, UNSURE).state is OPEN
@@ -77,7 +77,7 @@ def test_one_unsure_review_is_no_conflict_and_leaves_the_item_to_another_reviewe
 
 
 @on_sqlite
-def test_an_unsure_review_ends_an_item_that_only_its_reviewer_gets(case) -> None:
+def test_an_unsure_review_ends_an_item_that_only_its_reviewer_gets(case):
     case.queue_of(0.1, repeat_rate=0.95)
     case.review(case.mara)
     case.later(days=8)
@@ -103,7 +103,7 @@ def test_an_unsure_review_ends_an_item_that_only_its_reviewer_gets(case) -> None
         ({"quality": 1}, {"groundedness": 1.0}, False),
     ],
 )
-def test_what_is_a_split(case, one, other, split) -> None:
+def test_what_is_a_split(case, one, other, split):
     case.queue_of(0.1, needed=2)
     case.review(case.mara, **{"decision": CONFIRM} | one)
     assert case.review(case.jon, **{"decision": CONFIRM} | other).state is (
@@ -113,7 +113,7 @@ def test_what_is_a_split(case, one, other, split) -> None:
 
 
 @on_sqlite
-def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(case) -> None:
+def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(case):
     case.queue_of(0.1, needed=2)
     case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
@@ -131,7 +131,7 @@ def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(case) -> None
 
 
 @on_sqlite
-def test_nothing_is_adjudicated_before_it_is_split(case) -> None:
+def test_nothing_is_adjudicated_before_it_is_split(case):
     case.queue_of(0.1, needed=2)
     item = case.items()[0]["id"]
     with pytest.raises(DecisionRefused, match="still needs reviews"):
@@ -143,7 +143,7 @@ def test_nothing_is_adjudicated_before_it_is_split(case) -> None:
 
 
 @on_sqlite
-def test_the_places_of_an_item_are_as_many_as_it_still_needs(case) -> None:
+def test_the_places_of_an_item_are_as_many_as_it_still_needs(case):
     case.queue_of(0.1, needed=3)
     case.review(case.mara, UNSURE)
     assert sorted(place["done"] for place in case.leases()) == [False, False, True]
@@ -155,7 +155,7 @@ def test_the_places_of_an_item_are_as_many_as_it_still_needs(case) -> None:
 
 
 @on_sqlite
-def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing(case) -> None:
+def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing(case):
     case.queue_of(0.1, blind_judge=True, order="oldest")
     done = case.review(case.mara, DISMISS, groundedness=0.9)
     assert done.reveal
@@ -174,7 +174,7 @@ def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing
 
 
 @on_sqlite
-def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
+def test_the_judge_is_not_answered_before_it_was_shown(case):
     case.queue_of(0.1, blind_judge=True, order="random")
     done = case.review(case.mara, groundedness=0.9)
     with pytest.raises(DecisionRefused):
@@ -182,7 +182,7 @@ def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
 
 
 @on_sqlite
-def test_who_has_seen_the_judge_is_not_blind_any_more(case) -> None:
+def test_who_has_seen_the_judge_is_not_blind_any_more(case):
     case.queue_of(0.1, blind_judge=True, order="oldest")
     done = case.review(case.mara, DISMISS, groundedness=0.9)
     case.reveal(done, case.mara, groundedness=0.2)
@@ -200,7 +200,7 @@ def test_who_has_seen_the_judge_is_not_blind_any_more(case) -> None:
 @on_sqlite
 def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_nothing_of_it(
     case,
-) -> None:
+):
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest")
     done = case.review(case.mara, DISMISS, "first")
@@ -211,7 +211,7 @@ def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_
 
 
 @on_sqlite
-def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case) -> None:
+def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case):
     case.queue_of(0.1, blind_judge=True, order="oldest", needed=2)
     done = case.review(case.mara, DISMISS, groundedness=0.9)
     case.reveal(done, case.mara, groundedness=0.2)
@@ -223,7 +223,7 @@ def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case) -> None:
 
 
 @on_sqlite
-def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case) -> None:
+def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case):
     case.queue_of(0.1, blind_judge=True, order="oldest", reveal=False)
     done = case.review(case.mara, DISMISS)
     assert not done.reveal
@@ -234,7 +234,7 @@ def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case) -> None:
 @on_sqlite
 def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their_grade(
     case,
-) -> None:
+):
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest", assigned=(case.mara,))
     case.queue("second", blind_judge=True, order="oldest", assigned=(case.mara,))
@@ -255,7 +255,7 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
 
 
 @on_sqlite
-def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(case) -> None:
+def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(case):
     case.queue_of(0.1, blind_judge=True, order="oldest", assigned=(case.mara,))
     with pytest.raises(DecisionRefused):
         case.decide(case.flags()[0]["id"], case.mara)
@@ -263,7 +263,7 @@ def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(case) -> 
 
 
 @on_sqlite
-def test_who_has_read_the_others_does_not_edit_a_split_away(case) -> None:
+def test_who_has_read_the_others_does_not_edit_a_split_away(case):
     case.queue_of(0.1, needed=2, blind_people=True)
     mine = case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)

@@ -45,7 +45,7 @@ FROM_ALL = {"flagged_only": False, "order": QueueOrder.RANDOM}
 
 
 @pytest.mark.parametrize("grade", ["", "q\x01", "a\nb", "\u202e", " ", "x" * 201])
-def test_a_grade_has_a_name_that_can_be_shown(grade) -> None:
+def test_a_grade_has_a_name_that_can_be_shown(grade):
     with pytest.raises(BadInput):
         new_queue("q", grades=("quality", grade))
     assert new_queue("q", grades=("quality", "Stil und Ton")).grades == ("quality", "Stil und Ton")
@@ -67,13 +67,13 @@ def test_a_grade_has_a_name_that_can_be_shown(grade) -> None:
         ({"max_items": 0}, "max_items must be a number from 1 to 100000, not 0"),
     ],
 )
-def test_what_is_wrong_or_does_not_fit_is_said(rules: dict[str, object], said: str) -> None:
+def test_what_is_wrong_or_does_not_fit_is_said(rules, said):
     with pytest.raises(BadInput, match=said):
         new_queue(**{"name": "q"} | rules)
 
 
 @on_sqlite
-def test_a_stored_queue_has_the_rules_that_made_it(case) -> None:
+def test_a_stored_queue_has_the_rules_that_made_it(case):
     rules = new_queue(
         **GOOD, where=RowFilter(query_types=("legal",)), implied_labels=True, seed="s"
     )
@@ -82,7 +82,7 @@ def test_a_stored_queue_has_the_rules_that_made_it(case) -> None:
     assert made.model_dump(exclude=own) == rules.model_dump(exclude=own)
 
 
-def test_a_queue_that_todays_rules_would_refuse_is_still_read(case) -> None:
+def test_a_queue_that_todays_rules_would_refuse_is_still_read(case):
     older = {"name": "x" * 61, "lease_seconds": 5, "blind_judge": True, "sort": "severity"}
     with case.store.writing() as connection:
         connection.execute(insert(QUEUE), older | {"created_by": "test", "created_at": case.now})
@@ -97,15 +97,13 @@ def test_a_queue_that_todays_rules_would_refuse_is_still_read(case) -> None:
 @pytest.mark.parametrize(
     "order", [QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY]
 )
-def test_an_order_made_from_scores_in_a_blind_queue_is_explained(order: QueueOrder) -> None:
+def test_an_order_made_from_scores_in_a_blind_queue_is_explained(order):
     with pytest.raises(BadInput, match="oldest or random") as refused:
         new_queue(**GOOD | {"blind_judge": True, "order": order})
     assert ORDER_LABELS[order] in str(refused.value)
 
 
-def test_what_is_blind_is_not_offered_an_order_made_from_scores_and_is_random_unless_asked_otherwise() -> (
-    None
-):
+def test_what_is_blind_is_not_offered_an_order_made_from_scores_and_is_random_unless_asked_otherwise():
     assert orders_of(blind=True) == (QueueOrder.RANDOM, QueueOrder.OLDEST)
     assert orders_of(blind=False) == tuple(QueueOrder)
     for blind in (True, False):
@@ -113,13 +111,13 @@ def test_what_is_blind_is_not_offered_an_order_made_from_scores_and_is_random_un
             assert new_queue(**GOOD | {"blind_judge": blind, "order": order}).sort is order
 
 
-def answers_in(case, name: str) -> list[int]:
+def answers_in(case, name):
     (queue_id,) = [row["id"] for row in case.rows(QUEUE) if row["name"] == name]
     return [item["response_id"] for item in case.items() if item["queue_id"] == queue_id]
 
 
 @on_sqlite
-def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case) -> None:
+def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case):
     ids = case.flagged(0.1, 0.2, 0.8, 0.9, 0.9, 0.9)
     case.queue("one", **FROM_ALL, max_items=4)
     case.queue("two", **FROM_ALL, max_items=4)
@@ -143,7 +141,7 @@ def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case)
 @on_sqlite
 def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settles_the_flag(
     case,
-) -> None:
+):
     case.queue_of(0.1, 0.9, **FROM_ALL, max_items=2, needed=2)
     case.queue("flags")
     (flag,) = case.flags()
@@ -161,7 +159,7 @@ def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settl
 
 
 @on_sqlite
-def test_a_queue_of_flagged_answers_takes_the_worst_and_nothing_later(case) -> None:
+def test_a_queue_of_flagged_answers_takes_the_worst_and_nothing_later(case):
     ids = case.flagged(0.4, 0.1, 0.3, 0.2)
     case.queue(max_items=2)
     assert answers_in(case, "q") == [ids[1], ids[3]]
@@ -171,7 +169,7 @@ def test_a_queue_of_flagged_answers_takes_the_worst_and_nothing_later(case) -> N
 
 
 @on_sqlite
-def test_the_number_of_items_includes_the_random_sample(case) -> None:
+def test_the_number_of_items_includes_the_random_sample(case):
     with case.store.writing() as connection:
         from judgeboard.store.settings import set_setting
 
@@ -184,7 +182,7 @@ def test_the_number_of_items_includes_the_random_sample(case) -> None:
 
 
 @on_sqlite
-def test_what_matches_is_counted_as_the_queue_would_take_it(case) -> None:
+def test_what_matches_is_counted_as_the_queue_would_take_it(case):
     case.flagged(0.1, 0.2, 0.9)
     case.flagged(0.1, query_type="legal")
     where = RowFilter(query_types=("QA",))
@@ -197,7 +195,7 @@ def test_what_matches_is_counted_as_the_queue_would_take_it(case) -> None:
 
 @on_sqlite
 @pytest.mark.parametrize("name", PRESETS)
-def test_each_preset_makes_a_queue(case, name: str) -> None:
+def test_each_preset_makes_a_queue(case, name):
     case.flagged(0.1, 0.9)
     words, _, options = PRESETS[name]
     made = case.queue(**options.given())
@@ -206,17 +204,17 @@ def test_each_preset_makes_a_queue(case, name: str) -> None:
 
 
 @on_sqlite
-def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(case) -> None:
+def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(case):
     case.flagged(0.1, 0.2, 0.3)
     case.queue("theirs", assigned=(case.mara,), needed=2)
     case.queue("of jon", assigned=(case.jon,))
     case.queue("of all")
     case.review(case.mara, name="theirs")
 
-    def waits(who) -> int:
+    def waits(who):
         return case.read(queue_page, RowFilter(), reviewer_id=who.id).total
 
-    def left(who) -> list[tuple[str, int, int]]:
+    def left(who):
         return [
             (own.queue.name, own.done, own.left)
             for own in read(case.store, own_queues, who.id, case.now)
@@ -231,7 +229,7 @@ def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(cas
 
 
 @on_sqlite
-def test_a_decision_costs_one_statement_for_each_full_queue_without_the_answer(case) -> None:
+def test_a_decision_costs_one_statement_for_each_full_queue_without_the_answer(case):
     case.flagged(0.4, 0.1, 0.3, 0.2)
     counts = []
     mild = sorted(
@@ -249,19 +247,19 @@ def test_a_decision_costs_one_statement_for_each_full_queue_without_the_answer(c
 LOT = {"flagged_only": False, "order": QueueOrder.RANDOM, "grades": ("label",)}
 
 
-def planned(case, name: str = "q", n: int = 12, where: RowFilter | None = None, **rules):
+def planned(case, name="q", n=12, where=None, **rules):
     where = where or RowFilter()
     plan = case.read(draw_plan, where)
     rules = new_queue(name, where, max_items=n, **(LOT | rules))
     return create_queue(case.store, rules, by=case.lead, plan=plan, now=case.now)
 
 
-def plan_of(case, name: str = "q") -> dict:
+def plan_of(case, name="q"):
     return next(row["plan"] for row in case.rows(QUEUE) if row["name"] == name)
 
 
 @on_sqlite
-def test_every_stratum_has_the_same_probability_and_the_queue_stores_it(case) -> None:
+def test_every_stratum_has_the_same_probability_and_the_queue_stores_it(case):
     flagged, others = case.flagged(*([0.1] * 20)), case.flagged(*([0.9] * 40))
     made = planned(case, n=12)
     assert made.joined == 12
@@ -281,11 +279,11 @@ def test_every_stratum_has_the_same_probability_and_the_queue_stores_it(case) ->
 
 
 @on_sqlite
-def test_the_seed_decides_and_flagged_answers_are_not_first(case) -> None:
+def test_the_seed_decides_and_flagged_answers_are_not_first(case):
     case.flagged(*([0.1] * 20), *([0.9] * 20))
     for name, seed in (("one", "a"), ("two", "a"), ("other", "b")):
         planned(case, name, seed=seed)
-    by_queue: dict[int, list] = {}
+    by_queue = {}
     for item in sorted(case.items(), key=lambda item: (item["queue_id"], item["position"])):
         by_queue.setdefault(item["queue_id"], []).append((item["response_id"], item["stratum"]))
     one, two, other = by_queue.values()
@@ -294,7 +292,7 @@ def test_the_seed_decides_and_flagged_answers_are_not_first(case) -> None:
 
 
 @on_sqlite
-def test_reviews_of_a_planned_queue_are_a_sample_and_are_not_drawn_again(case) -> None:
+def test_reviews_of_a_planned_queue_are_a_sample_and_are_not_drawn_again(case):
     case.flagged(*([0.1] * 20), *([0.9] * 40))
     planned(case, n=12)
     for _ in range(12):
@@ -313,7 +311,7 @@ def test_reviews_of_a_planned_queue_are_a_sample_and_are_not_drawn_again(case) -
 @on_sqlite
 def test_a_label_that_people_chose_to_give_does_not_change_the_probability_to_be_drawn(
     case,
-) -> None:
+):
     flagged = case.flagged(*(0.02 * (place + 1) for place in range(20)), *([0.9] * 40))[:20]
     case.queue("worst first")
     for _ in range(7):
@@ -331,7 +329,7 @@ def test_a_label_that_people_chose_to_give_does_not_change_the_probability_to_be
 
 
 @on_sqlite
-def test_a_planned_queue_after_the_worst_flags_is_a_sample_from_its_first_item_on(case) -> None:
+def test_a_planned_queue_after_the_worst_flags_is_a_sample_from_its_first_item_on(case):
     case.flagged(*(0.02 * (place + 1) for place in range(20)), *([0.9] * 40))
     case.queue("worst first")
     for _ in range(7):
@@ -349,7 +347,7 @@ def test_a_planned_queue_after_the_worst_flags_is_a_sample_from_its_first_item_o
 @on_sqlite
 def test_answers_without_a_usable_verdict_are_a_stratum_and_those_never_judged_are_left_out(
     case,
-) -> None:
+):
     case.flagged(*([0.9] * 8))
     case.judge(case.add("unusable")[0], None)
     case.add("never judged")
@@ -362,14 +360,14 @@ def test_answers_without_a_usable_verdict_are_a_stratum_and_those_never_judged_a
 
 
 @on_sqlite
-def test_a_filter_limits_the_draw_and_more_than_there_are_takes_all(case) -> None:
+def test_a_filter_limits_the_draw_and_more_than_there_are_takes_all(case):
     ids = case.flagged(0.1, 0.9, 0.9)
     case.flagged(0.9, query_type="legal")
     assert planned(case, n=50, where=RowFilter(query_types=("QA",))).joined == 3
     assert {item["response_id"] for item in case.items()} == set(ids)
 
 
-def two_versions(case) -> tuple[list[int], list[int]]:
+def two_versions(case):
     """Two versions of a judge that differ on 20 of 60 answers; return these, and the others."""
     ids = case.flagged(*([0.1] * 30), *([0.9] * 30))
     scores = {
@@ -380,7 +378,7 @@ def two_versions(case) -> tuple[list[int], list[int]]:
 
 
 @on_sqlite
-def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case) -> None:
+def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case):
     differing, _ = two_versions(case)
     plan = case.read(draw_plan, RowFilter(), ["rag v1", "rag v2"])
     create_queue(
@@ -407,7 +405,7 @@ def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case) -> N
 
 
 @on_sqlite
-def test_a_plan_needs_random_order_and_a_number(case) -> None:
+def test_a_plan_needs_random_order_and_a_number(case):
     rules = new_queue("q", RowFilter(), order=QueueOrder.OLDEST, flagged_only=False, max_items=3)
     with pytest.raises(BadInput, match="in random order"):
         create_queue(
@@ -418,7 +416,7 @@ def test_a_plan_needs_random_order_and_a_number(case) -> None:
 ASKS = {"grades": ("label", "groundedness"), "optional_grades": ("quality",)}
 
 
-def test_label_is_required_by_default_and_quality_is_optional() -> None:
+def test_label_is_required_by_default_and_quality_is_optional():
     rules = new_queue("q")
     assert (rules.grades, rules.optional_grades) == (("label", "groundedness"), ("quality",))
     # A grade is either required or optional.
@@ -426,7 +424,7 @@ def test_label_is_required_by_default_and_quality_is_optional() -> None:
 
 
 @on_sqlite
-def test_a_review_without_a_required_grade_stores_and_reveals_nothing(case) -> None:
+def test_a_review_without_a_required_grade_stores_and_reveals_nothing(case):
     case.queue_of(0.1, **ASKS, blind_judge=True, order="random")
     leased = case.lease(case.mara)
     with pytest.raises(MissingGrades, match=r"missing: label$"):
@@ -442,7 +440,7 @@ def test_a_review_without_a_required_grade_stores_and_reveals_nothing(case) -> N
 
 
 @on_sqlite
-def test_unsure_needs_no_grade_and_a_dimension_can_be_required(case) -> None:
+def test_unsure_needs_no_grade_and_a_dimension_can_be_required(case):
     case.queue_of(0.1, 0.2, grades=("tone",), optional_grades=("label",))
     case.review(case.mara, Decision.UNSURE)
     leased = case.lease(case.mara)
@@ -452,7 +450,7 @@ def test_unsure_needs_no_grade_and_a_dimension_can_be_required(case) -> None:
 
 
 @on_sqlite
-def test_an_edit_keeps_the_required_grades(case) -> None:
+def test_an_edit_keeps_the_required_grades(case):
     case.queue_of(0.1, **ASKS)
     first = case.review(case.mara, label=Label.HALLUCINATED, groundedness=0.0)
     change = partial(case.change, first.review_id, case.mara, Decision.CONFIRM, groundedness=0.2)
@@ -471,7 +469,7 @@ def test_an_edit_keeps_the_required_grades(case) -> None:
         {"subject": "pairs", "order": "random"},
     ],
 )
-def test_a_blind_queue_names_its_people(case, rules) -> None:
+def test_a_blind_queue_names_its_people(case, rules):
     case.flagged(0.1)
     with pytest.raises(NoPeople, match="must name them"):
         create_queue(case.store, new_queue("q", **rules), by=case.lead)
@@ -483,7 +481,7 @@ def test_a_blind_queue_names_its_people(case, rules) -> None:
     assert [person.name for person in case.progress().assigned_to] == ["Jon"]
 
 
-def test_answers_of_the_same_severity_are_reviewed_from_the_oldest_question(case) -> None:
+def test_answers_of_the_same_severity_are_reviewed_from_the_oldest_question(case):
     """Worst first: by severity, then by the day of the question."""
     for name, day in (("third", 3), ("first", 1), ("second", 2), ("worst", 9)):
         [answer] = case.add(name, asked_at=datetime(2026, 2, day, tzinfo=UTC))

@@ -1,27 +1,22 @@
 """What a review's author had seen before: the judge, other people, the same answer."""
 
-from typing import Any
-
 import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Decision, Label, QueueOrder
 from judgeboard.store.tables import JUDGMENT
-from queue_case import CONFIRM, DISMISS, QueueCase
-from review_case import ReviewCase
+from queue_case import CONFIRM, DISMISS
 
-BLIND: dict[str, Any] = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
+BLIND = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
 
 
-def stamp(case: QueueCase) -> tuple[str | None, list[str]]:
+def stamp(case):
     last = case.reviews()[-1]
     return last["stage"], last["seen"]
 
 
 @pytest.mark.parametrize("second", [CONFIRM, DISMISS])
-def test_an_item_that_was_done_and_waits_again_lay_open_to_who_comes_then(
-    case: QueueCase, second: Decision
-) -> None:
+def test_an_item_that_was_done_and_waits_again_lay_open_to_who_comes_then(case, second):
     case.queue_of(0.1, needed=2, assigned=(case.mara, case.jon, case.ada), **BLIND)
     first = case.review(case.mara, CONFIRM)
     case.review(case.jon, second)
@@ -32,7 +27,7 @@ def test_an_item_that_was_done_and_waits_again_lay_open_to_who_comes_then(
 
 
 @on_sqlite
-def test_a_word_taken_back_before_the_item_was_done_opens_it_to_nobody(case: QueueCase) -> None:
+def test_a_word_taken_back_before_the_item_was_done_opens_it_to_nobody(case):
     case.queue_of(0.1, needed=2, assigned=(case.mara, case.jon), **BLIND)
     first = case.review(case.mara)
     case.undo(first.review_id, case.mara)
@@ -42,7 +37,7 @@ def test_a_word_taken_back_before_the_item_was_done_opens_it_to_nobody(case: Que
 
 
 @on_sqlite
-def test_who_took_an_answer_where_the_judge_is_in_sight_has_seen_it(case: QueueCase) -> None:
+def test_who_took_an_answer_where_the_judge_is_in_sight_has_seen_it(case):
     case.flagged(0.1)
     case.queue("in sight", needed=2, blind_people=True)
     case.lease(case.mara, "in sight")
@@ -55,7 +50,7 @@ def test_who_took_an_answer_where_the_judge_is_in_sight_has_seen_it(case: QueueC
 
 
 @on_sqlite
-def test_what_was_hidden_already_when_it_was_taken_elsewhere_stays_blind(case: QueueCase) -> None:
+def test_what_was_hidden_already_when_it_was_taken_elsewhere_stays_blind(case):
     case.flagged(0.1)
     case.queue("blind", needed=2, assigned=(case.mara,), **BLIND)
     case.queue("in sight", needed=2)
@@ -65,24 +60,24 @@ def test_what_was_hidden_already_when_it_was_taken_elsewhere_stays_blind(case: Q
     assert stamp(case) == ("blind", [])
 
 
-def seen(team: ReviewCase) -> list[list[str] | None]:
+def seen(team):
     return [row["seen"] for row in team.reviews()]
 
 
-def judged(team: ReviewCase) -> int:
+def judged(team):
     team.judge(0.1)
     return int(team.rows(JUDGMENT)[-1]["id"])
 
 
 @on_sqlite
-def test_the_judge_was_seen_where_a_judgment_was_on_the_screen(team: ReviewCase) -> None:
+def test_the_judge_was_seen_where_a_judgment_was_on_the_screen(team):
     team.grade(team.mara, label=Label.GROUNDED)
     team.grade(team.mara, label=Label.GROUNDED, judgment_seen_id=judged(team))
     assert seen(team) == [[], ["judge"]]
 
 
 @on_sqlite
-def test_people_were_seen_by_who_had_reviewed_before(team: ReviewCase) -> None:
+def test_people_were_seen_by_who_had_reviewed_before(team):
     first = team.grade(team.mara, label=Label.GROUNDED)
     team.grade(team.jon, label=Label.GROUNDED)
     team.undo(first, team.mara)
@@ -91,7 +86,7 @@ def test_people_were_seen_by_who_had_reviewed_before(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_first_decision_was_given_without_the_reviews_of_others(team: ReviewCase) -> None:
+def test_a_first_decision_was_given_without_the_reviews_of_others(team):
     team.grade(team.jon, label=Label.GROUNDED)
     judgment = judged(team)
     (flag,) = [flag["id"] for flag in team.flags() if flag["state"] == "open"]

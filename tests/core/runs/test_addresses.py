@@ -3,8 +3,6 @@
 import io
 import shlex
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -22,7 +20,6 @@ from judgeboard.runs.jobs import job_address, job_progress, judge_spec, request_
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule, set_judge, with_model
 from judgeboard.runs.rules import change_rule
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.runs import last_asked_run
@@ -34,20 +31,20 @@ RAG = {"kind": "rag", "model": "scripted"}
 
 
 @pytest.fixture
-def ours() -> Iterator[RecordingEndpoint]:
+def ours():
     """The private endpoint that judged first."""
     with RecordingEndpoint() as endpoint:
         yield endpoint
 
 
 @pytest.fixture
-def other() -> Iterator[RecordingEndpoint]:
+def other():
     with RecordingEndpoint() as endpoint:
         yield endpoint
 
 
 @pytest.fixture
-def judged(store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch) -> Store:
+def judged(store, ours, monkeypatch):
     """A log with one judged answer and three others; the environment has a key for the public address."""
     store_answers(store, 1)
     judge_pending(store, rag(ours))
@@ -56,29 +53,27 @@ def judged(store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatc
     return store
 
 
-def host(endpoint: RecordingEndpoint) -> str:
+def host(endpoint):
     return endpoint.base_url.split("/")[2]
 
 
-def words(store: Store, *more: str) -> list[str]:
+def words(store, *more):
     return ["judge", "--judge", "rag", "--model", "scripted", "--db", address(store), *more]
 
 
-def last(store: Store) -> LastAddress | None:
+def last(store):
     with store.reading() as connection:
         (version,) = list_versions(connection)
         return last_address(connection, version.id)
 
 
-def as_stored_by_an_earlier_release(store: Store, **values: Any) -> None:
+def as_stored_by_an_earlier_release(store, **values):
     with store.writing() as connection:
         connection.execute(update(RUN).values({"provider": None, "base_url": None, **values}))
 
 
 @on_sqlite
-def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
-    judged: Store, ours: RecordingEndpoint
-) -> None:
+def test_the_same_command_without_an_address_goes_where_the_version_judged_last(judged, ours):
     assert run(words(judged)) == 0
     assert sorted(asked(ours)) == [0, 1, 2, 3]
     # The key of the environment is for the public address: this one may have been entered on a
@@ -89,11 +84,11 @@ def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
 
 @on_sqlite
 def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
-    judged: Store,
-    ours: RecordingEndpoint,
-    other: RecordingEndpoint,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    judged,
+    ours,
+    other,
+    capsys,
+):
     command = words(judged, "--base-url", other.base_url)
     assert run(command) == 2
     error = capsys.readouterr().err
@@ -111,12 +106,12 @@ def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
 
 @on_sqlite
 def test_on_a_terminal_another_host_is_a_question(
-    judged: Store,
-    other: RecordingEndpoint,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def answer(text: str) -> int:
+    judged,
+    other,
+    monkeypatch,
+    capsys,
+):
+    def answer(text):
         terminal = io.StringIO(text)
         terminal.isatty = lambda: True
         monkeypatch.setattr(sys, "stdin", terminal)
@@ -131,11 +126,11 @@ def test_on_a_terminal_another_host_is_a_question(
 
 @on_sqlite
 def test_an_address_of_the_environment_is_confirmed_too(
-    judged: Store,
-    other: RecordingEndpoint,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    judged,
+    other,
+    monkeypatch,
+    capsys,
+):
     monkeypatch.setenv("OPENAI_BASE_URL", other.base_url)
     assert run(words(judged)) == 2
     assert host(other) in capsys.readouterr().err
@@ -144,9 +139,7 @@ def test_an_address_of_the_environment_is_confirmed_too(
 
 
 @on_sqlite
-def test_a_program_never_falls_back_to_a_public_address(
-    judged: Store, other: RecordingEndpoint
-) -> None:
+def test_a_program_never_falls_back_to_a_public_address(judged, other):
     with pytest.raises(OtherHost, match=r"3 answers .*api\.openai\.com"):
         judge_pending(judged, make_judge("rag", model="scripted"))
     assert len(runs(judged)) == 1
@@ -154,7 +147,7 @@ def test_a_program_never_falls_back_to_a_public_address(
 
 
 @on_sqlite
-def test_a_job_goes_where_the_version_judged_last(judged: Store, ours: RecordingEndpoint) -> None:
+def test_a_job_goes_where_the_version_judged_last(judged, ours):
     assert job_address(judged, RAG).host == host(ours)
     with judged.reading() as connection:
         (version,) = list_versions(connection)
@@ -169,8 +162,8 @@ def test_a_job_goes_where_the_version_judged_last(judged: Store, ours: Recording
 
 @on_sqlite
 def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
-    judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint
-) -> None:
+    judged, ours, other
+):
     elsewhere = {**RAG, "base_url": other.base_url}
     shown = job_address(judged, elsewhere)
     assert (shown.host, shown.before) == (host(other), host(ours))
@@ -201,9 +194,7 @@ def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
 
 
 @on_sqlite
-def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_rule(
-    judged: Store, ours: RecordingEndpoint
-) -> None:
+def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_rule(judged, ours):
     here = {**RAG, "base_url": ours.base_url}
     add_rule(judged, "live", judge=here, actor="Mara")
     set_judge(judged, "live", judge=with_model(here, "another-model"), actor="Mara")
@@ -221,9 +212,7 @@ def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_ru
     assert len(ours.requests) == 1 + 4
 
 
-def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(
-    judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint
-) -> None:
+def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(judged, ours, other):
     """Nobody chose the provider's own address for these versions: their answers must not go there."""
     add_rule(
         judged,
@@ -254,9 +243,7 @@ def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(
 
 
 @on_sqlite
-def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(
-    store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(store, ours, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
     store_answers(store, 2)
     job_id = request_rejudge(
@@ -271,9 +258,7 @@ def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(
 
 
 @on_sqlite
-def test_without_a_key_a_page_names_no_option_and_a_terminal_names_it(
-    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_key_a_page_names_no_option_and_a_terminal_names_it(store, monkeypatch, capsys):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     store_answers(store, 1)
     job_id = request_rejudge(store, judge=RAG, actor="Mara")
@@ -288,8 +273,8 @@ def test_without_a_key_a_page_names_no_option_and_a_terminal_names_it(
 
 
 def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_asked_for(
-    judged: Store, ours: RecordingEndpoint, capsys: pytest.CaptureFixture[str]
-) -> None:
+    judged, ours, capsys
+):
     as_stored_by_an_earlier_release(judged)
     assert run(words(judged)) == 2
     error = capsys.readouterr().err
@@ -310,18 +295,14 @@ def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_aske
     ids=["openai", "claude"],
 )
 @on_sqlite
-def test_the_address_of_an_earlier_run_at_a_provider_is_known(
-    judged: Store, base_url: str, provider: str
-) -> None:
+def test_the_address_of_an_earlier_run_at_a_provider_is_known(judged, base_url, provider):
     as_stored_by_an_earlier_release(judged, endpoint_host=base_url.split("/")[2])
     options = read(judged, at_last_address, make_judge, RAG)
     assert options == {**RAG, "provider": provider, "base_url": base_url}
 
 
 @on_sqlite
-def test_no_user_password_or_query_of_an_address_is_stored(
-    store: Store, ours: RecordingEndpoint
-) -> None:
+def test_no_user_password_or_query_of_an_address_is_stored(store, ours):
     store_answers(store, 1)
     judge_pending(
         store, make_judge("rag", model="scripted", base_url=f"{ours.base_url}?token=hidden")
@@ -336,11 +317,11 @@ def test_no_user_password_or_query_of_an_address_is_stored(
 
 
 def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_gives_one(
-    store: Store,
-    ours: RecordingEndpoint,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    store,
+    ours,
+    monkeypatch,
+    capsys,
+):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
     store_answers(store, 1)
     with store.writing() as connection:  # as `align` stores an accepted prompt

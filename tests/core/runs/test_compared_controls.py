@@ -2,18 +2,15 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 
-from command_lines import Shell
 from judgeboard.domain import Response
-from judgeboard.health.record import Check, State
+from judgeboard.health.record import State
 from judgeboard.health.report import measure_health
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.measure.agreement import every_judge
 from judgeboard.methods.control_answers.run import make_control_answers
-from judgeboard.store.engine import Store
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.storing import store_responses
 from judging_log import address
@@ -22,17 +19,17 @@ from stored_rows import write_to
 ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
 
 
-def reply(side: str) -> ScriptedReply:
+def reply(side):
     return completion(json.dumps({"overall": {"reasoning": "r", "verdict": side}}))
 
 
-def sides(request: dict[str, Any]) -> list[str]:
+def sides(request):
     """Return the two answers in the order in which they are shown."""
     content = str(request["messages"][-1]["content"])
     return re.findall(r"\[BEGIN (?:FIRST|SECOND) ANSWER \w+\]\n(.*?)\n\[END", content, re.DOTALL)
 
 
-def obedient(request: dict[str, Any], _number: int) -> ScriptedReply:
+def obedient(request, _number):
     for side, answer in zip(("first", "second"), sides(request), strict=True):
         if order := ORDER.search(answer):
             other = "second" if side == "first" else "first"
@@ -40,22 +37,20 @@ def obedient(request: dict[str, Any], _number: int) -> ScriptedReply:
     return reply("tie")
 
 
-def strict(request: dict[str, Any], _number: int) -> ScriptedReply:
+def strict(request, _number):
     """Prefer the shorter answer: the one without an order."""
     first, second = sides(request)
     return reply("first" if len(first) < len(second) else "second")
 
 
-def first(_request: dict[str, Any], _number: int) -> ScriptedReply:
+def first(_request, _number):
     return reply("first")
 
 
 @pytest.mark.parametrize(
     ("script", "state"), [(obedient, State.WARNING), (strict, State.OK), (first, State.OK)]
 )
-def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(
-    store: Store, shell: Shell, script: Script, state: State
-) -> None:
+def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(store, shell, script, state):
     rows = [
         Response("log", f"a{number}", "How long?", f"It is {number} m long.", (f"{number} m.",))
         for number in range(40)
@@ -80,6 +75,6 @@ def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(
         assert all(each.n == 0 for each in every_judge(connection))
 
 
-def obeys(store: Store) -> Check:
+def obeys(store):
     checks = measure_health(store, "pairwise").checks
     return next(check for check in checks if check.name == "injected")

@@ -2,14 +2,11 @@
 
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from command_lines import run_line
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
-from judgeboard.store.engine import Store
 from judging_log import address, store_answers
 
 ANSWERS = 30
@@ -25,7 +22,7 @@ cases:
 
 
 @pytest.fixture
-def prices(tmp_path: Path) -> str:
+def prices(tmp_path):
     file = tmp_path / "prices.toml"
     file.write_text(
         "[models]\nscripted = { input = 10, output = 20 }\nwriter = { input = 100, output = 200 }\n"
@@ -33,7 +30,7 @@ def prices(tmp_path: Path) -> str:
     return str(file)
 
 
-def judged_with_anchors_and_controls(store: Store) -> None:
+def judged_with_anchors_and_controls(store):
     store_answers(store, ANSWERS)
     db = f"--db {address(store)}"
     assert run_line(f"judge --judge lexical {db}") == 0
@@ -61,15 +58,15 @@ def judged_with_anchors_and_controls(store: Store) -> None:
     ],
 )
 def test_each_command_that_calls_a_model_says_before_how_much_that_is(
-    sqlite_store: Store,
-    fill_once: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    prices: str,
-    command: str,
-    calls: int,
-) -> None:
+    sqlite_store,
+    fill_once,
+    tmp_path,
+    monkeypatch,
+    capsys,
+    prices,
+    command,
+    calls,
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "suite.yaml").write_text(SUITE)
     pairs = [
@@ -96,8 +93,8 @@ def test_each_command_that_calls_a_model_says_before_how_much_that_is(
 
 
 def test_the_estimate_is_no_lower_than_the_cost_and_then_follows_the_tokens_of_earlier_calls(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], prices: str
-) -> None:
+    sqlite_store, capsys, prices
+):
     store_answers(sqlite_store, ANSWERS)
     with RecordingEndpoint(always(verdict())) as endpoint:
         judge = f"judge --judge rag --model scripted --base-url {endpoint.base_url} --db {address(sqlite_store)}"

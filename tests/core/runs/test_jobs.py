@@ -4,23 +4,19 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 from threading import Barrier
-from typing import Any
 
 import pytest
 from sqlalchemy import select, text
 
-from held_endpoint import HeldEndpoint
-from job_steps import ANSWERS, WorkerProcess, ask, asked, ended, rag, working
+from job_steps import ANSWERS, ask, asked, ended, rag, working
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.judges.judge import fingerprint
-from judgeboard.reports.stats import VersionAgreement, stats
+from judgeboard.reports.stats import stats
 from judgeboard.runs.jobs import (
     CallEstimate,
     cancel_job,
@@ -31,7 +27,6 @@ from judgeboard.runs.jobs import (
     request_rejudge,
 )
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import get_job, live_workers, register_worker
 from judgeboard.store.judge_versions import ensure_version
@@ -44,7 +39,7 @@ from stored_rows import read, write_to
 RAG = {"kind": "rag", "model": "gpt-4o-mini"}
 
 
-def test_what_cannot_be_asked_for_is_refused(sqlite_log: Store) -> None:
+def test_what_cannot_be_asked_for_is_refused(sqlite_log):
     with pytest.raises(BadInput, match="'magic'"):
         request_rejudge(sqlite_log, judge={"kind": "magic"}, actor="Mara")
     with pytest.raises(BadInput, match="api_key"):
@@ -63,15 +58,13 @@ def test_what_cannot_be_asked_for_is_refused(sqlite_log: Store) -> None:
         ({"judge": RAG, "concurrency": 10**9}, "must be 1 to 1,024"),
     ],
 )
-def test_a_value_that_no_job_can_have_is_refused_whoever_asks(
-    sqlite_log: Store, asked: dict[str, Any], why: str
-) -> None:
+def test_a_value_that_no_job_can_have_is_refused_whoever_asks(sqlite_log, asked, why):
     with pytest.raises(BadInput, match=why):
         request_rejudge(sqlite_log, **asked, actor="cli:root")
     assert recent_jobs(sqlite_log) == []
 
 
-def test_the_same_is_not_done_twice_at_a_time(log: Store) -> None:
+def test_the_same_is_not_done_twice_at_a_time(log):
     first = ask(log, RAG, where=RowFilter(ids=("a1",)))
     with pytest.raises(BadInput, match=r"Mara .* \d\d:\d\d UTC"):
         ask(log, RAG, where=RowFilter(ids=("a1",)))
@@ -83,10 +76,10 @@ def test_the_same_is_not_done_twice_at_a_time(log: Store) -> None:
     assert recent_jobs(log)[0].id == again
 
 
-def test_two_equal_requests_at_once_are_one_job(log: Store) -> None:
+def test_two_equal_requests_at_once_are_one_job(log):
     together = Barrier(4)
 
-    def request(_number: int) -> bool:
+    def request(_number):
         together.wait()
         try:
             ask(log, RAG)
@@ -99,7 +92,7 @@ def test_two_equal_requests_at_once_are_one_job(log: Store) -> None:
     assert (sum(stored), len(recent_jobs(log))) == (1, 1)
 
 
-def test_without_a_worker_a_job_waits(log: Store) -> None:
+def test_without_a_worker_a_job_waits(log):
     job_id = ask(
         log,
         RAG,
@@ -117,7 +110,7 @@ def test_without_a_worker_a_job_waits(log: Store) -> None:
     assert job_progress(log, job_id).state == "waiting"
 
 
-def test_an_estimate_counts_what_a_job_would_ask(log: Store, endpoint: HeldEndpoint) -> None:
+def test_an_estimate_counts_what_a_job_would_ask(log, endpoint):
     judge = rag(endpoint)
     first = estimate_calls(log, judge=judge)
     assert (first.calls, first.cost_micro, first.tokens, first.priced) == (
@@ -135,9 +128,7 @@ def test_an_estimate_counts_what_a_job_would_ask(log: Store, endpoint: HeldEndpo
     assert estimate_calls(log, judge=judge, where=RowFilter(ids=("a7",))).calls == 1
 
 
-def test_an_estimate_says_when_nothing_is_known_of_the_price(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log, endpoint):
     judge = rag(endpoint, model="llama-of-our-own")
     judge_pending(sqlite_log, make_judge(**judge), limit=2)
     known = estimate_calls(sqlite_log, judge=judge)
@@ -151,9 +142,7 @@ def test_an_estimate_says_when_nothing_is_known_of_the_price(
     assert (remote.cost_micro, remote.priced, remote.tokens) == (None, False, 120)
 
 
-def test_a_price_of_0_is_no_own_endpoint(
-    sqlite_log: Store, endpoint: HeldEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_price_of_0_is_no_own_endpoint(sqlite_log, endpoint, tmp_path, monkeypatch):
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nllama-of-our-own = { input = 0, output = 0 }\n")
     monkeypatch.setenv("JUDGEBOARD_PRICES", str(prices))
@@ -163,15 +152,13 @@ def test_a_price_of_0_is_no_own_endpoint(
     assert [(each.cost_micro, each.own_endpoint) for each in estimates] == [(0, True), (0, False)]
 
 
-def test_an_estimate_needs_no_key_but_a_model(sqlite_log: Store) -> None:
+def test_an_estimate_needs_no_key_but_a_model(sqlite_log):
     assert estimate_calls(sqlite_log, judge=RAG).calls == ANSWERS
     with pytest.raises(BadInput, match="needs a model"):
         estimate_calls(sqlite_log, judge={"kind": "rag"})
 
 
-def test_an_estimate_goes_on_where_a_stopped_run_ended(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_an_estimate_goes_on_where_a_stopped_run_ended(sqlite_log, endpoint):
     judge = rag(endpoint)
     stopped = judge_pending(
         sqlite_log, make_judge(**judge), mode="all", concurrency=1, max_cost=0.0001
@@ -182,17 +169,12 @@ def test_an_estimate_goes_on_where_a_stopped_run_ended(
     assert estimate_calls(sqlite_log, judge=judge, where=RowFilter(ids=("a1",))).continues is None
 
 
-def test_an_offline_judge_costs_nothing(sqlite_log: Store) -> None:
+def test_an_offline_judge_costs_nothing(sqlite_log):
     free = estimate_calls(sqlite_log, judge={"kind": "lexical"})
     assert (free.calls, free.cost_micro, free.model) == (ANSWERS, 0, None)
 
 
-StartWorker = Callable[[Store], WorkerProcess]
-
-
-def test_a_killed_job_goes_on_after_a_restart(
-    log: Store, endpoint: HeldEndpoint, worker_process: StartWorker
-) -> None:
+def test_a_killed_job_goes_on_after_a_restart(log, endpoint, worker_process):
     grade_all(log)
     judge_pending(log, make_judge("lexical"))
     before = agreement_of(log, "lexical")
@@ -218,8 +200,8 @@ def test_a_killed_job_goes_on_after_a_restart(
 
 
 def test_ctrl_c_finishes_the_calls_in_flight_and_leaves_the_job_to_be_continued(
-    log: Store, endpoint: HeldEndpoint, worker_process: StartWorker
-) -> None:
+    log, endpoint, worker_process
+):
     endpoint.hold_after(5)
     first = worker_process(log)
     job_id = ask(log, rag(endpoint), concurrency=2)  # the answers that are left take seconds
@@ -239,9 +221,7 @@ def test_ctrl_c_finishes_the_calls_in_flight_and_leaves_the_job_to_be_continued(
 
 
 @pytest.mark.postgres
-def test_workers_of_several_processes_share_the_jobs(
-    postgres_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker
-) -> None:
+def test_workers_of_several_processes_share_the_jobs(postgres_log, endpoint, worker_process):
     endpoint.hold_after(0)
     for _ in range(2):
         worker_process(postgres_log)
@@ -256,9 +236,7 @@ def test_workers_of_several_processes_share_the_jobs(
     assert set(endpoint.asked.values()) == {4}
 
 
-def test_one_process_at_a_time_takes_the_jobs_of_a_file(
-    sqlite_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker
-) -> None:
+def test_one_process_at_a_time_takes_the_jobs_of_a_file(sqlite_log, endpoint, worker_process):
     first = worker_process(sqlite_log)
     until(lambda: living(sqlite_log), "the first worker")
     with working(sqlite_log):
@@ -270,7 +248,7 @@ def test_one_process_at_a_time_takes_the_jobs_of_a_file(
     assert set(endpoint.asked.values()) == {1}
 
 
-def test_a_command_says_that_workers_make_its_run(log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_command_says_that_workers_make_its_run(log, endpoint):
     endpoint.hold_after(0)
     with working(log):
         job_id = ask(log, rag(endpoint), mode="plain")
@@ -283,7 +261,7 @@ def test_a_command_says_that_workers_make_its_run(log: Store, endpoint: HeldEndp
 
 
 @pytest.mark.postgres
-def test_people_are_stored_while_a_worker_leads(postgres_log: Store) -> None:
+def test_people_are_stored_while_a_worker_leads(postgres_log):
     with working(postgres_log):
         until(lambda: living(postgres_log), "the worker")
         ended(postgres_log, ask(postgres_log, {"kind": "lexical"}))
@@ -291,9 +269,7 @@ def test_people_are_stored_while_a_worker_leads(postgres_log: Store) -> None:
 
 
 @pytest.mark.postgres
-def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(
-    postgres_log: Store, endpoint: HeldEndpoint, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(postgres_log, endpoint, caplog):
     endpoint.hold_after(6)
     with working(postgres_log):
         job_id = ask(postgres_log, rag(endpoint))
@@ -311,11 +287,11 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(
 
 
 def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
-    sqlite_log: Store,
-    endpoint: HeldEndpoint,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    sqlite_log,
+    endpoint,
+    caplog,
+    monkeypatch,
+):
     monkeypatch.setattr("judgeboard.runs.engine.FIRST_PAUSE", timedelta(seconds=0.01))
     with sqlite_log.writing() as connection:
         connection.execute(
@@ -333,7 +309,7 @@ def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
     assert "Every statement" not in caplog.text
 
 
-def grade_all(store: Store) -> None:
+def grade_all(store):
     lines = [
         json.dumps(
             {
@@ -351,22 +327,20 @@ def grade_all(store: Store) -> None:
     assert summary.new == ANSWERS
 
 
-def agreement_of(store: Store, judge: str) -> list[VersionAgreement]:
+def agreement_of(store, judge):
     return [row for row in read(store, stats).agreement if row.judge == judge]
 
 
-def living(store: Store) -> set[str]:
+def living(store):
     return read(store, live_workers)
 
 
-def worker_pids(store: Store) -> list[int]:
+def worker_pids(store):
     with store.reading() as connection:
         return list(connection.scalars(select(WORKER.c.pid)))
 
 
-def test_the_row_of_a_job_holds_no_secret(
-    sqlite_log: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_row_of_a_job_holds_no_secret(sqlite_log, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-case")
     job_id = ask(sqlite_log, {"kind": "rag", "model": "gpt-4o-mini"})
     assert "sk-secret" not in str(read(sqlite_log, get_job, job_id))
@@ -375,7 +349,7 @@ def test_the_row_of_a_job_holds_no_secret(
 ADDRESS = "http://localhost:9/v1"
 
 
-def test_a_version_is_asked_again_as_it_was(sqlite_store: Store) -> None:
+def test_a_version_is_asked_again_as_it_was(sqlite_store):
     asked = {
         "kind": "rag",
         "name": "ours",
@@ -399,15 +373,15 @@ def test_a_version_is_asked_again_as_it_was(sqlite_store: Store) -> None:
     assert fingerprint(make_judge(**again).version) == stored.fingerprint
 
 
-def test_an_offline_judge_is_asked_by_its_name(sqlite_store: Store) -> None:
+def test_an_offline_judge_is_asked_by_its_name(sqlite_store):
     with sqlite_store.writing() as connection:
         stored = ensure_version(connection, make_judge("lexical", name="words").version)
         assert judge_spec(connection, stored) == {"kind": "lexical", "name": "words"}
 
 
 def test_what_was_recorded_elsewhere_or_by_an_older_prompt_cannot_be_asked(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     with sqlite_store.writing() as connection:
         recorded = ensure_version(connection, JudgeVersion("gpt", "replay"))
         older = ensure_version(

@@ -5,14 +5,11 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event
+from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from endpoint_scripts import rejects_format, rejects_temperature
@@ -23,23 +20,20 @@ from judgeboard.errors import BadInput, DatabaseAway, UnknownPrice
 from judgeboard.judges.lexical import LexicalJudge
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    Script,
-    ScriptedReply,
     always,
     completion,
     failure,
     verdict,
 )
-from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
+from judgeboard.runs.judging import judge_pending, judge_pending_async, make_judge
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.store import engine, outages
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
 from judging_log import address, asked, by_number, judgments, rag, runs, store_answers, until
 
 
-def judge(store: Store, script: Script, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:
+def judge(store, script, **options):
     prices = options.pop("prices", None)
     tries = options.pop("tries", 1)
     with RecordingEndpoint(script) as endpoint:
@@ -50,7 +44,7 @@ def judge(store: Store, script: Script, **options: Any) -> tuple[JudgingSummary,
 
 
 @pytest.fixture
-def prices(tmp_path: Path) -> Path:
+def prices(tmp_path):
     """A price at which every scripted verdict (100 and 20 tokens) costs 120 micro-dollars."""
     file = tmp_path / "prices.toml"
     file.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
@@ -58,7 +52,7 @@ def prices(tmp_path: Path) -> Path:
 
 
 @on_sqlite
-def test_every_answer_is_asked_once_and_a_second_call_asks_nothing(store: Store) -> None:
+def test_every_answer_is_asked_once_and_a_second_call_asks_nothing(store):
     store_answers(store, 30)
     summary, endpoint = judge(store, always(verdict()))
     assert (summary.selected, summary.ok, summary.not_reached, summary.state) == (
@@ -75,7 +69,7 @@ def test_every_answer_is_asked_once_and_a_second_call_asks_nothing(store: Store)
     assert (again.selected, again.asked, endpoint.requests) == (0, 0, [])
 
 
-def test_newcomers_are_asked_and_those_judged_before_are_not(sqlite_store: Store) -> None:
+def test_newcomers_are_asked_and_those_judged_before_are_not(sqlite_store):
     store_answers(sqlite_store, 5)
     judge(sqlite_store, always(verdict()))
     store_answers(sqlite_store, 3, first=5)
@@ -84,7 +78,7 @@ def test_newcomers_are_asked_and_those_judged_before_are_not(sqlite_store: Store
 
 
 @on_sqlite
-def test_what_a_model_said_is_kept_whole(store: Store) -> None:
+def test_what_a_model_said_is_kept_whole(store):
     store_answers(store, 1)
     reasoning = "It is not said."
     said = verdict(reasoning=reasoning, groundedness=0.25, quality=2)
@@ -103,7 +97,7 @@ def test_what_a_model_said_is_kept_whole(store: Store) -> None:
     assert row["label"] is None
 
 
-def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Store) -> None:
+def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store):
     store_answers(store, 12)
     unusable = "Fine, I would say."
     replies = {
@@ -133,9 +127,7 @@ def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Stor
     [rejects_format(always(verdict()), "json_schema"), rejects_temperature(always(verdict()))],
     ids=["format", "temperature"],
 )
-def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(
-    sqlite_store: Store, script: Script
-) -> None:
+def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(sqlite_store, script):
     store_answers(sqlite_store, 20)
     summary, endpoint = judge(sqlite_store, script)
     assert summary.ok == 20
@@ -146,8 +138,8 @@ def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(
 
 @on_sqlite
 def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_on(
-    store: Store,
-) -> None:
+    store,
+):
     store_answers(store, 40)
     summary, _ = judge(
         store, lambda _request, number: verdict() if number < 10 else failure(401, "no such key")
@@ -165,7 +157,7 @@ def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_o
     assert len(endpoint.requests) == 40 - summary.ok
 
 
-def test_failed_ones_are_asked_again_and_only_they(store: Store) -> None:
+def test_failed_ones_are_asked_again_and_only_they(store):
     store_answers(store, 6)
     judge(store, by_number({1: completion("hm"), 4: failure(400, "too long")}))
     plain, _ = judge(store, always(verdict()))
@@ -188,7 +180,7 @@ def test_failed_ones_are_asked_again_and_only_they(store: Store) -> None:
     assert nothing.selected == 0
 
 
-def test_an_interrupted_rejudge_is_continued_and_a_finished_one_starts_anew(store: Store) -> None:
+def test_an_interrupted_rejudge_is_continued_and_a_finished_one_starts_anew(store):
     store_answers(store, 20)
     judge(store, always(verdict(quality=1)))
     stopped, _ = judge(
@@ -208,7 +200,7 @@ def test_an_interrupted_rejudge_is_continued_and_a_finished_one_starts_anew(stor
     ]
 
 
-def test_a_rejudge_with_another_filter_is_another_run(store: Store) -> None:
+def test_a_rejudge_with_another_filter_is_another_run(store):
     store_answers(store, 4, query_type="simple")
     store_answers(store, 4, first=4, query_type="complex")
     judge(store, always(verdict()))
@@ -220,7 +212,7 @@ def test_a_rejudge_with_another_filter_is_another_run(store: Store) -> None:
 
 
 @on_sqlite
-def test_a_limit_asks_so_many_and_the_next_call_goes_on_behind_them(store: Store) -> None:
+def test_a_limit_asks_so_many_and_the_next_call_goes_on_behind_them(store):
     store_answers(store, 10)
     first, endpoint = judge(store, always(verdict()), limit=4)
     assert (first.selected, first.ok, sorted(asked(endpoint))) == (4, 4, [0, 1, 2, 3])
@@ -230,7 +222,7 @@ def test_a_limit_asks_so_many_and_the_next_call_goes_on_behind_them(store: Store
     assert (last.selected, sorted(asked(endpoint))) == (2, [8, 9])
 
 
-def test_an_interrupted_limit_is_filled_up_not_started_over(store: Store) -> None:
+def test_an_interrupted_limit_is_filled_up_not_started_over(store):
     store_answers(store, 20)
     stopped, _ = judge(
         store, lambda _request, number: verdict() if number < 3 else failure(401, "no"), limit=10
@@ -241,18 +233,18 @@ def test_an_interrupted_limit_is_filled_up_not_started_over(store: Store) -> Non
 
 
 def test_a_run_waits_for_a_database_that_another_process_has_locked(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    sqlite_store, monkeypatch, caplog
+):
     monkeypatch.setattr(engine, "BUSY_SECONDS", 0.01)
     store_answers(sqlite_store, 20)
     store = open_store(address(sqlite_store))
     other = sqlite3.connect(address(sqlite_store), isolation_level=None, check_same_thread=False)
 
-    def free() -> None:
+    def free():
         until(lambda: caplog.text.count("waiting") > 9, "ten messages")
         other.execute("ROLLBACK")
 
-    async def answer(_request: object, number: int) -> ScriptedReply:
+    async def answer(_request, number):
         if number == 4:
             other.execute("BEGIN IMMEDIATE")
             threading.Thread(target=free).start()
@@ -265,9 +257,7 @@ def test_a_run_waits_for_a_database_that_another_process_has_locked(
     assert sorted(asked(endpoint).elements()) == list(range(20))
 
 
-def test_the_cost_limit_stops_with_what_was_in_flight_stored(
-    sqlite_store: Store, prices: Path
-) -> None:
+def test_the_cost_limit_stops_with_what_was_in_flight_stored(sqlite_store, prices):
     store_answers(sqlite_store, 100)
     summary, endpoint = judge(sqlite_store, always(verdict()), prices=prices, max_cost=0.0012)
     assert summary.state is RunState.STOPPED
@@ -277,23 +267,21 @@ def test_the_cost_limit_stops_with_what_was_in_flight_stored(
     assert len(endpoint.requests) == summary.ok
 
 
-def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(
-    store: Store, prices: Path
-) -> None:
+def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(store, prices):
     store_answers(store, 60)
 
-    def refused() -> None:
+    def refused():
         with pytest.raises(BadInput, match=r"process \d+ on"):
             part()
 
-    async def answer(_request: object, number: int) -> ScriptedReply:
+    async def answer(_request, number):
         if number == 2:
             await asyncio.to_thread(refused)
         return verdict()
 
     with RecordingEndpoint(answer) as endpoint:
 
-        def part(max_cost: float = 0.0012) -> JudgingSummary:
+        def part(max_cost=0.0012):
             return judge_pending(
                 store, rag(endpoint, prices=prices), max_cost=max_cost, concurrency=1
             )
@@ -305,9 +293,7 @@ def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(
     assert len(runs(store)) == 1
 
 
-def test_a_limit_reached_with_the_last_answer_leaves_nothing_out(
-    sqlite_store: Store, prices: Path
-) -> None:
+def test_a_limit_reached_with_the_last_answer_leaves_nothing_out(sqlite_store, prices):
     store_answers(sqlite_store, 10)
     summary, _ = judge(
         sqlite_store, always(verdict()), prices=prices, max_cost=0.0012, concurrency=1
@@ -321,11 +307,11 @@ class Closed(LexicalJudge):
     priced = False
     times = 0
 
-    async def aclose(self) -> None:
+    async def aclose(self):
         self.times += 1
 
 
-def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store: Store) -> None:
+def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store):
     store_answers(sqlite_store, 2)
     with RecordingEndpoint() as endpoint:
         remote = rag(endpoint, base_url="https://models.example.org/v1", api_key="none")
@@ -340,7 +326,7 @@ def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store: Store) -> None:
     assert runs(sqlite_store) == []
 
 
-def test_an_own_endpoint_costs_nothing_also_where_it_counts_no_tokens(sqlite_store: Store) -> None:
+def test_an_own_endpoint_costs_nothing_also_where_it_counts_no_tokens(sqlite_store):
     store_answers(sqlite_store, 2)
     good = verdict().body["choices"][0]["message"]["content"]
     summary, _ = judge(sqlite_store, by_number({1: completion(good, usage=None)}), max_cost=1)
@@ -348,9 +334,7 @@ def test_an_own_endpoint_costs_nothing_also_where_it_counts_no_tokens(sqlite_sto
     assert {row["cost_micro"] for row in judgments(sqlite_store)} == {0}
 
 
-def test_an_unknown_cost_of_a_remote_endpoint_is_unknown_and_never_0(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_cost_of_a_remote_endpoint_is_unknown_and_never_0(sqlite_store, monkeypatch):
     store_answers(sqlite_store, 2)
     monkeypatch.setattr("judgeboard.llm.endpoint.is_own_host", lambda _host: False)
     summary, _ = judge(sqlite_store, always(verdict()))
@@ -358,9 +342,7 @@ def test_an_unknown_cost_of_a_remote_endpoint_is_unknown_and_never_0(
     assert {row["cost_micro"] for row in judgments(sqlite_store)} == {None}
 
 
-def test_a_reply_without_token_counts_has_an_unknown_cost(
-    sqlite_store: Store, prices: Path
-) -> None:
+def test_a_reply_without_token_counts_has_an_unknown_cost(sqlite_store, prices):
     store_answers(sqlite_store, 2)
     good = verdict().body["choices"][0]["message"]["content"]
     summary, _ = judge(sqlite_store, by_number({1: completion(good, usage=None)}), prices=prices)
@@ -372,7 +354,7 @@ def test_a_reply_without_token_counts_has_an_unknown_cost(
 
 
 @on_sqlite
-def test_flags_are_there_as_soon_as_the_judgment_is(store: Store) -> None:
+def test_flags_are_there_as_soon_as_the_judgment_is(store):
     store_answers(store, 2)
     judge(store, by_number({1: verdict(groundedness=0.1)}))
     with store.reading() as connection:
@@ -382,11 +364,11 @@ def test_flags_are_there_as_soon_as_the_judgment_is(store: Store) -> None:
     assert [tuple(row) for row in raised] == [(0.1,)]
 
 
-def test_judging_runs_inside_the_event_loop_of_a_caller(sqlite_store: Store) -> None:
+def test_judging_runs_inside_the_event_loop_of_a_caller(sqlite_store):
     store_answers(sqlite_store, 5)
-    told: list[tuple[int, int]] = []
+    told = []
 
-    async def pipeline() -> JudgingSummary:
+    async def pipeline():
         lexical = make_judge("lexical")
         return await judge_pending_async(
             sqlite_store, lexical, on_progress=lambda counts, of: told.append((counts.asked, of))
@@ -396,11 +378,11 @@ def test_judging_runs_inside_the_event_loop_of_a_caller(sqlite_store: Store) -> 
     assert told[-1] == (5, 5)
 
 
-def test_ctrl_c_stays_with_whoever_had_it(sqlite_store: Store) -> None:
+def test_ctrl_c_stays_with_whoever_had_it(sqlite_store):
     store_answers(sqlite_store, 3)
     seen = []
 
-    async def pipeline() -> None:
+    async def pipeline():
         before = signal.getsignal(signal.SIGINT)
         await judge_pending_async(
             sqlite_store,
@@ -415,7 +397,7 @@ def test_ctrl_c_stays_with_whoever_had_it(sqlite_store: Store) -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_an_unknown_mode_is_refused(sqlite_store: Store) -> None:
+def test_an_unknown_mode_is_refused(sqlite_store):
     with pytest.raises(BadInput, match="failed or all"):
         judge_pending(sqlite_store, make_judge("lexical"), mode="everything")
 
@@ -433,9 +415,7 @@ def test_an_unknown_mode_is_refused(sqlite_store: Store) -> None:
         ({"max_cost": -1.0}, "cost limit must be a finite number"),
     ],
 )
-def test_options_that_no_run_can_have_are_refused(
-    store: Store, options: dict[str, Any], message: str
-) -> None:
+def test_options_that_no_run_can_have_are_refused(store, options, message):
     store_answers(store, 3)
     with pytest.raises(BadInput, match=message):
         judge_pending(store, LexicalJudge(), **options)
@@ -443,16 +423,16 @@ def test_options_that_no_run_can_have_are_refused(
 
 
 @contextmanager
-def outage(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+def outage(store, monkeypatch):
     """While the event is set, the database can be neither reached nor used over connections that are open."""
     away = threading.Event()
     connect = store.engine.connect
 
-    def refuse(*_: object) -> None:
+    def refuse(*_):
         if away.is_set():
             raise OperationalError("SELECT", {}, Exception("connection refused"))
 
-    def connect_or_refuse() -> Connection:
+    def connect_or_refuse():
         refuse()
         return connect()
 
@@ -463,9 +443,7 @@ def outage(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.
     event.remove(store.engine, "before_cursor_execute", refuse)
 
 
-def test_a_run_waits_for_a_database_that_is_away_and_asks_nothing_twice(
-    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_run_waits_for_a_database_that_is_away_and_asks_nothing_twice(store, monkeypatch, caplog):
     store_answers(store, 60)
     with outage(store, monkeypatch) as away, held_endpoint() as endpoint:
         endpoint.hold_after(8)
@@ -486,8 +464,8 @@ def test_a_run_waits_for_a_database_that_is_away_and_asks_nothing_twice(
 
 @on_sqlite
 def test_replies_that_a_run_gives_up_are_counted_and_the_next_run_asks_for_them(
-    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    store, monkeypatch, caplog
+):
     store_answers(store, 20)
     with outage(store, monkeypatch) as away, held_endpoint() as endpoint:
         endpoint.hold_after(8)

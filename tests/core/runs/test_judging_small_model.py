@@ -1,14 +1,12 @@
 """A real model judges through the commands, answers and then anchors: whatever it says, nothing of it gets lost."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from command_lines import run_line
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
-from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import ANCHOR_JUDGMENT
 from judging_log import address, judgments
@@ -45,8 +43,8 @@ Judge the answer.
 @pytest.mark.llm
 @pytest.mark.timeout(900)
 def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
-    small_model: str, sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    small_model, sqlite_store, tmp_path, capsys
+):
     prompt = tmp_path / "prompt.md"
     prompt.write_text(PROMPT)
     write_to(

@@ -7,13 +7,12 @@ from sqlalchemy import text
 
 from judgeboard.errors import BadInput
 from judgeboard.runs.locks import hold_run, holder_of
-from judgeboard.store.engine import Store
 
 RUN = 7
 REFUSED = r"process \d+ on .* since \d\d:\d\d:\d\d UTC makes this run: wait for its end"
 
 
-def end_connections(store: Store) -> None:
+def end_connections(store):
     """End all connections but this one, as a restart of the server does."""
     with store.reading() as connection:
         others = (
@@ -22,7 +21,7 @@ def end_connections(store: Store) -> None:
         connection.execute(text(f"SELECT pg_terminate_backend(pid, 60000) {others}"))
 
 
-def test_a_run_has_one_holder_at_a_time(store: Store) -> None:
+def test_a_run_has_one_holder_at_a_time(store):
     assert holder_of(store, RUN) is None
     with hold_run(store, RUN):
         assert "process" in str(holder_of(store, RUN))
@@ -39,8 +38,8 @@ def test_a_run_has_one_holder_at_a_time(store: Store) -> None:
 
 @pytest.mark.postgres
 def test_a_lock_that_the_database_lost_is_taken_again_or_ends_the_run(
-    postgres_store: Store,
-) -> None:
+    postgres_store,
+):
     with hold_run(postgres_store, RUN) as keep:
         end_connections(postgres_store)
         keep()

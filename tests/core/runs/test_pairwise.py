@@ -1,7 +1,5 @@
 """Comparing pairs: two calls a pair, each order once, stored as they come, and going on where it ended."""
 
-from typing import Any
-
 import pytest
 
 from engines import on_sqlite
@@ -9,20 +7,16 @@ from judgeboard.domain import Pair, RunState, Shown, Status
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.pairwise import PairwiseJudge
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
-from judgeboard.runs.method import RunOutcome
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, failure
 from judgeboard.runs.pairwise import compare_pairs
 from judgeboard.store.comparisons import latest_asks, latest_comparisons
-from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.tables import COMPARISON
 from pair_log import add_pairs, asked, by_pair, pairwise, said
 from stored_rows import read, rows_of, write_to
 
 
-def compare(
-    store: Store, script: Script, pair_ids: list[int], **options: Any
-) -> tuple[RunOutcome, RecordingEndpoint]:
+def compare(store, script, pair_ids, **options):
     aspects = {"aspects": options.pop("aspects")} if "aspects" in options else {}
     with RecordingEndpoint(script) as endpoint:
         compared = compare_pairs(
@@ -32,7 +26,7 @@ def compare(
 
 
 @on_sqlite
-def test_each_pair_is_asked_once_in_each_order_and_a_second_call_asks_nothing(store: Store) -> None:
+def test_each_pair_is_asked_once_in_each_order_and_a_second_call_asks_nothing(store):
     pair_ids = add_pairs(store, 20)
     compared, endpoint = compare(store, always(said("first")), pair_ids)
     assert asked(endpoint) == {(number, order): 1 for number in range(20) for order in ("ab", "ba")}
@@ -49,7 +43,7 @@ def test_each_pair_is_asked_once_in_each_order_and_a_second_call_asks_nothing(st
 
 
 @on_sqlite
-def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) -> None:
+def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store):
     (pair_id,) = add_pairs(store, 1)
     compared, _ = compare(store, always(said("first")), [pair_id])
     ab, ba = read(store, latest_comparisons, compared.version.id, pair_id)
@@ -64,7 +58,7 @@ def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) ->
     )
 
 
-def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_store: Store) -> None:
+def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 4)
     replies = {
         (0, "ab"): completion("Hard to say."),
@@ -86,8 +80,8 @@ def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_stor
 
 
 def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     pair_ids = add_pairs(sqlite_store, 3)
     compare(sqlite_store, by_pair({(1, "ba"): completion("hm")}), pair_ids)
     compared, endpoint = compare(sqlite_store, always(said("second")), pair_ids, again=True)
@@ -102,7 +96,7 @@ def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(
     assert endpoint.requests == []
 
 
-def test_a_later_failure_takes_no_usable_verdict_away(sqlite_store: Store) -> None:
+def test_a_later_failure_takes_no_usable_verdict_away(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 1)
     compare(sqlite_store, by_pair({(0, "ab"): completion("hm")}), pair_ids)
     compared, _ = compare(sqlite_store, always(completion("hm again")), pair_ids, again=True)
@@ -115,10 +109,10 @@ def test_a_later_failure_takes_no_usable_verdict_away(sqlite_store: Store) -> No
     ]
 
 
-def test_a_refused_key_stops_and_the_same_call_goes_on_in_the_same_run(sqlite_store: Store) -> None:
+def test_a_refused_key_stops_and_the_same_call_goes_on_in_the_same_run(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 6)
 
-    def refuse_later(request: dict[str, Any], number: int) -> Any:
+    def refuse_later(request, number):
         return said("first") if number < 5 else failure(401, "no such key")
 
     first, endpoint = compare(sqlite_store, refuse_later, pair_ids, concurrency=1)
@@ -140,7 +134,7 @@ def test_a_refused_key_stops_and_the_same_call_goes_on_in_the_same_run(sqlite_st
     assert not done & set(asked(endpoint))
 
 
-def test_newcomers_are_asked_in_a_run_of_their_own(sqlite_store: Store) -> None:
+def test_newcomers_are_asked_in_a_run_of_their_own(sqlite_store):
     first, _ = compare(sqlite_store, always(said("tie")), add_pairs(sqlite_store, 2))
     more = add_pairs(sqlite_store, 3, first=2)
     second, endpoint = compare(sqlite_store, always(said("tie")), [1, 2, *more])
@@ -148,7 +142,7 @@ def test_newcomers_are_asked_in_a_run_of_their_own(sqlite_store: Store) -> None:
     assert second.account.run_id != first.account.run_id
 
 
-def test_a_forgotten_pair_is_left_out_and_nothing_to_compare_is_said(sqlite_store: Store) -> None:
+def test_a_forgotten_pair_is_left_out_and_nothing_to_compare_is_said(sqlite_store):
     (question,) = write_to(sqlite_store, store_pairs, [Pair("bench", "no answers", "Which?")]).new
     pair_ids = add_pairs(sqlite_store, 1)
     _, endpoint = compare(sqlite_store, always(said("tie")), [question, *pair_ids])
@@ -157,7 +151,7 @@ def test_a_forgotten_pair_is_left_out_and_nothing_to_compare_is_said(sqlite_stor
         compare(sqlite_store, always(said("tie")), [question])
 
 
-def test_a_cost_limit_needs_a_price(sqlite_store: Store) -> None:
+def test_a_cost_limit_needs_a_price(sqlite_store):
     remote = JudgeOptions(model="scripted", base_url="https://models.example.org/v1").endpoint(
         "the test"
     )

@@ -2,14 +2,12 @@
 
 import logging
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from endpoint_scripts import in_turn
 from engines import on_sqlite
-from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, ended, rag, working
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput
@@ -24,7 +22,6 @@ from judgeboard.runs import jobs, rejudge_jobs
 from judgeboard.runs.jobs import forget_key, held_key
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.raw_calls import NO_CALL, NOT_REBUILT, raw_calls, sent_messages
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import get_version
@@ -34,7 +31,7 @@ from judgeboard.store.tables import EVENT, JOB, JUDGMENT, VERSION
 from stored_rows import read, write_to
 
 
-def judged(store: Store, kind: str, endpoint: RecordingEndpoint, **options: Any) -> int:
+def judged(store, kind, endpoint, **options):
     """Store one answer and judge it; return its id."""
     with store.writing() as connection:
         answer = Response(
@@ -57,9 +54,7 @@ def judged(store: Store, kind: str, endpoint: RecordingEndpoint, **options: Any)
         ("grade", {}),
     ],
 )
-def test_the_prompt_is_the_one_that_was_sent(
-    store: Store, kind: str, options: dict[str, Any]
-) -> None:
+def test_the_prompt_is_the_one_that_was_sent(store, kind, options):
     with RecordingEndpoint(always(completion("no JSON"))) as endpoint:
         response_id = judged(store, kind, endpoint, **options)
         first = endpoint.requests[0].body["messages"]
@@ -76,7 +71,7 @@ def test_the_prompt_is_the_one_that_was_sent(
         assert sent_messages(connection, changed, item) == ()
 
 
-def test_a_call_has_its_attempts_and_what_they_used(store: Store) -> None:
+def test_a_call_has_its_attempts_and_what_they_used(store):
     with RecordingEndpoint(
         in_turn([failure(500, "busy"), completion("no JSON"), verdict()])
     ) as endpoint:
@@ -96,7 +91,7 @@ def test_a_call_has_its_attempts_and_what_they_used(store: Store) -> None:
 
 
 @on_sqlite
-def test_an_offline_judge_asked_no_model(store: Store) -> None:
+def test_an_offline_judge_asked_no_model(store):
     [response_id] = write_to(store, store_responses, [Response("log", "a", "q", "a")]).new
     judge_pending(store, make_judge("lexical"))
     with store.reading() as connection:
@@ -109,9 +104,7 @@ KEY = "sk-typed-by-a-person"
 
 
 @on_sqlite
-def test_an_own_key_reaches_the_address_and_is_stored_nowhere(
-    log: Store, endpoint: HeldEndpoint, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_own_key_reaches_the_address_and_is_stored_nowhere(log, endpoint, caplog):
     caplog.set_level(logging.DEBUG)
     job_id = ask(log, rag(endpoint), api_key=KEY)
     assert held_key(job_id) == KEY
@@ -137,9 +130,7 @@ def test_an_own_key_reaches_the_address_and_is_stored_nowhere(
         ]
 
 
-def test_a_job_whose_key_is_gone_fails_and_says_what_to_do(
-    sqlite_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_whose_key_is_gone_fails_and_says_what_to_do(sqlite_log, endpoint, monkeypatch):
     monkeypatch.setattr(rejudge_jobs, "KEY_SECONDS", 0.0)
     job_id = ask(sqlite_log, rag(endpoint), api_key=KEY)
     forget_key(job_id)  # as after a restart
@@ -150,7 +141,7 @@ def test_a_job_whose_key_is_gone_fails_and_says_what_to_do(
     assert not endpoint.server.requests
 
 
-def test_a_refused_job_keeps_no_key(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_refused_job_keeps_no_key(sqlite_log, endpoint):
     ask(sqlite_log, rag(endpoint))
     with pytest.raises(BadInput):
         ask(sqlite_log, rag(endpoint), api_key=KEY)

@@ -4,13 +4,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from sqlalchemy import event, select
 
 from engines import on_sqlite
-from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, rag, working
 from judgeboard.domain import (
     Feedback,
@@ -26,7 +24,6 @@ from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.recording_endpoint import failure, verdict
 from judgeboard.runs import rule_jobs
 from judgeboard.runs.judging_rules import (
-    RuleProgress,
     add_rule,
     rule_progress,
     set_judge,
@@ -35,7 +32,6 @@ from judgeboard.runs.judging_rules import (
 from judgeboard.runs.rules import change_rule
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.work import Outstanding
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import add_to_share, shared_counts
@@ -56,28 +52,28 @@ LEXICAL = {"kind": "lexical"}
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     """Look often, so that the tests wait little."""
     monkeypatch.setattr(rule_jobs, "LINGER_SECONDS", 0.2)
     monkeypatch.setattr("judgeboard.runs.worker.TICK_SECONDS", 0.05)
     monkeypatch.setattr("judgeboard.runs.leader.IDLE_SECONDS", 0.2)
 
 
-def add(store: Store, name: str = "live", **options: Any) -> None:
+def add(store, name="live", **options):
     add_rule(store, name, **{"judge": LEXICAL, "actor": "Mara", "existing": True} | options)
 
 
-def progress(store: Store) -> RuleProgress:
+def progress(store):
     [line] = rule_progress(store)
     return line
 
 
-def judged(store: Store, least: int) -> list[dict[str, Any]]:
+def judged(store, least):
     """Wait until this many answers are judged."""
     return until(lambda: len(rows := judgments(store)) >= least and rows, f"{least} judgments")
 
 
-def test_answers_are_judged_as_they_come_and_none_twice(log: Store) -> None:
+def test_answers_are_judged_as_they_come_and_none_twice(log):
     add(log)
     assert (progress(log).state, progress(log).waiting) == ("no worker", ANSWERS)
     with working(log):
@@ -108,9 +104,7 @@ def test_answers_are_judged_as_they_come_and_none_twice(log: Store) -> None:
     )
 
 
-def test_a_worker_that_starts_again_asks_only_what_is_left(
-    log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_a_worker_that_starts_again_asks_only_what_is_left(log, endpoint):
     endpoint.hold_after(5)
     add(log, judge=rag(endpoint), concurrency=4)
     with working(log):
@@ -124,7 +118,7 @@ def test_a_worker_that_starts_again_asks_only_what_is_left(
     assert endpoint.server.most_at_once <= 4
 
 
-def test_calls_per_day_are_a_limit_and_the_rest_waits(log: Store, endpoint: HeldEndpoint) -> None:
+def test_calls_per_day_are_a_limit_and_the_rest_waits(log, endpoint):
     add(log, judge=rag(endpoint), max_calls=7, concurrency=4)
     with working(log):
         judged(log, 7)
@@ -134,7 +128,7 @@ def test_calls_per_day_are_a_limit_and_the_rest_waits(log: Store, endpoint: Held
     assert line.budget_words == "7 calls"
 
 
-def test_the_cost_per_day_is_a_limit(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_the_cost_per_day_is_a_limit(sqlite_log, endpoint):
     # One call of 100 + 20 tokens of gpt-4o-mini costs 27 micro-dollars.
     add(sqlite_log, judge=rag(endpoint), max_cost=0.0001, concurrency=1)
     with working(sqlite_log):
@@ -144,7 +138,7 @@ def test_the_cost_per_day_is_a_limit(sqlite_log: Store, endpoint: HeldEndpoint) 
     assert (run["state"], run["why_stopped"]) == ("stopped", COST_LIMIT)
 
 
-def test_a_paused_rule_judges_nothing_and_later_what_came_meanwhile(sqlite_log: Store) -> None:
+def test_a_paused_rule_judges_nothing_and_later_what_came_meanwhile(sqlite_log):
     add(sqlite_log)
     change_rule(sqlite_log, RuleKind.JUDGE, "live", RuleState.PAUSED, "Mara")
     add(sqlite_log, "graded", where=RowFilter(ids=("a1",)), judge=LEXICAL | {"name": "other"})
@@ -162,9 +156,7 @@ def test_a_paused_rule_judges_nothing_and_later_what_came_meanwhile(sqlite_log: 
         change_rule(sqlite_log, RuleKind.JUDGE, "other", RuleState.PAUSED, "Mara")
 
 
-def test_another_judge_takes_the_waiting_and_later_answers_and_judges_none_again(
-    log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_another_judge_takes_the_waiting_and_later_answers_and_judges_none_again(log, endpoint):
     add(log, judge=rag(endpoint))
     before = progress(log)
     with working(log):
@@ -191,9 +183,7 @@ def test_another_judge_takes_the_waiting_and_later_answers_and_judges_none_again
         set_judge(log, "live", judge=LEXICAL, actor="Ben")
 
 
-def test_the_limits_of_a_day_count_all_judges_that_a_rule_had(
-    log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_the_limits_of_a_day_count_all_judges_that_a_rule_had(log, endpoint):
     add(log, judge=rag(endpoint), max_calls=7)
     with working(log):
         judged(log, 7)
@@ -207,9 +197,7 @@ def test_the_limits_of_a_day_count_all_judges_that_a_rule_had(
     )
 
 
-def test_a_running_rule_goes_on_with_another_model(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_a_running_rule_goes_on_with_another_model(sqlite_log, endpoint):
     endpoint.hold_after(2)
     add(sqlite_log, judge=rag(endpoint), concurrency=2)
     with working(sqlite_log):
@@ -224,9 +212,7 @@ def test_a_running_rule_goes_on_with_another_model(
     assert progress(sqlite_log).version.title != progress(sqlite_log).earlier[0].title
 
 
-def test_the_judge_of_a_rule_with_a_cost_limit_needs_a_price(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_the_judge_of_a_rule_with_a_cost_limit_needs_a_price(sqlite_log, endpoint):
     add(sqlite_log, judge=rag(endpoint), max_cost=1.0)
     remote = rag(endpoint) | {"base_url": "https://judge.example/v1"}
     with pytest.raises(UnknownPrice):
@@ -234,7 +220,7 @@ def test_the_judge_of_a_rule_with_a_cost_limit_needs_a_price(
     assert not progress(sqlite_log).earlier
 
 
-def test_a_model_of_another_provider_does_not_go_to_the_address_of_the_model_before() -> None:
+def test_a_model_of_another_provider_does_not_go_to_the_address_of_the_model_before():
     at_openai = {
         "kind": "rag",
         "model": "gpt-4o-mini",
@@ -250,7 +236,7 @@ def test_a_model_of_another_provider_does_not_go_to_the_address_of_the_model_bef
 
 
 @on_sqlite
-def test_only_answers_that_come_after_the_rule_are_judged(log: Store) -> None:
+def test_only_answers_that_come_after_the_rule_are_judged(log):
     add(log, existing=False, where=RowFilter(query_types=("simple", "hard")))
     with log.writing() as connection:
         of_types = [
@@ -262,7 +248,7 @@ def test_only_answers_that_come_after_the_rule_are_judged(log: Store) -> None:
     assert [row["id"] for row in judgments(log)] == ["hard"]
 
 
-def test_the_hash_of_an_answer_decides_whether_it_is_sampled(log: Store) -> None:
+def test_the_hash_of_an_answer_decides_whether_it_is_sampled(log):
     with log.writing() as connection:
         store_responses(
             connection,
@@ -281,9 +267,7 @@ def test_the_hash_of_an_answer_decides_whether_it_is_sampled(log: Store) -> None
     assert (run["filter"]["rate"], run["filter"]["rates"]) == (0.0, {"hard": 0.25})
 
 
-def test_two_rules_with_one_judge_version_judge_an_answer_once(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_two_rules_with_one_judge_version_judge_an_answer_once(sqlite_log, endpoint):
     add(sqlite_log, "one", judge=rag(endpoint))
     add(sqlite_log, "two", judge=rag(endpoint))
     with working(sqlite_log):
@@ -292,7 +276,7 @@ def test_two_rules_with_one_judge_version_judge_an_answer_once(
     assert sum(endpoint.asked.values()) == ANSWERS
 
 
-def test_an_answer_waits_for_its_delay(sqlite_log: Store) -> None:
+def test_an_answer_waits_for_its_delay(sqlite_log):
     add(sqlite_log, delay_s=3600)
     add(sqlite_log, "now", where=RowFilter(ids=("a1",)), judge=LEXICAL | {"name": "other"})
     with working(sqlite_log):
@@ -304,9 +288,7 @@ def test_an_answer_waits_for_its_delay(sqlite_log: Store) -> None:
     assert line.oldest <= datetime.now(UTC)
 
 
-def test_a_refused_key_is_shown_and_no_answer_counts_as_judged(
-    sqlite_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_key_is_shown_and_no_answer_counts_as_judged(sqlite_log, endpoint, monkeypatch):
     monkeypatch.setattr(rule_jobs, "PROBLEM_SECONDS", 0.2)
     endpoint.reply = failure(401, "bad key")
     add(sqlite_log, judge=rag(endpoint))
@@ -319,14 +301,12 @@ def test_a_refused_key_is_shown_and_no_answer_counts_as_judged(
         until(lambda: progress(sqlite_log).state == "active", "the end of the problem")
 
 
-def test_during_an_outage_one_call_at_a_time_is_tried(
-    log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls_before: list[int] = []  # at each try
+def test_during_an_outage_one_call_at_a_time_is_tried(log, endpoint, monkeypatch):
+    calls_before = []  # at each try
 
     enqueue = rule_jobs.RuleJob._enqueue
 
-    def noted(*arguments: Any) -> Any:
+    def noted(*arguments):
         calls_before.append(len(endpoint.server.requests))
         return enqueue(*arguments)
 
@@ -347,8 +327,8 @@ def test_during_an_outage_one_call_at_a_time_is_tried(
 
 
 def test_only_answers_that_are_not_handed_out_yet_are_within_the_calls_of_the_day(
-    log: Store,
-) -> None:
+    log,
+):
     add(log, max_calls=3)
     with log.reading() as connection:
         rule_id = rule_named(connection, JudgingRule, "live").id
@@ -360,7 +340,7 @@ def test_only_answers_that_are_not_handed_out_yet_are_within_the_calls_of_the_da
     assert job.look(Outstanding(frozenset(ids[:2]), chunks=1), workers=1).chunks == [ids[2:]]
 
 
-def test_a_run_that_a_killed_worker_left_ends_on_the_next_day(log: Store) -> None:
+def test_a_run_that_a_killed_worker_left_ends_on_the_next_day(log):
     add(log)
     now = datetime.now(UTC)
     with log.writing() as connection:
@@ -371,7 +351,7 @@ def test_a_run_that_a_killed_worker_left_ends_on_the_next_day(log: Store) -> Non
 
 
 @on_sqlite
-def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log: Store) -> None:
+def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log):
     add(log)
     now = datetime.now(UTC)
     judged_at = now + timedelta(seconds=1)
@@ -392,9 +372,9 @@ def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log: S
 
 
 @on_sqlite
-def test_a_look_at_the_budget_reads_no_judgments(log: Store) -> None:
+def test_a_look_at_the_budget_reads_no_judgments(log):
     add(log, max_calls=10**6, max_cost=5.0)
-    statements: list[str] = []
+    statements = []
     event.listen(
         log.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2])
     )
@@ -412,17 +392,15 @@ def test_a_look_at_the_budget_reads_no_judgments(log: Store) -> None:
     assert not [statement for statement in statements if "judgment" in statement]
 
 
-def test_a_look_reads_no_answers_that_wait_for_their_delay(
-    sqlite_log: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_reads_no_answers_that_wait_for_their_delay(sqlite_log, monkeypatch):
     add(sqlite_log, delay_s=1000)
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(rule_jobs, "time", SimpleNamespace(monotonic=lambda: clock.now))
     with sqlite_log.reading() as connection:
         looks = rule_jobs._Looks(rule_named(connection, JudgingRule, "live"), 0)
-    read: list[tuple[int, int | None]] = []
+    read = []
 
-    def look(after_id: int, up_to: int | None) -> tuple[list[int], None]:
+    def look(after_id, up_to):
         read.append((after_id, up_to))
         return [1], None
 
@@ -453,9 +431,7 @@ def test_a_look_reads_no_answers_that_wait_for_their_delay(
         ({"name": "taken"}, "'taken' already"),
     ],
 )
-def test_a_rule_that_cannot_work_is_refused(
-    sqlite_log: Store, options: dict[str, Any], error: str
-) -> None:
+def test_a_rule_that_cannot_work_is_refused(sqlite_log, options, error):
     add(sqlite_log, "taken")
     with pytest.raises(BadInput, match=error):
         add(sqlite_log, **{"name": "live"} | options)

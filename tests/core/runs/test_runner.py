@@ -3,7 +3,6 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
@@ -15,13 +14,11 @@ from judgeboard.domain import Attempt, JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.errors import EndpointRefused
 from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Again, next_ask
-from judgeboard.runs.runner import COST_LIMIT, Answered, Keep, Runner, Work
+from judgeboard.runs.runner import COST_LIMIT, Answered, Runner
 from judgeboard.store import outages
 
-Step = Answered[Ask, Verdict]
 
-
-def answered(ask: Ask, verdict: Verdict) -> Step:
+def answered(ask, verdict):
     return Answered(ask, verdict, verdict)
 
 
@@ -32,14 +29,14 @@ class ScriptedJudge:
     address = None
     priced = True
 
-    def __init__(self, answer: Callable[[int], Verdict], *, delay: float = 0.0) -> None:
+    def __init__(self, answer, *, delay=0.0):
         self.answer = answer
         self.delay = delay
         self.in_flight = 0
         self.most_in_flight = 0
-        self.asked: list[int] = []
+        self.asked = []
 
-    async def judge(self, item: JudgeInput) -> Verdict:
+    async def judge(self, item):
         self.asked.append(item.response_id)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -49,35 +46,35 @@ class ScriptedJudge:
         finally:
             self.in_flight -= 1
 
-    async def aclose(self) -> None: ...
+    async def aclose(self): ...
 
 
-def asking(judge: ScriptedJudge) -> Work[Ask, Step]:
+def asking(judge):
     return Judging(judge=judge).ask
 
 
 class Rows:
     """A store of asks in memory."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count):
         self.left = [Ask(JudgeInput(number, "q", "a", ("p",)), 0) for number in range(count)]
-        self.stored: list[Step] = []
+        self.stored = []
         self.batches = 0
 
-    async def read(self, limit: int) -> list[Ask]:
+    async def read(self, limit):
         batch, self.left = self.left[:limit], self.left[limit:]
         return batch
 
-    def write(self, batch: list[Step], _ended: list[Ask]) -> None:
+    def write(self, batch, _ended):
         self.batches += 1
         self.stored += batch
 
 
-def good(_row: int) -> Verdict:
+def good(_row):
     return Verdict(Status.OK, groundedness=1.0, quality=4, cost_micro=10)
 
 
-def test_every_row_is_asked_once_and_stored() -> None:
+def test_every_row_is_asked_once_and_stored():
     rows, judge = Rows(1000), ScriptedJudge(good)
     runner = Runner(asking(judge), rows.read, rows.write, concurrency=16)
     counts = asyncio.run(runner.run())
@@ -86,16 +83,16 @@ def test_every_row_is_asked_once_and_stored() -> None:
     assert (counts.asked, counts.ok, counts.cost_micro) == (1000, 1000, 10_000)
 
 
-def test_no_more_calls_are_in_flight_than_asked_for() -> None:
+def test_no_more_calls_are_in_flight_than_asked_for():
     rows, judge = Rows(200), ScriptedJudge(good, delay=0.001)
     asyncio.run(Runner(asking(judge), rows.read, rows.write, concurrency=7).run())
     assert judge.most_in_flight == 7
 
 
-def test_a_refusal_of_the_endpoint_stops_the_run_and_is_no_judgment() -> None:
+def test_a_refusal_of_the_endpoint_stops_the_run_and_is_no_judgment():
     refusal = "401: the key is refused"
 
-    def refuse_from_row_20(row: int) -> Verdict:
+    def refuse_from_row_20(row):
         if row >= 20:
             raise EndpointRefused(refusal)
         return good(row)
@@ -107,7 +104,7 @@ def test_a_refusal_of_the_endpoint_stops_the_run_and_is_no_judgment() -> None:
     assert sorted(step.task.item.response_id for step in rows.stored) == list(range(20))
 
 
-def test_the_cost_limit_stops_asking_and_keeps_what_was_in_flight() -> None:
+def test_the_cost_limit_stops_asking_and_keeps_what_was_in_flight():
     rows, judge = Rows(500), ScriptedJudge(good, delay=0.001)
     runner = Runner(asking(judge), rows.read, rows.write, concurrency=5, max_cost_micro=200)
     asyncio.run(runner.run())
@@ -116,7 +113,7 @@ def test_the_cost_limit_stops_asking_and_keeps_what_was_in_flight() -> None:
     assert len(rows.stored) == len(judge.asked)
 
 
-def test_an_unknown_cost_is_unknown_never_zero() -> None:
+def test_an_unknown_cost_is_unknown_never_zero():
     rows = Rows(3)
     runner = Runner(
         asking(ScriptedJudge(lambda _row: Verdict(Status.ERROR, error="500"))),
@@ -127,11 +124,11 @@ def test_an_unknown_cost_is_unknown_never_zero() -> None:
     assert asyncio.run(runner.run()).cost_micro is None
 
 
-def test_stopping_finishes_the_calls_in_flight() -> None:
+def test_stopping_finishes_the_calls_in_flight():
     rows = Rows(500)
     judge = ScriptedJudge(good, delay=0.001)
 
-    def stop_soon(row: int) -> Verdict:
+    def stop_soon(row):
         if row == 50:
             runner.stop("Ctrl-C")
         return good(row)
@@ -143,8 +140,8 @@ def test_stopping_finishes_the_calls_in_flight() -> None:
     assert len(rows.stored) < 500
 
 
-def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored() -> None:
-    def broken_at_30(row: int) -> Verdict:
+def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored():
+    def broken_at_30(row):
         if row == 30:
             raise ZeroDivisionError
         return good(row)
@@ -158,13 +155,13 @@ def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored() -> None:
 
 
 def test_replies_wait_for_a_database_that_is_locked_for_a_while(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0, 0.0))
     rows, judge = Rows(100), ScriptedJudge(good, delay=0.001)
     failing = [2, 0] * 50
 
-    def locked(batch: list[Step], ended: list[Ask]) -> None:
+    def locked(batch, ended):
         if failing and failing[0] > 0:
             failing[0] -= 1
             raise OperationalError("INSERT", {}, Exception("database is locked"))
@@ -180,12 +177,12 @@ def test_replies_wait_for_a_database_that_is_locked_for_a_while(
 
 
 def test_costs_of_others_that_cannot_be_read_once_cost_no_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0,))
     rows, judge, reads = Rows(100), ScriptedJudge(good, delay=0.001), 0
 
-    def spent() -> int:
+    def spent():
         nonlocal reads
         reads += 1
         if reads == 40:
@@ -204,12 +201,12 @@ def test_costs_of_others_that_cannot_be_read_once_cost_no_call(
 
 
 def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_counted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0, 0.0))
     judge = ScriptedJudge(good, delay=0.02)
 
-    def locked(_batch: list[Step], _ended: list[Ask]) -> None:
+    def locked(_batch, _ended):
         raise OperationalError("INSERT", {}, Exception("database is locked"))
 
     runner = Runner(asking(judge), Rows(1000).read, locked, concurrency=4)
@@ -220,27 +217,27 @@ def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_coun
     assert len(judge.asked) < 100  # few, also where a busy machine tells the runner late
 
 
-def test_a_store_that_cannot_write_ends_the_run() -> None:
-    def full(_batch: list[Step], _ended: list[Ask]) -> None:
+def test_a_store_that_cannot_write_ends_the_run():
+    def full(_batch, _ended):
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
         asyncio.run(Runner(asking(ScriptedJudge(good)), Rows(100).read, full, concurrency=2).run())
 
 
-def test_verdicts_are_stored_while_others_are_still_asked() -> None:
+def test_verdicts_are_stored_while_others_are_still_asked():
     rows = Rows(300)
     runner = Runner(asking(ScriptedJudge(good, delay=0.005)), rows.read, rows.write, concurrency=10)
     asyncio.run(runner.run())
     assert rows.batches > 3
 
 
-def test_paid_verdicts_wait_for_a_slow_store_in_a_line_shorter_than_the_calls_in_flight() -> None:
+def test_paid_verdicts_wait_for_a_slow_store_in_a_line_shorter_than_the_calls_in_flight():
     rows, lost = Rows(200), []
     paid = replace(good(0), attempts=(Attempt(why="first", status="ok"),))
     judge = ScriptedJudge(lambda _row: paid)
 
-    def write(batch: list[Step], ended: list[Ask]) -> None:
+    def write(batch, ended):
         time.sleep(0.01)
         lost.append(
             len(judge.asked) - len(rows.stored)
@@ -252,8 +249,8 @@ def test_paid_verdicts_wait_for_a_slow_store_in_a_line_shorter_than_the_calls_in
     assert max(lost) <= 2 * 8
 
 
-def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_stopped() -> None:
-    async def three_steps(ask: Ask, keep: Keep[Step]) -> None:
+def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_stopped():
+    async def three_steps(ask, keep):
         for repeat in range(3):
             if not await keep(
                 answered(Ask(ask.item, ask.number, repeat), good(ask.item.response_id))
@@ -276,13 +273,13 @@ class Asked(NamedTuple):
     run_id: int | None
 
 
-def test_what_was_never_asked_is_asked_and_what_is_usable_never_again() -> None:
+def test_what_was_never_asked_is_asked_and_what_is_usable_never_again():
     for again in (None, Again(), Again(7)):
         assert next_ask(None, again) == 0
         assert next_ask(Asked(2, usable=True, run_id=1), again) is None
 
 
-def test_what_failed_is_asked_again_where_that_was_wanted_once_in_a_run() -> None:
+def test_what_failed_is_asked_again_where_that_was_wanted_once_in_a_run():
     for run_id, own in product((None, 1, 7), (None, 7)):
         failed = Asked(2, usable=False, run_id=run_id)
         assert next_ask(failed, None) is None

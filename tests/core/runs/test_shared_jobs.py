@@ -2,37 +2,32 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Timer
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from held_endpoint import HeldEndpoint
-from job_steps import ANSWERS, WorkerProcess, ask, ended, fill, rag, working
+from job_steps import ANSWERS, ask, ended, fill, rag, working
 from judgeboard.runs import share
 from judgeboard.runs.jobs import cancel_job, job_progress
-from judgeboard.runs.judging import Judging, judge_pending, make_judge
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule
-from judgeboard.runs.method import Begun, store_steps
+from judgeboard.runs.method import store_steps
 from judgeboard.runs.worker import Worker
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import get_job, live_workers
 from judgeboard.store.tables import WORKER
 from judging_log import judgments, runs, until
 from stored_rows import read
 
-StartWorker = Callable[[Store], WorkerProcess]
 MANY = 100
 
 
-def start_rule(store: Store, judge: dict[str, Any]) -> None:
+def start_rule(store, judge):
     add_rule(store, "live", judge=judge, existing=True, concurrency=4, actor="Mara")
 
 
@@ -40,7 +35,7 @@ BOTH = pytest.mark.parametrize("start", [ask, start_rule], ids=["rejudge", "rule
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     """Look often, and miss a killed worker soon."""
     monkeypatch.setattr("judgeboard.runs.rule_jobs.LINGER_SECONDS", 0.2)
     monkeypatch.setattr("judgeboard.runs.leader.IDLE_SECONDS", 0.2)
@@ -51,25 +46,23 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def two_workers(store: Store) -> Iterator[None]:
+def two_workers(store):
     with working(store), working(store):
         until(lambda: len(living(store)) == 2, "two workers")
         yield
 
 
-def living(store: Store) -> set[str]:
+def living(store):
     return read(store, live_workers)
 
 
-def judged(store: Store, least: int) -> list[dict[str, Any]]:
+def judged(store, least):
     return until(lambda: len(rows := judgments(store)) >= least and rows, f"{least} judgments")
 
 
 @BOTH
 @pytest.mark.postgres
-def test_two_workers_share_a_job_and_ask_no_answer_twice(
-    postgres_log: Store, endpoint: HeldEndpoint, start: Callable[..., Any]
-) -> None:
+def test_two_workers_share_a_job_and_ask_no_answer_twice(postgres_log, endpoint, start):
     fill(postgres_log, MANY)
     endpoint.hold_after(0)
     with two_workers(postgres_log):
@@ -86,11 +79,11 @@ def test_two_workers_share_a_job_and_ask_no_answer_twice(
 @BOTH
 @pytest.mark.postgres
 def test_a_killed_worker_leaves_nothing_judged_twice(
-    postgres_log: Store,
-    endpoint: HeldEndpoint,
-    worker_process: StartWorker,
-    start: Callable[..., Any],
-) -> None:
+    postgres_log,
+    endpoint,
+    worker_process,
+    start,
+):
     fill(postgres_log, MANY)
     endpoint.hold_after(3)
     start(postgres_log, rag(endpoint))
@@ -115,14 +108,14 @@ def test_a_killed_worker_leaves_nothing_judged_twice(
 
 @pytest.mark.postgres
 def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
-    postgres_log: Store,
-    endpoint: HeldEndpoint,
-    worker_process: StartWorker,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    postgres_log,
+    endpoint,
+    worker_process,
+    monkeypatch,
+):
     class Ahead(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> Any:
+        def now(cls, tz=None):
             return super().now(tz) + timedelta(minutes=1)
 
     fill(postgres_log, MANY)
@@ -144,9 +137,7 @@ def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
 
 
 @pytest.mark.postgres
-def test_all_workers_stop_a_cancelled_job_and_its_end_is_stored(
-    postgres_log: Store, endpoint: HeldEndpoint, stopped: list[str]
-) -> None:
+def test_all_workers_stop_a_cancelled_job_and_its_end_is_stored(postgres_log, endpoint, stopped):
     fill(postgres_log, MANY)
     endpoint.hold_after(0)
     with two_workers(postgres_log):
@@ -161,8 +152,8 @@ def test_all_workers_stop_a_cancelled_job_and_its_end_is_stored(
 
 @pytest.mark.postgres
 def test_a_job_that_is_cancelled_between_two_workers_ends_and_can_be_asked_for_again(
-    postgres_log: Store, endpoint: HeldEndpoint
-) -> None:
+    postgres_log, endpoint
+):
     endpoint.hold_after(0)
     job_id = ask(postgres_log, rag(endpoint))
     with working(postgres_log):
@@ -176,9 +167,7 @@ def test_a_job_that_is_cancelled_between_two_workers_ends_and_can_be_asked_for_a
 
 
 @pytest.mark.postgres
-def test_the_cost_limit_of_a_job_holds_in_all_workers(
-    postgres_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_the_cost_limit_of_a_job_holds_in_all_workers(postgres_log, endpoint):
     fill(postgres_log, MANY)
     # One call of 100 + 20 tokens of gpt-4o-mini costs 27 micro-dollars.
     endpoint.reply = replace(endpoint.reply, delay_s=0.02)
@@ -194,11 +183,11 @@ def test_the_cost_limit_of_a_job_holds_in_all_workers(
 
 @pytest.mark.postgres
 def test_a_worker_tells_that_it_is_alive_until_its_last_call_is_finished(
-    postgres_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    postgres_log, endpoint, monkeypatch
+):
     monkeypatch.setattr("judgeboard.runs.worker.BEAT_SECONDS", 0.1)
 
-    def heartbeat() -> Any:
+    def heartbeat():
         with postgres_log.reading() as connection:
             return connection.scalar(select(WORKER.c.heartbeat_at))
 
@@ -217,7 +206,7 @@ def test_a_worker_tells_that_it_is_alive_until_its_last_call_is_finished(
     stopping.join()
 
 
-def test_two_jobs_of_one_judge_ask_no_answer_twice(log: Store, endpoint: HeldEndpoint) -> None:
+def test_two_jobs_of_one_judge_ask_no_answer_twice(log, endpoint):
     endpoint.hold_after(0)
     first = ask(log, rag(endpoint), where=RowFilter(ids=("a1", "a2", "a3")), mode="plain")
     with working(log):
@@ -232,9 +221,7 @@ def test_two_jobs_of_one_judge_ask_no_answer_twice(log: Store, endpoint: HeldEnd
 
 
 @pytest.mark.parametrize("start", [partial(ask, mode="plain"), start_rule], ids=["rejudge", "rule"])
-def test_workers_leave_to_a_command_what_it_asks_about(
-    log: Store, endpoint: HeldEndpoint, start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_leave_to_a_command_what_it_asks_about(log, endpoint, start, monkeypatch):
     monkeypatch.setattr("judgeboard.runs.work.CALLS_AHEAD", 1)  # a look reads eight answers
     endpoint.hold_after(0)
     judge = rag(endpoint)
@@ -255,12 +242,10 @@ def test_workers_leave_to_a_command_what_it_asks_about(
 
 
 @BOTH
-def test_a_chunk_that_fails_is_tried_again(
-    log: Store, endpoint: HeldEndpoint, start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chunk_that_fails_is_tried_again(log, endpoint, start, monkeypatch):
     left = [1, 1]
 
-    def fail(*arguments: Any) -> Any:
+    def fail(*arguments):
         if left:
             left.pop()
             raise OSError("the database is away")
@@ -276,10 +261,8 @@ def test_a_chunk_that_fails_is_tried_again(
     assert len(rows) == ANSWERS
 
 
-def test_a_chunk_that_fails_for_good_is_held_and_the_job_says_why(
-    log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(begun: Begun, method: Judging, executor_id: str, steps: list[Any]) -> None:
+def test_a_chunk_that_fails_for_good_is_held_and_the_job_says_why(log, endpoint, monkeypatch):
+    def fail(begun, method, executor_id, steps):
         if any(step.task.item.response_id == 3 for step in steps):
             raise OSError("this answer cannot be stored")
         store_steps(begun, method, executor_id, steps)

@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from job_steps import ask, fill, rag
-from judgeboard.store.engine import Store
 from judging_log import address, until
 from served import answers, free_port, serving
 
@@ -20,9 +18,7 @@ HALF = b"POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: applicatio
 
 
 @pytest.mark.parametrize("numbers", [[signal.SIGTERM], [signal.SIGTERM, signal.SIGTERM]])
-def test_a_server_ends_in_time_while_a_request_comes_no_further(
-    sqlite_store: Store, numbers: Sequence[signal.Signals]
-) -> None:
+def test_a_server_ends_in_time_while_a_request_comes_no_further(sqlite_store, numbers):
     server = serving(str(sqlite_store.engine.url.database))
     with server as url, socket.create_connection(("127.0.0.1", urlsplit(url).port or 0)) as sender:
         sender.sendall(HALF)
@@ -36,7 +32,7 @@ def test_a_server_ends_in_time_while_a_request_comes_no_further(
         assert len(numbers) == 1 or time.monotonic() - began < 8
 
 
-def test_a_worker_ends_in_time_while_an_endpoint_does_not_answer(store: Store) -> None:
+def test_a_worker_ends_in_time_while_an_endpoint_does_not_answer(store):
     fill(store)
     with held_endpoint() as endpoint:
         endpoint.hold_after(0)
@@ -48,7 +44,7 @@ def test_a_worker_ends_in_time_while_an_endpoint_does_not_answer(store: Store) -
             assert worker.returncode is not None
 
 
-def test_a_receiver_ends_in_time_while_a_request_comes_no_further(sqlite_store: Store) -> None:
+def test_a_receiver_ends_in_time_while_a_request_comes_no_further(sqlite_store):
     port = free_port()
     with ReadCommand(
         "sources", "receive", "--port", str(port), "--db", address(sqlite_store)

@@ -1,29 +1,23 @@
 """A worker does what was asked for: all of it, what it may, and no more once somebody cancels."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engines import on_sqlite
-from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, asked, ended, rag, working
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import failure
 from judgeboard.runs import leader, rejudge_jobs, worker
 from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import get_job, list_jobs
-from judgeboard.store.tables import Job
 from judging_log import until
 
 
 @on_sqlite
-def test_a_job_asks_every_answer_once(log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_job_asks_every_answer_once(log, endpoint):
     endpoint.hold_after(0)
     job_id = ask(log, rag(endpoint))
     assert job_progress(log, job_id).state == "waiting"
@@ -41,7 +35,7 @@ def test_a_job_asks_every_answer_once(log: Store, endpoint: HeldEndpoint) -> Non
     assert endpoint.server.most_at_once <= 4
 
 
-def test_a_job_asks_only_what_its_filter_says(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_job_asks_only_what_its_filter_says(sqlite_log, endpoint):
     job_id = ask(sqlite_log, rag(endpoint), where=RowFilter(ids=("a3", "a5")))
     with working(sqlite_log):
         job = ended(sqlite_log, job_id)
@@ -49,13 +43,11 @@ def test_a_job_asks_only_what_its_filter_says(sqlite_log: Store, endpoint: HeldE
     assert sorted(endpoint.asked) == [3, 5]
 
 
-def test_an_idle_worker_looks_for_work_only_when_somebody_else_has_written(
-    sqlite_log: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks: list[int] = []
-    beats: list[int] = []
+def test_an_idle_worker_looks_for_work_only_when_somebody_else_has_written(sqlite_log, monkeypatch):
+    looks = []
+    beats = []
 
-    def count(calls: list[int], function: Callable[..., Any]) -> Callable[..., Any]:
+    def count(calls, function):
         return lambda *arguments: calls.append(1) or function(*arguments)
 
     monkeypatch.setattr(leader, "work_keys", count(looks, leader.work_keys))
@@ -71,11 +63,11 @@ def test_an_idle_worker_looks_for_work_only_when_somebody_else_has_written(
 
 
 def test_a_worker_warns_once_of_a_primary_judge_that_does_not_exist(
-    sqlite_log: Store,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    sqlite_log,
+    tmp_path,
+    monkeypatch,
+    caplog,
+):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "judgeboard.toml"
     with working(sqlite_log):
@@ -91,9 +83,7 @@ def test_a_worker_warns_once_of_a_primary_judge_that_does_not_exist(
     assert ("'strcit'" in warning, "lexical" in warning) == (True, True)
 
 
-def test_cancelling_finishes_the_calls_in_flight_and_asks_nothing_further(
-    log: Store, endpoint: HeldEndpoint, stopped: list[str]
-) -> None:
+def test_cancelling_finishes_the_calls_in_flight_and_asks_nothing_further(log, endpoint, stopped):
     endpoint.hold_after(8)
     job_id = ask(log, rag(endpoint))
     with working(log):
@@ -110,9 +100,7 @@ def test_cancelling_finishes_the_calls_in_flight_and_asks_nothing_further(
     assert job.asked == job.ok == len(endpoint.server.requests) == 12
 
 
-def test_a_job_cancelled_before_a_worker_came_asks_nothing(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_a_job_cancelled_before_a_worker_came_asks_nothing(sqlite_log, endpoint):
     cancelled = ask(sqlite_log, rag(endpoint))
     cancel_job(sqlite_log, cancelled, "Mara")
     assert job_progress(sqlite_log, cancelled).state == "cancelled"
@@ -121,9 +109,7 @@ def test_a_job_cancelled_before_a_worker_came_asks_nothing(
     assert not endpoint.server.requests
 
 
-def test_a_refused_key_stops_the_job_and_says_what_to_do(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_a_refused_key_stops_the_job_and_says_what_to_do(sqlite_log, endpoint):
     endpoint.reply = failure(401, "bad key")
     job_id = ask(sqlite_log, rag(endpoint))
     with working(sqlite_log):
@@ -135,7 +121,7 @@ def test_a_refused_key_stops_the_job_and_says_what_to_do(
     assert "OPENAI_API_KEY" in (job.why or "")
 
 
-def test_a_job_without_a_key_fails_and_says_what_to_do(sqlite_log: Store) -> None:
+def test_a_job_without_a_key_fails_and_says_what_to_do(sqlite_log):
     job_id = ask(sqlite_log, {"kind": "rag", "model": "gpt-4o-mini"})
     with working(sqlite_log):
         job = ended(sqlite_log, job_id)
@@ -144,8 +130,8 @@ def test_a_job_without_a_key_fails_and_says_what_to_do(sqlite_log: Store) -> Non
 
 
 def test_a_job_that_no_worker_can_judge_ends_soon_and_says_what_to_do(
-    sqlite_log: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    sqlite_log, monkeypatch, caplog
+):
     monkeypatch.setattr(rejudge_jobs, "NO_JUDGE_SECONDS", 0.01)
     monkeypatch.setattr(
         rejudge_jobs.RejudgeJob, "_others_live", lambda _job: True
@@ -164,9 +150,7 @@ def test_a_job_that_no_worker_can_judge_ends_soon_and_says_what_to_do(
     assert event.details == {"job": job_id, "reason": job.why}
 
 
-def test_the_key_goes_only_to_the_address_of_the_environment(
-    sqlite_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_goes_only_to_the_address_of_the_environment(sqlite_log, endpoint, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-case")
     with working(sqlite_log):
         ended(sqlite_log, ask(sqlite_log, rag(endpoint), where=RowFilter(ids=("a1",))))
@@ -177,9 +161,7 @@ def test_the_key_goes_only_to_the_address_of_the_environment(
     assert ours.headers["authorization"] == "Bearer sk-secret-of-the-case"
 
 
-def test_the_cost_limit_is_that_of_the_job_not_of_the_run_that_it_continues(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_the_cost_limit_is_that_of_the_job_not_of_the_run_that_it_continues(sqlite_log, endpoint):
     with working(sqlite_log):
         jobs = [
             ended(sqlite_log, ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1))
@@ -194,9 +176,7 @@ def test_the_cost_limit_is_that_of_the_job_not_of_the_run_that_it_continues(
         assert [job.failed for job in list_jobs(connection)] == [None] * 3
 
 
-def test_a_job_that_continues_a_run_is_the_one_that_is_named(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_a_job_that_continues_a_run_is_the_one_that_is_named(sqlite_log, endpoint):
     with working(sqlite_log):
         first = ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1)
         ended(sqlite_log, first)
@@ -211,11 +191,11 @@ def test_a_job_that_continues_a_run_is_the_one_that_is_named(
 
 
 def test_a_job_can_be_cancelled_after_the_database_was_away(
-    sqlite_log: Store, endpoint: HeldEndpoint, stopped: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    sqlite_log, endpoint, stopped, monkeypatch
+):
     reads = iter(["the start", "the watch"])
 
-    def read(*arguments: Any) -> Job:
+    def read(*arguments):
         if next(reads, None) == "the watch":
             raise OSError("the database is away")
         return get_job(*arguments)
@@ -236,9 +216,7 @@ def test_a_job_can_be_cancelled_after_the_database_was_away(
     assert (job.state, job.asked) == ("cancelled", 8)
 
 
-def test_the_same_job_asked_for_again_goes_on_with_a_stopped_run(
-    sqlite_log: Store, endpoint: HeldEndpoint
-) -> None:
+def test_the_same_job_asked_for_again_goes_on_with_a_stopped_run(sqlite_log, endpoint):
     limited = ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1)
     with working(sqlite_log):
         ended(sqlite_log, limited)
@@ -251,7 +229,7 @@ def test_the_same_job_asked_for_again_goes_on_with_a_stopped_run(
 
 
 @on_sqlite
-def test_a_look_for_writes_after_the_end_of_a_worker_sees_none(store: Store) -> None:
+def test_a_look_for_writes_after_the_end_of_a_worker_sees_none(store):
     writes = worker._Writes(store)
     assert writes.are_new()
     with ThreadPoolExecutor(4) as looks:

@@ -1,11 +1,7 @@
 """Plain, slow ways to the same intervals, for comparison."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
-
-from judgeboard.domain import Estimate
 
 
 def _plain_bootstrap(statistic, columns, groups, resamples=800, seed=5):
@@ -21,10 +17,10 @@ def _plain_bootstrap(statistic, columns, groups, resamples=800, seed=5):
 
 
 @pytest.fixture
-def agrees_with_plain_bootstrap() -> Callable[..., None]:
+def agrees_with_plain_bootstrap():
     """Compare an interval with a loop over groups, within four Monte-Carlo errors of both."""
 
-    def check(estimate: Estimate, statistic, columns, groups, extra=0.0, resamples=800):
+    def check(estimate, statistic, columns, groups, extra=0.0, resamples=800):
         draws = _plain_bootstrap(statistic, columns, groups, resamples)
         draws = draws[~np.isnan(draws)]
         # The error of an extreme quantile of R draws is 2.68 standard deviations / sqrt(R) (normal

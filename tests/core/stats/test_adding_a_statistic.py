@@ -3,31 +3,26 @@
 import json
 from html import unescape
 
-import pytest
-
-from graded_log import GradedLog, labels_where, read
+from graded_log import labels_where, read
 from judgeboard.cli.app import run
-from judgeboard.domain import Estimate
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.reports.agreement import LEADING, figures_table, report_page
 from judgeboard.reports.front_page import log_summary
 from judgeboard.stats.estimates import measured
-from judgeboard.stats.pair_statistics import STATISTICS, Pairs, Statistic
+from judgeboard.stats.pair_statistics import STATISTICS, Statistic
 from judgeboard_dashboard.widgets.tables import table_frame
 from judging_log import address
 
 
-def pairs_per_group(pairs: Pairs) -> Estimate:
+def pairs_per_group(pairs):
     """The mean number of pairs per evidence group."""
     return measured(pairs.n / pairs.groups.count, pairs.n, reason="no interval: a count")
 
 
-def test_a_row_of_statistics_appears_everywhere(
-    sqlite_log: GradedLog, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_of_statistics_appears_everywhere(sqlite_log, monkeypatch, capsys):
     row = Statistic("Pairs per group", of_pairs=pairs_per_group, leads=True)
-    monkeypatch.setitem(STATISTICS, "pairs_per_group", row)  # type: ignore[misc]
+    monkeypatch.setitem(STATISTICS, "pairs_per_group", row)
     monkeypatch.setattr("judgeboard.reports.stats.LEADING", (*LEADING, "pairs_per_group"))
     log = sqlite_log
     ids = log.answers(20)

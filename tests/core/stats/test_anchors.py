@@ -1,15 +1,11 @@
 """Drift of a judge on anchors: the published example, and what no drift may claim."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeboard.stats.anchors import (
-    AnchorChange,
     Flips,
     anchor_change,
     flip_rate,
@@ -22,7 +18,7 @@ from judgeboard.stats.arrays import grouping
 from shared_answers import published, shared_answers
 
 
-def change(before: list[bool], now: list[bool], **more: Any) -> AnchorChange:
+def change(before, now, **more):
     n = len(before)
     return anchor_change(
         np.array(before),
@@ -36,7 +32,7 @@ def change(before: list[bool], now: list[bool], **more: Any) -> AnchorChange:
 
 
 @pytest.mark.shared
-def test_the_published_example_comes_out(shared: Path) -> None:
+def test_the_published_example_comes_out(shared):
     answers, known = (
         shared_answers(shared / "data"),
         published(shared / "data", "e2_trend")["anchor"],
@@ -82,21 +78,21 @@ def test_the_published_example_comes_out(shared: Path) -> None:
     assert "agreement" not in shown_tests([drift], looks=1)[0]
 
 
-def test_the_number_of_anchors_that_shows_one_flip_is_the_published_one() -> None:
+def test_the_number_of_anchors_that_shows_one_flip_is_the_published_one():
     assert [round(one_flip_share(n), 3) for n in (59, 149, 299)] == [0.05, 0.02, 0.01]
 
 
-def test_equal_verdicts_show_no_drift() -> None:
+def test_equal_verdicts_show_no_drift():
     same = change([True, False] * 40, [True, False] * 40)
     assert same.flip_rate.value == 0
     assert shown_tests([same, same]) == [(), ()]
 
 
-def test_a_judge_that_calls_everything_bad_is_shown() -> None:
+def test_a_judge_that_calls_everything_bad_is_shown():
     assert shown_tests([change([False] * 40, [True] * 40)]) == [("direction",)]
 
 
-def test_flips_in_both_directions_show_drift_only_beside_a_judge_that_repeats_itself() -> None:
+def test_flips_in_both_directions_show_drift_only_beside_a_judge_that_repeats_itself():
     before = [False, True] * 30
     now = [not bad for bad in before[:20]] + before[20:]
     assert shown_tests([change(before, now)]) == [()]
@@ -104,7 +100,7 @@ def test_flips_in_both_directions_show_drift_only_beside_a_judge_that_repeats_it
     assert shown_tests([change(before, now, repeats=Flips(60, 200))]) == [()]
 
 
-def test_fishers_test_equals_scipys() -> None:
+def test_fishers_test_equals_scipys():
     from scipy.stats import fisher_exact
 
     table = [[9, 51], [6, 114]]
@@ -114,15 +110,13 @@ def test_fishers_test_equals_scipys() -> None:
 
 
 @given(st.integers(1, 400), st.integers(1, 6), st.integers(1, 60))
-def test_the_size_that_would_be_seen_shrinks_with_more_anchors(
-    n: int, tests: int, looks: int
-) -> None:
+def test_the_size_that_would_be_seen_shrinks_with_more_anchors(n, tests, looks):
     few, many = seen_share(n, tests, looks), seen_share(n + 20, tests, looks)
     assert few is None or (many is not None and 0 < many <= few <= 1)
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
-def test_the_flip_rate_lies_in_its_interval(flips: int, others: int) -> None:
+def test_the_flip_rate_lies_in_its_interval(flips, others):
     rate = flip_rate(flips, flips + others)
     if rate.value is not None and rate.low is not None and rate.high is not None:
         assert 0 <= rate.low <= rate.value <= rate.high <= 1

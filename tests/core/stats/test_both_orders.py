@@ -1,6 +1,5 @@
 """What holds of verdicts in both orders, whatever they are."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 
 import numpy as np
@@ -20,18 +19,18 @@ rows_of_pairs = st.lists(
 )
 
 
-def any_pairs(test: Callable[..., None]) -> Callable[..., None]:
+def any_pairs(test):
     """Run a test on the verdicts of any pairs."""
     return settings(max_examples=40)(given(rows_of_pairs)(test))
 
 
-def columns(rows: Rows) -> tuple[OrderVerdicts, np.ndarray]:
+def columns(rows):
     ab, ba, gold = np.array(rows, dtype=np.int64).T
     return OrderVerdicts(ab, ba), gold
 
 
 @any_pairs
-def test_every_pair_comes_to_one_thing(rows: Rows) -> None:
+def test_every_pair_comes_to_one_thing(rows):
     counts = columns(rows)[0].counts()
     kinds = ("wins_a", "wins_b", "ties", "flips", "tie_win")
     assert sum(counts[kind] for kind in kinds) == counts["both_usable"]
@@ -39,7 +38,7 @@ def test_every_pair_comes_to_one_thing(rows: Rows) -> None:
 
 
 @any_pairs
-def test_the_names_of_the_answers_mean_nothing(rows: Rows) -> None:
+def test_the_names_of_the_answers_mean_nothing(rows):
     verdicts, gold = columns(rows)
     mirrored = OrderVerdicts(
         SWAPPED[verdicts.ba], SWAPPED[verdicts.ab]
@@ -56,7 +55,7 @@ def test_the_names_of_the_answers_mean_nothing(rows: Rows) -> None:
 
 
 @any_pairs
-def test_verdicts_that_change_lean_to_one_of_the_two_places(rows: Rows) -> None:
+def test_verdicts_that_change_lean_to_one_of_the_two_places(rows):
     verdicts, _ = columns(rows)
     changed, parts = (
         verdicts.changed_with_order(),
@@ -69,7 +68,7 @@ def test_verdicts_that_change_lean_to_one_of_the_two_places(rows: Rows) -> None:
 
 
 @any_pairs
-def test_the_other_place_gets_the_rest(rows: Rows) -> None:
+def test_the_other_place_gets_the_rest(rows):
     verdicts, _ = columns(rows)
     first = verdicts.first_position()
     turned = OrderVerdicts(SWAPPED[verdicts.ab], SWAPPED[verdicts.ba]).first_position()
@@ -81,7 +80,7 @@ def test_the_other_place_gets_the_rest(rows: Rows) -> None:
 
 
 @any_pairs
-def test_wrong_is_never_better_than_a_tie_and_nothing_is_nan(rows: Rows) -> None:
+def test_wrong_is_never_better_than_a_tie_and_nothing_is_nan(rows):
     verdicts, gold = columns(rows)
     tie, wrong = (
         verdicts.accuracy_of_orders(gold, how, unknown="no gold") for how in ("tie", "wrong")
@@ -94,15 +93,15 @@ def test_wrong_is_never_better_than_a_tie_and_nothing_is_nan(rows: Rows) -> None
         assert (stated["value"] is None) <= (stated["reason"] is not None)
 
 
-def test_a_judge_of_one_order_cannot_have_verdicts_in_both() -> None:
+def test_a_judge_of_one_order_cannot_have_verdicts_in_both():
     with pytest.raises(ValueError, match="one order"):
         OrderVerdicts(np.array([0]), np.array([1]), one_order=True)
 
 
 @any_pairs
 def test_the_net_vote_is_the_sum_of_both_votes_and_consistent_verdicts_always_stay(
-    rows: Rows,
-) -> None:
+    rows,
+):
     verdicts, gold = columns(rows)
     votes, both = np.array([-1, 1, 0]), verdicts.both  # A, B, TIE
     net = verdicts.counted("net")
@@ -119,7 +118,7 @@ def test_the_net_vote_is_the_sum_of_both_votes_and_consistent_verdicts_always_st
         assert accuracy["wrong"].value <= min(accuracy["net"].value, accuracy["tie"].value)
 
 
-def test_an_interval_of_many_pairs_on_few_questions_is_that_of_questions() -> None:
+def test_an_interval_of_many_pairs_on_few_questions_is_that_of_questions():
     same = np.repeat(np.arange(20) % 2, 28)
     by_pair = OrderVerdicts(same, np.zeros_like(same))
     by_question = OrderVerdicts(same, np.zeros_like(same), questions=np.repeat(np.arange(20), 28))

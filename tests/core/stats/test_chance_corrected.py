@@ -174,7 +174,7 @@ def test_the_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_p
 GROUPS = np.arange(20)
 
 
-def test_masi_weighs_containment_more_than_overlap() -> None:
+def test_masi_weighs_containment_more_than_overlap():
     a, b, c = frozenset("ab"), frozenset("a"), frozenset("bc")
     assert masi_distance(a, a) == 0
     assert masi_distance(a, b) == pytest.approx(1 - 2 / 3 * 1 / 2)
@@ -182,7 +182,7 @@ def test_masi_weighs_containment_more_than_overlap() -> None:
     assert masi_distance(b, frozenset()) == 1
 
 
-def test_alpha_of_sets_with_one_element_is_the_nominal_alpha() -> None:
+def test_alpha_of_sets_with_one_element_is_the_nominal_alpha():
     rng = np.random.default_rng(1)
     first = rng.integers(0, 3, 20)
     second = np.where(rng.random(20) < 0.7, first, rng.integers(0, 3, 20))
@@ -200,14 +200,14 @@ def test_alpha_of_sets_with_one_element_is_the_nominal_alpha() -> None:
     )
 
 
-def test_span_f1_counts_marked_characters_and_leaves_out_unmarked_items() -> None:
+def test_span_f1_counts_marked_characters_and_leaves_out_unmarked_items():
     marked = [frozenset(range(10)), frozenset(range(5, 15))]
     items = [marked] * 10 + [[frozenset(), frozenset()]] * 10
     estimate = span_f1(items, GROUPS)
     assert (estimate.value, estimate.n) == (pytest.approx(2 * 5 / 20), 10)
 
 
-def test_rankings_that_are_equal_agree_and_reversed_ones_disagree() -> None:
+def test_rankings_that_are_equal_agree_and_reversed_ones_disagree():
     equal = [[[1, 2, 3], [1, 2, 3]]] * 10
     assert ranking_agreement(equal, [3] * 10, GROUPS[:10]).value == pytest.approx(1)
     reversed_ = [[[1, 2, 3], [3, 2, 1]]] * 10
@@ -218,16 +218,16 @@ def test_rankings_that_are_equal_agree_and_reversed_ones_disagree() -> None:
     )
 
 
-def test_few_items_have_a_reason_in_place_of_a_value() -> None:
+def test_few_items_have_a_reason_in_place_of_a_value():
     assert set_alpha([[frozenset("a"), frozenset("b")]], GROUPS[:1]).reason == too_few(1)
     assert span_f1([], GROUPS[:0]).value is None
 
 
-def alone(n: int):
+def alone(n):
     return grouping(None, n)
 
 
-def test_fleiss_on_the_example_of_his_paper_as_textbooks_give_it() -> None:
+def test_fleiss_on_the_example_of_his_paper_as_textbooks_give_it():
     votes = [
         *([0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1]),
         *([7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]),
@@ -238,7 +238,7 @@ def test_fleiss_on_the_example_of_his_paper_as_textbooks_give_it() -> None:
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-def test_the_intervals_are_as_wide_as_resampling_makes_them(clustered: bool) -> None:
+def test_the_intervals_are_as_wide_as_resampling_makes_them(clustered):
     rng = np.random.default_rng(3)
     groups = np.repeat(np.arange(100), 3) if clustered else np.arange(300)
     true = rng.normal(3, 1, 100)[groups % 100]
@@ -261,7 +261,7 @@ def test_the_intervals_are_as_wide_as_resampling_makes_them(clustered: bool) -> 
         )
 
 
-def test_what_cannot_be_computed_says_why() -> None:
+def test_what_cannot_be_computed_says_why():
     assert fleiss_kappa(np.empty((0, 2), dtype=np.int64), alone(0)).value is None
     same = fleiss_kappa(np.array([[3, 0], [3, 0]]), alone(2))
     assert (same.value, "one category" in same.reason) == (None, True)

@@ -143,7 +143,7 @@ def test_the_order_of_rows_cannot_be_seen():
         )
 
 
-def test_an_interval_ends_at_the_end_of_the_range() -> None:
+def test_an_interval_ends_at_the_end_of_the_range():
     one_apart = np.array([0.9, *[0.0] * 9])
     difference = pair_statistics(one_apart, np.zeros(10), GROUNDEDNESS).estimates[
         "mean_absolute_difference"

@@ -45,7 +45,7 @@ def test_kappa_has_a_word(kappa, word):
     assert kappa_word(kappa) == word
 
 
-def test_an_interval_has_a_strength_only_if_all_of_it_has_the_same() -> None:
+def test_an_interval_has_a_strength_only_if_all_of_it_has_the_same():
     assert kappa_words(Estimate(0.7, 0.62, 0.77, n=300)).endswith(" (substantial)")
     assert kappa_words(Estimate(0.58, 0.44, 0.7, n=208)) == "0.58 [0.44, 0.70]"
     assert kappa_words(Estimate(0.7, n=12)) == "0.70"
@@ -88,7 +88,7 @@ def test_more_pairs_narrow_the_interval_with_the_root_of_n():
     assert more_pairs(Estimate(1, n=12)) is None
 
 
-def slices(*kappas: tuple[float, float, float]) -> AgreementResult:
+def slices(*kappas):
     parts = [
         rows_of(50, {"kappa": Estimate(*each, n=50)}, f"judge {n}")
         for n, each in enumerate(kappas, start=1)
@@ -102,19 +102,19 @@ def slices(*kappas: tuple[float, float, float]) -> AgreementResult:
 ALIKE = ((0.64, 0.55, 0.73), (0.8, 0.72, 0.88), (0.93, 0.88, 0.98))
 
 
-def test_four_slices_deceive_one_time_in_five() -> None:
+def test_four_slices_deceive_one_time_in_five():
     (found,) = luck(slices(*ALIKE, (0.6, 0.5, 0.7)), "kappa")
     assert (found.code, found.values["chance"]) == ("slices", pytest.approx(0.185, abs=0.001))
     assert list(luck(slices((0.6, 0.5, 0.7), *ALIKE[:2]), "kappa")) == []
 
 
-def test_a_slice_far_from_all_others_is_named_with_its_interval() -> None:
+def test_a_slice_far_from_all_others_is_named_with_its_interval():
     (found,) = luck(slices(*ALIKE, (0.25, 0.14, 0.36)), "kappa")
     assert found.code == "slice_apart"
     assert found.values["figure"].value == 0.25
 
 
-def test_only_an_interval_that_is_apart_after_correction_is_far_from_the_others() -> None:
+def test_only_an_interval_that_is_apart_after_correction_is_far_from_the_others():
     near, other = Estimate(0.4, 0.3, 0.5), Estimate(0.6, 0.51, 0.69)
     # Apart at 95 %, but one of three.
     assert far_from_others({"a": near, "b": other, "c": other}) is None
@@ -126,7 +126,7 @@ def test_only_an_interval_that_is_apart_after_correction_is_far_from_the_others(
     assert far_from_others({}) is None
 
 
-def test_an_undefined_statistic_is_its_reason_never_none() -> None:
+def test_an_undefined_statistic_is_its_reason_never_none():
     assert percent_words(Estimate(None, reason="no pairs")) == "no pairs"
     assert number_words(Estimate(None)) == "unknown"
     assert number_words(Estimate(-0.001, -0.1, 0.1)) == "0.00 [-0.10, 0.10]"
@@ -141,9 +141,7 @@ def test_quantiles_equal_scipy_from_one_degree_of_freedom_on():
 
 
 @pytest.mark.parametrize("df", [300, 301.5, 1_000, 20_000.25, 10**7])
-def test_one_large_number_needs_no_scipy_and_gives_the_same_quantile(
-    df: float, monkeypatch: pytest.MonkeyPatch
-):
+def test_one_large_number_needs_no_scipy_and_gives_the_same_quantile(df, monkeypatch):
     (expected,) = t_quantile([df])
     monkeypatch.setitem(sys.modules, "scipy.special", None)  # importing it fails
     assert float(t_quantile(df)) == pytest.approx(expected, abs=1e-12)
@@ -164,5 +162,5 @@ def test_many_degrees_of_freedom_are_the_normal_distribution():
         (Estimate(None, n=0, reason="no answers"), False, "no answers"),
     ],
 )
-def test_a_difference_of_shares_is_in_points(difference: Estimate, sign: bool, words: str) -> None:
+def test_a_difference_of_shares_is_in_points(difference, sign, words):
     assert points_words(difference, sign=sign) == words

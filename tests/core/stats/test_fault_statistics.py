@@ -16,15 +16,15 @@ from judgeboard.stats.proportions import RatioSums, level_use, ratio_of_totals, 
 
 
 @pytest.fixture
-def rng() -> np.random.Generator:
+def rng():
     return np.random.default_rng(7)
 
 
-def apart(n: int):
+def apart(n):
     return grouping(None, n)
 
 
-def test_a_warning_needs_more_than_the_95_percent_interval() -> None:
+def test_a_warning_needs_more_than_the_95_percent_interval():
     just = Estimate(0.2, 0.001, 0.399, 100)
     assert not surely_above(just, 0)
     assert surely_above(Estimate(0.2, 0.06, 0.34, 100), 0)
@@ -36,26 +36,26 @@ def test_a_warning_needs_more_than_the_95_percent_interval() -> None:
 @pytest.mark.parametrize(
     "unknown", [Estimate(None, reason="none"), Estimate(5.0, n=1, reason="no interval")]
 )
-def test_what_has_no_interval_is_never_a_warning(unknown: Estimate) -> None:
+def test_what_has_no_interval_is_never_a_warning(unknown):
     assert not surely_above(unknown, 0)
     assert not surely_below(unknown, 9)
 
 
-def test_ties_count_half_and_float_noise_is_a_tie() -> None:
+def test_ties_count_half_and_float_noise_is_a_tie():
     before, after = np.array([0.6 - 0.2, 0.9, 0.1, 0.5]), np.array([0.4, 0.2, 0.3, 0.5])
     estimate = superiority(before, after, apart(4))
     assert (estimate.value, estimate.n) == (0.5, 4)
     assert superiority(np.empty(0), np.empty(0), apart(0)).value is None
 
 
-def test_a_judge_that_gives_both_the_same_is_no_better_than_chance_and_has_an_interval() -> None:
+def test_a_judge_that_gives_both_the_same_is_no_better_than_chance_and_has_an_interval():
     same = np.full(50, 4.0)
     estimate = superiority(same, same, apart(50))
     assert (estimate.value, round(estimate.low, 3), round(estimate.high, 3)) == (0.5, 0.366, 0.634)
     assert superiority(same, same - 1, apart(50)).low == pytest.approx(50 / (50 + 1.959964**2))
 
 
-def test_pairs_on_one_evidence_do_not_count_as_many(rng) -> None:
+def test_pairs_on_one_evidence_do_not_count_as_many(rng):
     before, after = (np.repeat(each, 6) for each in (rng.random(10), rng.random(10) * 0.8))
     alone, shared = (
         superiority(before, after, grouping(ids, 60)) for ids in (None, np.arange(60) // 6)
@@ -66,7 +66,7 @@ def test_pairs_on_one_evidence_do_not_count_as_many(rng) -> None:
 
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=20, max_size=60))
 @settings(max_examples=40)
-def test_its_interval_is_never_narrower_than_the_normal_one(wins: list[float]) -> None:
+def test_its_interval_is_never_narrower_than_the_normal_one(wins):
     before = np.array(wins)
     estimate = superiority(before, np.full(len(wins), 0.5), apart(len(wins)))
     assert estimate.low <= estimate.value <= estimate.high
@@ -75,7 +75,7 @@ def test_its_interval_is_never_narrower_than_the_normal_one(wins: list[float]) -
         assert estimate.high - estimate.low >= 2 * 1.96 * error * 0.85
 
 
-def test_the_use_of_levels() -> None:
+def test_the_use_of_levels():
     use = level_use(np.array([5, 5, 30, 10]))
     assert (use.most.value, use.level, use.most.n) == (0.6, 2, 50)
     assert use.entropy == pytest.approx(
@@ -88,7 +88,7 @@ def test_the_use_of_levels() -> None:
             level_use(np.array(bad))
 
 
-def test_the_mean_change_and_one_that_is_always_the_same(rng) -> None:
+def test_the_mean_change_and_one_that_is_always_the_same(rng):
     before = rng.random(30)
     estimate = mean_change(before, before - 0.2, apart(30))
     assert (estimate.value, estimate.low, estimate.high) == (
@@ -102,7 +102,7 @@ def test_the_mean_change_and_one_that_is_always_the_same(rng) -> None:
     assert mean_change(before[:0], before[:0], apart(0)).value is None
 
 
-def test_the_difference_of_two_means(rng, agrees_with_plain_bootstrap) -> None:
+def test_the_difference_of_two_means(rng, agrees_with_plain_bootstrap):
     inside, groups = rng.random(400) < 0.4, rng.integers(0, 150, 400)
     values = rng.normal(0, 1, 400) + 0.5 * inside
     estimate = difference_of_means(values, inside, grouping(groups, 400))
@@ -121,7 +121,7 @@ def test_the_difference_of_two_means(rng, agrees_with_plain_bootstrap) -> None:
     assert difference_of_means(np.ones(9), np.arange(9) < 4, apart(9)).low is None
 
 
-def test_the_slope_by_length(rng, agrees_with_plain_bootstrap) -> None:
+def test_the_slope_by_length(rng, agrees_with_plain_bootstrap):
     length, groups = rng.gamma(3, 100, 500), rng.integers(0, 200, 500)
     score = 0.0005 * length + rng.normal(0, 0.2, 500)
     estimate = slope(score, length, grouping(groups, 500))
@@ -138,7 +138,7 @@ def test_the_slope_by_length(rng, agrees_with_plain_bootstrap) -> None:
     assert slope(score[:0], score[:0], apart(0)).value is None
 
 
-def test_what_lies_between_the_grades_does_not_count(rng) -> None:
+def test_what_lies_between_the_grades_does_not_count(rng):
     """People too find the longer answers better: that is no fault of the judge."""
     grade = rng.integers(1, 5, 800)
     length = grade * 200 + rng.normal(0, 60, 800)
@@ -151,7 +151,7 @@ def test_what_lies_between_the_grades_does_not_count(rng) -> None:
     assert within.n == 800
 
 
-def test_correlation_within_leaves_lone_grades_out_and_says_what_is_undefined(rng) -> None:
+def test_correlation_within_leaves_lone_grades_out_and_says_what_is_undefined(rng):
     strata = np.array([1, 1, 1, 1, 2])
     score, length = np.array([1.0, 2, 3, 4, 9]), np.array([1.0, 2, 3, 5, 9])
     assert correlation_within(score, length, strata, None).n == 4
@@ -159,7 +159,7 @@ def test_correlation_within_leaves_lone_grades_out_and_says_what_is_undefined(rn
     assert "equal" in (correlation_within(np.ones(5), length, strata, None).reason or "")
 
 
-def test_the_ratio_of_totals(rng, agrees_with_plain_bootstrap) -> None:
+def test_the_ratio_of_totals(rng, agrees_with_plain_bootstrap):
     lower = rng.gamma(2, 1, 400)
     upper = 0.3 * lower + rng.gamma(1, 0.1, 400)
     sums = RatioSums(

@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from judgeboard.stats.arrays import BoolArray, IntArray
-from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
-from judgeboard.stats.rates import Labels, Population, summed, weighted_agreement
+from judgeboard.stats.kappa_labels import labels_for_weighted_kappa
+from judgeboard.stats.rates import summed, weighted_agreement
 
 REACH, ANSWERS, GROUP, DRAWS = 0.07, 1_344, 6, 40
 
 
-def labelled(
-    bad: BoolArray, judged_bad: BoolArray, groups: IntArray, rows: BoolArray
-) -> tuple[Population, Labels]:
+def labelled(bad, judged_bad, groups, rows):
     return summed(
         judged_bad.astype(np.int64),
         judged_bad.astype(np.float64),
@@ -22,16 +19,14 @@ def labelled(
     )
 
 
-def planned(
-    bad: BoolArray, judged_bad: BoolArray, groups: IntArray, rows: BoolArray
-) -> KappaLabels:
+def planned(bad, judged_bad, groups, rows):
     made = labelled(bad, judged_bad, groups, rows)
     plan = labels_for_weighted_kappa(*made, judged_bad[rows].astype(np.float64), REACH, least=5)
     assert plan is not None
     return plan
 
 
-def test_a_pilot_without_labels_in_common_groups_assumes_that_errors_are_alike() -> None:
+def test_a_pilot_without_labels_in_common_groups_assumes_that_errors_are_alike():
     """Errors of one group correlate with 0.1, which 60 labels cannot show. So eight of ten plans keep their word."""
     rng, kept, enough = np.random.default_rng(33), 0, 0
     groups = np.arange(ANSWERS) // GROUP

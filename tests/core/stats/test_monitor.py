@@ -2,15 +2,13 @@
 
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.stats.arrays import FloatArray, grouping
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.monitor import (
     Window,
     detect,
@@ -28,29 +26,27 @@ LIMIT = 104.0
 
 
 @pytest.fixture(scope="module")
-def expected(shared: Path) -> dict[str, Any]:
+def expected(shared):
     return json.loads((shared / "reading" / "validity-expected.json").read_text())["e2_trend"]
 
 
-def window(answers: int, judged_bad: int, labelled: list[int], bad: list[int]) -> Window:
+def window(answers, judged_bad, labelled, bad):
     """A window with the strata "judged good" and "judged bad"."""
     sizes = answers - judged_bad, judged_bad
     return Window(tuple(map(Stratum, sizes, labelled, bad)))
 
 
-def weeks(case: dict[str, Any]) -> list[Window]:
+def weeks(case):
     return [window(row["N"], row["judged_bad"], row["n"], row["k"]) for row in case["rows"]]
 
 
-def rates(of: list[Window]) -> list[tuple[float, float]]:
+def rates(of):
     return [(each.rate.value or 0.0, rate_error(each.strata)) for each in of]
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", CASES)
-def test_each_week_has_the_published_share_interval_and_error(
-    expected: dict[str, Any], name: str
-) -> None:
+def test_each_week_has_the_published_share_interval_and_error(expected, name):
     for each, row in zip(weeks(expected[name]), expected[name]["rows"], strict=True):
         share = each.rate
         assert (share.value, share.low, share.high) == pytest.approx(
@@ -61,9 +57,7 @@ def test_each_week_has_the_published_share_interval_and_error(
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", CASES)
-def test_the_detector_has_the_published_distances_and_evidence(
-    expected: dict[str, Any], name: str
-) -> None:
+def test_the_detector_has_the_published_distances_and_evidence(expected, name):
     case = expected[name]
     states = detect(rates(weeks(case)), "rose")
     assert [state.evidence for state in states] == pytest.approx(case["M"], abs=1e-3, rel=1e-3)
@@ -76,7 +70,7 @@ def test_the_detector_has_the_published_distances_and_evidence(
         assert states[7].since + 1 == 3
 
 
-def test_a_week_whose_labels_or_values_are_all_equal_is_not_certain() -> None:
+def test_a_week_whose_labels_or_values_are_all_equal_is_not_certain():
     for labelled, bad in ((5, 0), (5, 5), (100, 0)):
         assert rate_error([Stratum(100, labelled, bad)]) > 0
     assert (mean_errors([10, 20], [5.0, 10.0], [2.5, 5.0], (0, 1)) > 0).all()
@@ -86,9 +80,7 @@ def test_a_week_whose_labels_or_values_are_all_equal_is_not_certain() -> None:
     st.lists(st.tuples(st.floats(0, 1), st.floats(0.001, 1)), max_size=20),
     st.sampled_from([("rose", "fell"), ("fell", "rose")]),
 )
-def test_a_rise_is_a_fall_of_the_mirrored_rates(
-    values: list[tuple[float, float]], directions: Any
-) -> None:
+def test_a_rise_is_a_fall_of_the_mirrored_rates(values, directions):
     one, other = directions
     mirrored = [(1 - value, error) for value, error in values]
     first, second = detect(values, one), detect(mirrored, other)
@@ -98,7 +90,7 @@ def test_a_rise_is_a_fall_of_the_mirrored_rates(
     assert all(state.evidence > 0 and state.since <= place for place, state in enumerate(first))
 
 
-def test_a_change_is_dated_to_the_period_that_separates_the_rates_most() -> None:
+def test_a_change_is_dated_to_the_period_that_separates_the_rates_most():
     values = [0.2, 0.2, 0.2, 0.2, 0.3, 0.2, 0.5, 0.5, 0.5]
     rates = [(value, 0.08) for value in values]
     (change,) = found_changes({"rose": detect(rates, "rose")}, LIMIT)
@@ -107,14 +99,14 @@ def test_a_change_is_dated_to_the_period_that_separates_the_rates_most() -> None
     assert likeliest_start(rates, change) == 6
 
 
-def test_an_enormous_change_is_a_number() -> None:
+def test_an_enormous_change_is_a_number():
     states = detect([(0.0, 1e-9), *[(1.0, 1e-9)] * 3], "rose")
     assert math.isfinite(states[-1].evidence)
     assert states[-1].since == 0
 
 
 @pytest.mark.parametrize("n", [6, 12, 30])
-def test_a_change_that_would_have_been_found_is_found_in_most_cases(n: int) -> None:
+def test_a_change_that_would_have_been_found_is_found_in_most_cases(n):
     rng = np.random.default_rng(n)
     seen = smallest_change([0.05] * n, LIMIT)
     assert seen is not None
@@ -128,7 +120,7 @@ def test_a_change_that_would_have_been_found_is_found_in_most_cases(n: int) -> N
     assert found / 400 > 0.75
 
 
-def test_the_smallest_change_shrinks_with_the_errors_and_needs_two_periods() -> None:
+def test_the_smallest_change_shrinks_with_the_errors_and_needs_two_periods():
     assert smallest_change([], LIMIT) is smallest_change([0.1], LIMIT) is None
     wide, narrow = smallest_change([0.1] * 8, LIMIT), smallest_change([0.05] * 8, LIMIT)
     assert wide == pytest.approx(2 * (narrow or 0))
@@ -138,9 +130,7 @@ def test_the_smallest_change_shrinks_with_the_errors_and_needs_two_periods() -> 
 
 
 @pytest.mark.parametrize(("labels", "alarms"), [(10, 0.078), (20, 0.110), (40, 0.168)])
-def test_boards_of_two_years_have_as_many_false_alarms_as_published(
-    labels: int, alarms: float
-) -> None:
+def test_boards_of_two_years_have_as_many_false_alarms_as_published(labels, alarms):
     rng = np.random.default_rng(labels)
     boards = (rates(_simulated(rng, labels, [0.367] * 104)) for _ in range(200))
     false = np.mean([_alarm(board, "rose", "fell") is not None for board in boards])
@@ -151,9 +141,7 @@ def test_boards_of_two_years_have_as_many_false_alarms_as_published(
     ("labels", "share", "found", "median"),
     [(20, 0.494, 0.75, 8), (40, 0.494, 0.98, 5), (20, 0.557, 0.98, 5), (40, 0.557, 1.0, 3)],
 )
-def test_a_rise_after_twelve_weeks_is_found_as_soon_as_published(
-    labels: int, share: float, found: float, median: int
-) -> None:
+def test_a_rise_after_twelve_weeks_is_found_as_soon_as_published(labels, share, found, median):
     rng = np.random.default_rng(labels)
     delays = []
     for _ in range(150):
@@ -166,9 +154,7 @@ def test_a_rise_after_twelve_weeks_is_found_as_soon_as_published(
 @pytest.mark.parametrize(
     ("labels", "width", "held"), [(20, 0.34, 0.969), (40, 0.24, 0.953), (80, 0.18, 0.962)]
 )
-def test_a_week_has_an_interval_of_the_published_width(
-    labels: int, width: float, held: float
-) -> None:
+def test_a_week_has_an_interval_of_the_published_width(labels, width, held):
     shares = [
         week.rate for week in _simulated(np.random.default_rng(labels), labels, [0.367] * 400)
     ]
@@ -177,7 +163,7 @@ def test_a_week_has_an_interval_of_the_published_width(
     assert np.mean([low <= 0.367 <= high for low, high in ends]) == pytest.approx(held, abs=0.03)
 
 
-def _simulated(rng: np.random.Generator, labels: int, shares: list[float]) -> list[Window]:
+def _simulated(rng, labels, shares):
     """Weeks of 300 answers, of which some are labelled; the judge has recall 0.73 and specificity 0.9."""
     weeks = []
     for share in shares:
@@ -193,7 +179,7 @@ def _simulated(rng: np.random.Generator, labels: int, shares: list[float]) -> li
     return weeks
 
 
-def _seems_to_change(values: FloatArray, effect: float = 1.0) -> bool:
+def _seems_to_change(values, effect=1.0):
     """Whether the means of weeks raise an alarm; ``values`` has a row for each week."""
     n, sums, squares = [len(values[0])] * len(values), values.sum(axis=1), np.square(values)
     errors = mean_errors(n, sums, squares.sum(axis=1), (0, 1), effect)
@@ -201,16 +187,14 @@ def _seems_to_change(values: FloatArray, effect: float = 1.0) -> bool:
     return _alarm(list(rates), "rose", "fell") is not None
 
 
-def _alarm(series: list[tuple[float, float]], *directions: Any) -> int | None:
+def _alarm(series, *directions):
     found = found_changes({direction: detect(series, direction) for direction in directions}, LIMIT)
     return min((each.seen for each in found), default=None)
 
 
 @pytest.mark.parametrize("recurring", [False, True])
 @pytest.mark.parametrize(("change", "least", "most"), [(0.0, 0.0, 0.05), (-0.1, 0.9, 1.0)])
-def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(
-    recurring: bool, change: float, least: float, most: float
-) -> None:
+def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(recurring, change, least, most):
     """Twelve weeks of 102 answers, six on each evidence; the evidence is new in each week, or recurs in all."""
     rng = np.random.default_rng(6)
     weeks, groups = np.repeat(np.arange(12), 102), np.arange(1224) // 6
@@ -229,13 +213,13 @@ def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(
 
 
 @pytest.mark.parametrize("answers", [1, 2])
-def test_means_of_one_or_two_answers_a_week_seem_to_change_only_if_they_do(answers: int) -> None:
+def test_means_of_one_or_two_answers_a_week_seem_to_change_only_if_they_do(answers):
     rng = np.random.default_rng(8)
     alarms = [_seems_to_change(rng.beta(2, 1, (26, answers))) for _ in range(400)]
     assert np.mean(alarms) <= 0.05
 
 
-def test_the_variance_of_a_change_counts_groups_within_a_period_and_those_that_both_share() -> None:
+def test_the_variance_of_a_change_counts_groups_within_a_period_and_those_that_both_share():
     rng = np.random.default_rng(7)
     of_groups = np.repeat(rng.normal(0, 1, 40), 5) + rng.normal(0, 0.1, 200)
     two, same = np.repeat([0, 1], 200), np.tile(np.arange(200) // 5, 2)
@@ -249,7 +233,7 @@ def test_the_variance_of_a_change_counts_groups_within_a_period_and_those_that_b
     assert shared == 1
 
 
-def test_the_judges_error_is_its_share_minus_the_corrected_share() -> None:
+def test_the_judges_error_is_its_share_minus_the_corrected_share():
     strata = [Stratum(60, 20, 5), Stratum(40, 20, 15)]
     error = rate(strata, judged_bad=[0.0, 1.0])
     share = Window(tuple(strata)).rate

@@ -5,7 +5,7 @@ from sklearn.metrics import brier_score_loss, f1_score, root_mean_squared_error
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import measured, too_few
 from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation
-from judgeboard.stats.pair_statistics import PairStatistics, pair_statistics
+from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY
 
 CATEGORIES = {"agreement", "kappa", "alpha_nominal", "ac1", "mcc"} | {
@@ -129,7 +129,7 @@ def test_a_number_that_is_none_never_reaches_a_page():
 LABELS = np.array(LABEL.categories)
 
 
-def of_table(table: list[list[int]]) -> PairStatistics:
+def of_table(table):
     """Two raters by how often they gave each pair of labels."""
     cells = [
         (row, column)
@@ -141,7 +141,7 @@ def of_table(table: list[list[int]]) -> PairStatistics:
     return pair_statistics(judge, people, LABEL)
 
 
-def test_f1_of_the_bad_class_is_not_the_macro_f1() -> None:
+def test_f1_of_the_bad_class_is_not_the_macro_f1():
     statistics = of_table([[7, 3], [2, 12]])
     assert statistics.f1.value == pytest.approx(2 * 7 / (2 * 7 + 3 + 2))
     assert of_table([[0, 0], [0, 12]]).f1.value is None
@@ -151,7 +151,7 @@ def test_f1_of_the_bad_class_is_not_the_macro_f1() -> None:
     assert pair_statistics(judge, people, LABEL).f1.value == pytest.approx(expected)
 
 
-def test_brier_and_rmse_are_those_of_scikit_learn() -> None:
+def test_brier_and_rmse_are_those_of_scikit_learn():
     draws = np.random.default_rng(2)
     scores, people = draws.random(150), draws.random(150)
     labels = LABELS[(people > 0.4).astype(int)]
@@ -164,7 +164,7 @@ def test_brier_and_rmse_are_those_of_scikit_learn() -> None:
     assert pair_statistics(scores, scores, GROUNDEDNESS).rmse.value == 0
 
 
-def test_statistics_belong_to_their_scales() -> None:
+def test_statistics_belong_to_their_scales():
     sides = np.array(PREFERENCE.categories)[np.arange(30) % 3]
     names = pair_statistics(sides, sides[::-1], PREFERENCE).estimates.keys()
     assert "kappa" in names
@@ -178,7 +178,7 @@ SHROUT_AND_FLEISS = np.array(
 """Six targets and four judges, of P. E. Shrout, J. L. Fleiss, "Intraclass correlations" (1979): .17 and .91."""
 
 
-def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> None:
+def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss():
     groups = grouping(None, 6)
     icc, alpha = (
         intraclass_correlation(SHROUT_AND_FLEISS, groups),
@@ -192,9 +192,7 @@ def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> No
     assert moved.value == pytest.approx(icc.value)
 
 
-def test_repeats_that_never_differ_are_perfectly_reliable_and_equal_values_are_not_measured() -> (
-    None
-):
+def test_repeats_that_never_differ_are_perfectly_reliable_and_equal_values_are_not_measured():
     same = np.repeat(np.arange(12.0)[:, None], 3, axis=1)
     groups = grouping(None, 12)
     for statistic in (intraclass_correlation, cronbach_alpha):
@@ -206,7 +204,7 @@ def test_repeats_that_never_differ_are_perfectly_reliable_and_equal_values_are_n
         assert [n for _, n in statistic(gaps, groups).left_out] == [1]
 
 
-def test_the_interval_of_the_intraclass_correlation_covers_it() -> None:
+def test_the_interval_of_the_intraclass_correlation_covers_it():
     draws = np.random.default_rng(6)
     inside = 0
     for _ in range(200):

@@ -1,8 +1,5 @@
 """Two versions on the same answers: change, p, conclusion, labels needed, and several tests at once."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,16 +20,16 @@ from judgeboard.stats.paired import (
     weighted_by_stratum,
     weighted_changes_by_class,
 )
-from shared_answers import SharedAnswers, shared_answers
+from shared_answers import shared_answers
 
 
 @pytest.fixture(scope="module")
-def labelled(shared: Path) -> SharedAnswers:
+def labelled(shared):
     return shared_answers(shared / "data")
 
 
 @pytest.mark.shared
-def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled: SharedAnswers) -> None:
+def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled):
     first, second = (
         labelled.judged_bad[name] == labelled.bad
         for name in ("approach_1_modernbert", "track_b_modernbert")
@@ -57,9 +54,7 @@ def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled: Shared
         (None, None, Conclusion.NOT_SHOWN, 2),
     ],
 )
-def test_the_interval_decides(
-    low: float | None, high: float | None, reached: Conclusion, code: int
-) -> None:
+def test_the_interval_decides(low, high, reached, code):
     change = Estimate(0.0, low, high, n=100)
     assert conclusion(change, 0.02) is reached
     assert reached.exit_code == code
@@ -68,7 +63,7 @@ def test_the_interval_decides(
     )
 
 
-def test_equal_changes_still_have_an_interval() -> None:
+def test_equal_changes_still_have_an_interval():
     """Ten answers on which two versions do the same are no proof that they are equal."""
     nothing = change_of_shares(np.zeros(10), grouping(None, 10))
     assert nothing.value == 0.0
@@ -81,7 +76,7 @@ def test_equal_changes_still_have_an_interval() -> None:
     assert change_of_shares(np.empty(0), grouping(None, 0)).value is None
 
 
-def test_fewer_labels_show_that_a_version_is_as_good_if_more_loss_is_allowed() -> None:
+def test_fewer_labels_show_that_a_version_is_as_good_if_more_loss_is_allowed():
     first, second = np.ones(200, dtype=bool), np.ones(200, dtype=bool)
     first[:6], second[6:13] = False, False
     groups = grouping(None, 200)
@@ -99,7 +94,7 @@ def test_fewer_labels_show_that_a_version_is_as_good_if_more_loss_is_allowed() -
 @given(
     st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 8)), min_size=1, max_size=40)
 )
-def test_the_other_way_round_is_the_mirror(rows: list[tuple[bool, bool, int]]) -> None:
+def test_the_other_way_round_is_the_mirror(rows):
     first, second = (np.array([row[side] for row in rows]) for side in (0, 1))
     groups = grouping(np.array([row[2] for row in rows]), len(rows))
     there, back = paired_shares(first, second, groups), paired_shares(second, first, groups)
@@ -113,7 +108,7 @@ def test_the_other_way_round_is_the_mirror(rows: list[tuple[bool, bool, int]]) -
         assert there.change.low <= there.change.value <= there.change.high
 
 
-def test_better_in_all_may_be_worse_on_the_bad_answers() -> None:
+def test_better_in_all_may_be_worse_on_the_bad_answers():
     people = np.array([True] * 20 + [False] * 80)
     first = people.copy()
     first[20:60] = True  # finds all bad answers, and calls half of the good ones bad
@@ -131,8 +126,8 @@ def test_better_in_all_may_be_worse_on_the_bad_answers() -> None:
 
 @pytest.mark.shared
 def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(
-    labelled: SharedAnswers,
-) -> None:
+    labelled,
+):
     people, first, second = (
         labelled.bad,
         labelled.judged_bad["approach_1_modernbert"],
@@ -140,7 +135,7 @@ def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(
     )
     change = changes_by_class(first, second, people, labelled.groups)["kappa"]
 
-    def kappa(judge: Any, of: Any) -> float:
+    def kappa(judge, of):
         a, b = judge.mean(), of.mean()
         chance = a * b + (1 - a) * (1 - b)
         return float(((judge == of).mean() - chance) / (1 - chance))
@@ -157,7 +152,7 @@ def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(
     assert change.high == pytest.approx(high, abs=0.1 * (high - low))
 
 
-def test_an_interval_for_three_changes_at_once_is_wider() -> None:
+def test_an_interval_for_three_changes_at_once_is_wider():
     reach = 2.0638986 * 0.080048
     change = Estimate(-0.231619, -0.231619 - reach, -0.231619 + reach, n=25)
     assert p_of_change(change, 24) == pytest.approx(0.007981, rel=1e-3)
@@ -173,9 +168,7 @@ def test_an_interval_for_three_changes_at_once_is_wider() -> None:
     st.integers(1, 3),
 )
 @settings(max_examples=40)
-def test_changes_stay_in_their_range_however_few_the_labels(
-    rows: list[tuple[bool, ...]], looks: int
-) -> None:
+def test_changes_stay_in_their_range_however_few_the_labels(rows, looks):
     first, second, people = np.array(rows).T
     groups = grouping(None, len(rows))
     changes = changes_by_class(first, second, people, groups)
@@ -189,7 +182,7 @@ def test_changes_stay_in_their_range_however_few_the_labels(
         ), name
 
 
-def test_labels_with_weights_show_the_change_of_all_answers() -> None:
+def test_labels_with_weights_show_the_change_of_all_answers():
     """All that the first judge calls bad are labelled, and a tenth of the rest: unweighted, the second looks better."""
     rng = np.random.default_rng(3)
     n = 4_000
@@ -237,7 +230,7 @@ def test_labels_with_weights_show_the_change_of_all_answers() -> None:
         assert high - low > change.high - change.low
 
 
-def test_a_share_of_labels_of_one_kind_still_has_an_interval() -> None:
+def test_a_share_of_labels_of_one_kind_still_has_an_interval():
     """Three labels of the answers that only the second judge calls bad all say the same."""
     first = np.array([True] * 60 + [False] * 140)
     second = np.array([False] * 30 + [True] * 60 + [False] * 110)

@@ -59,7 +59,7 @@ def test_fourteen_examples_do_not_show_that_a_judge_is_right_in_nine_of_ten():
     assert [round(float(end), 3) for end in wilson(13 / 14, 14)] == [0.685, 0.987]
 
 
-def test_without_halves_it_is_the_share_with_wilsons_interval() -> None:
+def test_without_halves_it_is_the_share_with_wilsons_interval():
     hits = np.array([1.0, 0, 1, 1])
     found, plain = half_credit(hits), share(hits)
     assert (found.value, found.low, found.high, found.method) == (
@@ -70,7 +70,7 @@ def test_without_halves_it_is_the_share_with_wilsons_interval() -> None:
     )
 
 
-def test_halves_count_half_and_the_method_says_so() -> None:
+def test_halves_count_half_and_the_method_says_so():
     credit = half_credit(np.array([1.0, 0.5, 0.0, 0.5]))
     assert (credit.value, credit.n, credit.method, credit.unit) == (
         0.5,
@@ -80,7 +80,7 @@ def test_halves_count_half_and_the_method_says_so() -> None:
     )
 
 
-def test_nothing_is_undefined_and_other_scores_are_refused() -> None:
+def test_nothing_is_undefined_and_other_scores_are_refused():
     assert half_credit(np.array([]), undefined="nobody was asked").reason == "nobody was asked"
     with pytest.raises(ValueError, match=r"0\.5"):
         half_credit(np.array([0.25]))
@@ -90,7 +90,7 @@ def test_nothing_is_undefined_and_other_scores_are_refused() -> None:
 
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=50))
-def test_the_interval_holds_the_mean_and_stays_on_the_scale(scores: list[float]) -> None:
+def test_the_interval_holds_the_mean_and_stays_on_the_scale(scores):
     credit = half_credit(np.array(scores))
     assert 0 <= credit.low <= credit.value + 1e-12
     assert credit.value - 1e-12 <= credit.high <= 1

@@ -1,24 +1,17 @@
 """Rates of all answers: worked examples on RAGTruth to six digits, degenerate cases, and what holds for any labels."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from judgeboard.domain import Estimate
 from judgeboard.flags.rules import sampling_number
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, t_quantile
 from judgeboard.stats.intervals import wilson
 from judgeboard.stats.pair_statistics import STATISTICS_OF_ALL
 from judgeboard.stats.rates import (
-    Labels,
-    Population,
     Stratum,
     bounds,
     design_effect,
@@ -41,7 +34,7 @@ OTHERS = ("approach_1_modernbert", "track_a_deberta", "baseline_nli")
 class RagTruth:
     """The answers that every detector judged, with the draw of each one, and the published figures."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         answers = shared_answers(folder)
         self.bad, self.groups, self.types = answers.bad, answers.groups.codes, answers.query_types
         self.judged_bad, self.badness = answers.judged_bad, answers.badness
@@ -52,11 +45,11 @@ class RagTruth:
 
     def sums(
         self,
-        labelled: BoolArray,
-        strata: IntArray | None = None,
-        judge: str = JUDGE,
-        inside: BoolArray | None = None,
-    ) -> tuple[Population, Labels]:
+        labelled,
+        strata=None,
+        judge=JUDGE,
+        inside=None,
+    ):
         rows = np.ones(len(self.bad), dtype=np.bool_) if inside is None else inside
         known = np.zeros(len(self.bad), dtype=np.int64) if strata is None else strata
         count = int(known.max()) + 1
@@ -71,18 +64,18 @@ class RagTruth:
 
     def slope(
         self,
-        estimate: Estimate,
-        labelled: BoolArray,
-        judge: str = JUDGE,
-        inside: BoolArray | None = None,
-    ) -> float:
+        estimate,
+        labelled,
+        judge=JUDGE,
+        inside=None,
+    ):
         """The slope of the judge's scores that an estimate of one stratum has."""
         rows = np.ones(len(self.bad), dtype=np.bool_) if inside is None else inside
         scores, known = self.badness[judge], labelled & rows
-        corrected: float = estimate.value - self.bad[known].mean()
+        corrected = estimate.value - self.bad[known].mean()
         return corrected / float(scores[rows].mean() - scores[known].mean())
 
-    def same(self, estimate: Estimate, name: str, *, ends: bool = True) -> None:
+    def same(self, estimate, name, *, ends=True):
         known = self.expected[name]
         assert estimate.value == pytest.approx(known["value"], abs=SIX_DIGITS)
         if ends:
@@ -92,7 +85,7 @@ class RagTruth:
             assert standard_error(estimate, known["df"]) == pytest.approx(known["se"], abs=2e-6)
 
 
-def standard_error(estimate: Estimate, df: float) -> float:
+def standard_error(estimate, df):
     """The standard error of a share whose interval is Student's t with ``df`` on the logit scale."""
     value, high = estimate.value or 0, estimate.high or 0
     reach = math.log(high / (1 - high)) - math.log(value / (1 - value))
@@ -100,13 +93,13 @@ def standard_error(estimate: Estimate, df: float) -> float:
 
 
 @pytest.fixture(scope="module")
-def ragtruth_rows(shared: Path) -> RagTruth:
+def ragtruth_rows(shared):
     return RagTruth(shared / "data")
 
 
 @pytest.mark.shared
 class TestRagTruth:
-    def test_prediction_powered_inference(self, ragtruth_rows: RagTruth) -> None:
+    def test_prediction_powered_inference(self, ragtruth_rows):
         drawn = ragtruth_rows.draws < 0.15
         sums = ragtruth_rows.sums(drawn)
         ragtruth_rows.same(predicted_mean(*sums, share=True), "ppi_tuned_by_group")
@@ -139,7 +132,7 @@ class TestRagTruth:
         )
 
     @pytest.mark.parametrize("judge", [JUDGE, *OTHERS])
-    def test_labels_from_elsewhere(self, ragtruth_rows: RagTruth, judge: str) -> None:
+    def test_labels_from_elsewhere(self, ragtruth_rows, judge):
         drawn = ragtruth_rows.draws < 0.15
         bad, judged = ragtruth_rows.bad[drawn], ragtruth_rows.judged_bad[judge][drawn]
         errors = JudgeErrors(
@@ -160,7 +153,7 @@ class TestRagTruth:
             known["J"], abs=5e-7
         )
 
-    def test_strata_without_scores_on_the_logit(self, ragtruth_rows: RagTruth) -> None:
+    def test_strata_without_scores_on_the_logit(self, ragtruth_rows):
         judged = ragtruth_rows.judged_bad[JUDGE].astype(np.int64)
         drawn, none, each = (
             ragtruth_rows.draws < 0.15,
@@ -183,9 +176,7 @@ class TestRagTruth:
             )
             ragtruth_rows.same(predicted_mean(*sums, share=True, target=target), name)
 
-    def test_all_flagged_and_a_random_sample_with_the_judges_scores(
-        self, ragtruth_rows: RagTruth
-    ) -> None:
+    def test_all_flagged_and_a_random_sample_with_the_judges_scores(self, ragtruth_rows):
         judged = ragtruth_rows.judged_bad[JUDGE]
         labelled, known = judged | (ragtruth_rows.draws < 0.05), ragtruth_rows.expected
         sums = ragtruth_rows.sums(labelled, judged.astype(np.int64))
@@ -196,14 +187,14 @@ class TestRagTruth:
         assert slope == pytest.approx(known["stratified_flag_ppi_process"]["b_unflagged"], abs=5e-6)
 
 
-def test_a_part_without_a_label_has_no_rate_but_bounds() -> None:
+def test_a_part_without_a_label_has_no_rate_but_bounds():
     strata = (Stratum(90, 0, 0), Stratum(10, 10, 5))
     assert rate(strata).value is None
     assert bounds(*answers_of(strata)) == pytest.approx((0.05, 0.95))
     assert rate(()).reason == "no answers"
 
 
-def test_a_judge_no_better_than_chance_corrects_nothing() -> None:
+def test_a_judge_no_better_than_chance_corrects_nothing():
     assert rogan_gladen(5, 10, JudgeErrors(10, 5, 10, 5)).reason == NO_BETTER_THAN_CHANCE
     for errors, kind in ((JudgeErrors(0, 0, 10, 5), "bad"), (JudgeErrors(10, 5, 0, 0), "good")):
         share = rogan_gladen(5, 10, errors)
@@ -211,7 +202,7 @@ def test_a_judge_no_better_than_chance_corrects_nothing() -> None:
 
 
 @st.composite
-def strata(draw: Callable[..., Any]) -> tuple[Stratum, ...]:
+def strata(draw):
     made = []
     for _ in range(draw(st.integers(1, 4))):
         answers = draw(st.integers(1, 400))
@@ -222,14 +213,14 @@ def strata(draw: Callable[..., Any]) -> tuple[Stratum, ...]:
 
 @given(strata(), st.sampled_from(["app", "these"]), st.floats(1, 10))
 @example((Stratum(1, 1, 1), Stratum(1, 1, 0)), "app", 10.0)
-def test_a_rate_is_inside_its_interval_and_never_outside_0_to_1(made, target, effect) -> None:
+def test_a_rate_is_inside_its_interval_and_never_outside_0_to_1(made, target, effect):
     estimate = rate(made, target, effect)
     assert 0 <= estimate.low <= estimate.value + 1e-9
     assert estimate.value <= estimate.high + 1e-9 <= 1 + 1e-9
 
 
 @given(strata(), st.sampled_from(["app", "these"]), st.integers(2, 5))
-def test_more_labels_never_make_the_interval_wider(made, target, times) -> None:
+def test_more_labels_never_make_the_interval_wider(made, target, times):
     few = tuple(Stratum(each.answers * times, each.labelled, each.bad) for each in made)
     many = tuple(
         Stratum(each.answers * times, each.labelled * times, each.bad * times) for each in made
@@ -239,7 +230,7 @@ def test_more_labels_never_make_the_interval_wider(made, target, times) -> None:
     assert narrow.high - narrow.low <= wide.high - wide.low + 1e-9
 
 
-def on_labels_alone(bad: FloatArray, judged: FloatArray) -> Mapping[str, Estimate]:
+def on_labels_alone(bad, judged):
     """The statistics of labels in one stratum, of which no answer is without a label."""
     n = len(bad)
     sums = summed(
@@ -253,7 +244,7 @@ def on_labels_alone(bad: FloatArray, judged: FloatArray) -> Mapping[str, Estimat
         st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), min_size=MIN_PAIRS, max_size=60
     )
 )
-def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows) -> None:
+def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows):
     bad = np.array([each[0] for each in rows], dtype=float)
     judged = np.array([each[1] for each in rows], dtype=np.int64)
     everything = np.ones(len(rows), dtype=np.bool_)
@@ -276,7 +267,7 @@ def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows) -> Non
         max_size=60,
     )
 )
-def test_the_predicted_share_never_leaves_0_to_1(rows) -> None:
+def test_the_predicted_share_never_leaves_0_to_1(rows):
     bad, scores, drawn, groups = (np.array(column) for column in zip(*rows, strict=True))
     drawn[:2] = True
     one = np.zeros(len(rows), dtype=np.int64)
@@ -290,7 +281,7 @@ def test_the_predicted_share_never_leaves_0_to_1(rows) -> None:
             assert number is None or 0 <= number <= 1
 
 
-def test_the_order_of_the_answers_changes_nothing() -> None:
+def test_the_order_of_the_answers_changes_nothing():
     rng = np.random.default_rng(3)
     strata_codes, groups = rng.integers(0, 3, 200), rng.integers(0, 40, 200)
     scores, drawn = rng.random(200), rng.random(200) < 0.3
@@ -312,9 +303,7 @@ def test_the_order_of_the_answers_changes_nothing() -> None:
         assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
 
 
-def test_different_labels_of_one_evidence_group_have_no_interval_and_are_not_called_the_same() -> (
-    None
-):
+def test_different_labels_of_one_evidence_group_have_no_interval_and_are_not_called_the_same():
     each, labelled = np.arange(40), np.arange(40) < 12
     strata, bad = np.zeros(40, dtype=np.int64), np.arange(12) % 3 == 0
     population, labels = summed(strata, each / 40, np.where(labelled, 0, each), 1, labelled, bad)
@@ -324,7 +313,7 @@ def test_different_labels_of_one_evidence_group_have_no_interval_and_are_not_cal
         assert (estimate.low, "one evidence group" in (estimate.reason or "")) == (None, True)
 
 
-def test_few_labels_that_show_no_missed_answer_give_no_interval_from_0_to_1() -> None:
+def test_few_labels_that_show_no_missed_answer_give_no_interval_from_0_to_1():
     at = np.arange(2000)
     flagged, bad = (at < 100).astype(float), (at < 60).astype(float)
     labelled = (at < 100) | (at >= 1988)
@@ -335,12 +324,12 @@ def test_few_labels_that_show_no_missed_answer_give_no_interval_from_0_to_1() ->
 
 
 @pytest.mark.shared
-def test_the_slope_of_numbers_has_no_upper_limit(shared: Path) -> None:
+def test_the_slope_of_numbers_has_no_upper_limit(shared):
     folder = shared / "data"
     scores = {
         row["response_id"]: row["raw"] for row in records(folder / "ragchecker.judgements.jsonl.gz")
     }
-    people: dict[str, list[float]] = {}
+    people = {}
     for row in records(folder / "ragchecker.human.jsonl.gz"):
         people.setdefault(row["pair_id"], []).append(row["overall"])
     ids = sorted(people)
@@ -365,7 +354,7 @@ def test_the_slope_of_numbers_has_no_upper_limit(shared: Path) -> None:
     assert (alone.high - alone.low) / 2 / t_quantile(79) == pytest.approx(0.1117, abs=5.1e-5)
 
 
-def test_a_stratum_needs_one_label_and_without_a_bad_answer_still_adds_to_the_width() -> None:
+def test_a_stratum_needs_one_label_and_without_a_bad_answer_still_adds_to_the_width():
     estimate = rate((Stratum(50, 1, 1), Stratum(50, 20, 3), Stratum(0, 0, 0)))
     assert estimate.value == pytest.approx(0.575)
     assert estimate.high - estimate.low > 0.4
@@ -382,7 +371,7 @@ cells = st.lists(
 
 
 @given(cells, st.sampled_from(["app", "these"]))
-def test_agreement_in_all_answers_is_inside_its_interval_and_its_scale(rows, target) -> None:
+def test_agreement_in_all_answers_is_inside_its_interval_and_its_scale(rows, target):
     bad, judged, drawn, groups = (np.array(column) for column in zip(*rows, strict=True))
     strata = judged.astype(np.int64)
     for code in (0, 1):
@@ -408,9 +397,7 @@ def test_agreement_in_all_answers_is_inside_its_interval_and_its_scale(rows, tar
     st.integers(0, 20),
     st.integers(0, 20),
 )
-def test_a_rate_from_labels_elsewhere_never_leaves_0_to_1(
-    judged, found, missed, passed, wrong
-) -> None:
+def test_a_rate_from_labels_elsewhere_never_leaves_0_to_1(judged, found, missed, passed, wrong):
     made = rogan_gladen(judged, 50, JudgeErrors(found + missed, found, passed + wrong, passed))
     if made.value is not None:
         assert 0 <= made.low <= made.high <= 1
@@ -420,7 +407,7 @@ def test_a_rate_from_labels_elsewhere_never_leaves_0_to_1(
     )
 
 
-def answers_of(made: Sequence[Stratum]) -> tuple[IntArray, BoolArray, FloatArray, IntArray]:
+def answers_of(made):
     """Return the rows of answers for `bounds`: the first labelled ones of each stratum are sampled, the first bad."""
     places = [np.arange(each.answers) for each in made]
     values = [
@@ -433,14 +420,14 @@ def answers_of(made: Sequence[Stratum]) -> tuple[IntArray, BoolArray, FloatArray
 
 
 @given(strata())
-def test_the_bounds_contain_the_rate_that_labels_of_the_rest_would_give(made) -> None:
+def test_the_bounds_contain_the_rate_that_labels_of_the_rest_would_give(made):
     first, *rest = made
     low, high = bounds(*answers_of((Stratum(first.answers, 0, 0), *rest)))
     assert 0 <= low <= rate(made).value + 1e-9 <= high + 2e-9 <= 1 + 2e-9
 
 
 @given(strata(), st.data())
-def test_labels_of_chosen_answers_narrow_the_bounds_by_exactly_what_they_tell(made, data) -> None:
+def test_labels_of_chosen_answers_narrow_the_bounds_by_exactly_what_they_tell(made, data):
     numbers, _, _, groups = answers_of(made)
     truth = np.array(
         data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers))),
@@ -462,7 +449,7 @@ def test_labels_of_chosen_answers_narrow_the_bounds_by_exactly_what_they_tell(ma
     assert high <= wider[1] + 1e-9
 
 
-def test_labels_of_chosen_answers_do_not_count_where_a_sample_tells_more() -> None:
+def test_labels_of_chosen_answers_do_not_count_where_a_sample_tells_more():
     numbers, sampled, values, groups = answers_of((Stratum(50, 20, 5), Stratum(50, 0, 0)))
     values[30:40] = 1.0  # chosen answers of the stratum with a sample
     with_chosen = bounds(numbers, sampled, values, groups)
@@ -470,7 +457,7 @@ def test_labels_of_chosen_answers_do_not_count_where_a_sample_tells_more() -> No
     assert with_chosen == bounds(numbers, sampled, values, groups)
 
 
-def alone(verdicts: FloatArray, groups: IntArray, **more: Any) -> Estimate:
+def alone(verdicts, groups, **more):
     """Return the judge's own share of answers without labels."""
     nothing = np.zeros(len(verdicts), dtype=np.bool_)
     strata = verdicts.astype(np.int64)
@@ -481,7 +468,7 @@ def alone(verdicts: FloatArray, groups: IntArray, **more: Any) -> Estimate:
     )
 
 
-def test_the_judge_alone_has_the_interval_of_chance() -> None:
+def test_the_judge_alone_has_the_interval_of_chance():
     random = np.random.default_rng(3)
     verdicts = (random.random(300) < 0.3).astype(np.float64)
     single = alone(verdicts, np.arange(300))
@@ -496,7 +483,7 @@ def test_the_judge_alone_has_the_interval_of_chance() -> None:
     assert "10 evidence groups" in few.reason
 
 
-def test_the_interval_of_the_judge_alone_holds_its_share_of_the_app() -> None:
+def test_the_interval_of_the_judge_alone_holds_its_share_of_the_app():
     """Groups of 6 answers with a share of their own: how often the interval has the share of all groups."""
     random = np.random.default_rng(11)
     inside = 0

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,7 @@ from shared_answers import shared_answers
 pytestmark = pytest.mark.shared
 
 
-def test_evidence_groups_widen_real_intervals(shared: Path) -> None:
+def test_evidence_groups_widen_real_intervals(shared):
     answers = shared_answers(shared / "data")
     scores = 1 - answers.badness["approach_1_modernbert"]
     alone, clustered = (
@@ -24,7 +22,7 @@ def test_evidence_groups_widen_real_intervals(shared: Path) -> None:
     assert clustered.high - clustered.low > alone.high - alone.low
 
 
-def test_an_audit_counts_as_published(shared: Path) -> None:
+def test_an_audit_counts_as_published(shared):
     answers = shared_answers(shared / "data")
     first, second = (answers.judged_bad[name] for name in ("track_a_deberta", "track_b_large"))
     wrong = np.where(first == answers.bad, "right", "wrong")

@@ -21,7 +21,7 @@ from judgeboard_dashboard.views.suites import DIMENSION_COLUMNS
         (0.0, "0.00"),
     ],
 )
-def test_a_half_is_rounded_up_in_words_in_tables_and_in_charts(score: float, said: str) -> None:
+def test_a_half_is_rounded_up_in_words_in_tables_and_in_charts(score, said):
     mean = Estimate(score, score, score, 24)
     assert two_decimals(score) == said
     assert float(flag_number(score)) == float(said)
@@ -29,12 +29,12 @@ def test_a_half_is_rounded_up_in_words_in_tables_and_in_charts(score: float, sai
     assert list(row) == ["tone", said, f"[{said}, {said}]", 24]
 
 
-def test_a_change_is_rounded_alike_in_both_directions() -> None:
+def test_a_change_is_rounded_alike_in_both_directions():
     assert [two_decimals(change) for change in (0.125, -0.125, -0.001)] == ["0.13", "-0.13", "0.00"]
     assert interval(Estimate(0.0, -0.125, 0.125, 2)) == "[-0.13, 0.13]"
 
 
-def test_what_was_not_measured_keeps_its_reason() -> None:
+def test_what_was_not_measured_keeps_its_reason():
     reason = "no case was scored"
     (row,) = Table.of(
         [("tone", Estimate(None, None, None, 0, reason=reason))], DIMENSION_COLUMNS

@@ -1,7 +1,5 @@
 """Sample sizes and confidence sequences, against published figures of RAGTruth and against what must always hold."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,21 +19,21 @@ from judgeboard.stats.sample_size import (
     smallest_change,
     stratified_half_width,
 )
-from shared_answers import SharedAnswers, shared_answers
+from shared_answers import shared_answers
 
 SHARES = st.floats(0.01, 0.99)
 WIDTHS = st.floats(0.005, 0.4)
 
 
 @pytest.fixture(scope="module")
-def known(shared: Path) -> SharedAnswers:
+def known(shared):
     return shared_answers(shared / "data")
 
 
 class TestPublished:
     pytestmark = pytest.mark.shared
 
-    def test_labels_by_lot(self, known: SharedAnswers) -> None:
+    def test_labels_by_lot(self, known):
         assert [labels_by_lot(x, known.bad.mean()) for x in (0.1, 0.05, 0.03, 0.02)] == [
             89,
             357,
@@ -51,7 +49,7 @@ class TestPublished:
             839,
         ]
 
-    def test_labels_with_a_judge(self, known: SharedAnswers) -> None:
+    def test_labels_with_a_judge(self, known):
         bad = known.judged_bad["track_b_modernbert"]
         shares = [known.bad[~bad].mean(), known.bad[bad].mean()]
         for answers, expected in ((10**9, 212), (1344, 238)):
@@ -62,7 +60,7 @@ class TestPublished:
             ]
             assert widths[0] > 0.05 > widths[1]
 
-    def test_evidence_groups(self, known: SharedAnswers) -> None:
+    def test_evidence_groups(self, known):
         effect = design_effect_of_mean(known.bad, known.groups)
         correlation = correlation_in_groups(known.bad, known.groups)
         assert effect == pytest.approx(1.775, abs=5e-4)
@@ -72,7 +70,7 @@ class TestPublished:
             effect
         )
 
-    def test_kappa(self, known: SharedAnswers) -> None:
+    def test_kappa(self, known):
         _, influence = kappa_influence(known.judged_bad["track_b_modernbert"], known.bad)
         deviation = float(influence.std())
         few_groups = known.groups.count / (
@@ -86,7 +84,7 @@ class TestPublished:
         other_effect = design_effect_of_mean(other, known.groups) / few_groups
         assert labels_for_kappa(0.1, float(other.std()) * other_effect**0.5) == 313
 
-    def test_two_judge_versions(self, known: SharedAnswers) -> None:
+    def test_two_judge_versions(self, known):
         one, other = (
             known.judged_bad["approach_1_modernbert"],
             known.judged_bad["track_b_modernbert"],
@@ -101,7 +99,7 @@ class TestPublished:
         assert (labels, of_groups) == (833, 951)
         assert (round(labels * differ), round(of_groups * differ)) == (149, 171)
 
-    def test_labels_for_an_outcome(self, known: SharedAnswers) -> None:
+    def test_labels_for_an_outcome(self, known):
         assert [labels_for_outcome(bound, known.bad.mean()) for bound in (0.25, 0.3, 0.2)] == [
             92,
             301,
@@ -116,9 +114,7 @@ STRATA = st.lists(
 
 
 @given(STRATA, st.floats(1, 4))
-def test_more_labels_are_never_less_precise_and_all_labels_are_exact(
-    strata: list[tuple[int, int, float]], effect: float
-) -> None:
+def test_more_labels_are_never_less_precise_and_all_labels_are_exact(strata, effect):
     answers = [max(size, n) for size, n, _ in strata]
     labelled, shares = [min(size, n) for size, n, _ in strata], [share for _, _, share in strata]
     more = [(n + size) // 2 for n, size in zip(labelled, answers, strict=True)]
@@ -134,9 +130,7 @@ def test_more_labels_are_never_less_precise_and_all_labels_are_exact(
 
 
 @given(WIDTHS, SHARES, st.floats(1, 4), st.integers(10, 10**6))
-def test_labels_by_lot_reach_their_width(
-    width: float, share: float, effect: float, answers: int
-) -> None:
+def test_labels_by_lot_reach_their_width(width, share, effect, answers):
     labels = labels_by_lot(width, share, answers=answers)
     assert 1 <= labels <= answers
     assert labels_by_lot(width / 2, share) >= labels_by_lot(width, share)
@@ -148,9 +142,7 @@ def test_labels_by_lot_reach_their_width(
 
 @given(st.floats(0.02, 0.4), st.floats(0.05, 1), st.floats(1, 3))
 @settings(max_examples=50)
-def test_a_change_that_is_planned_for_is_the_smallest_that_is_found(
-    change: float, variance: float, effect: float
-) -> None:
+def test_a_change_that_is_planned_for_is_the_smallest_that_is_found(change, variance, effect):
     labels = labels_for_change(change, variance * effect)
     if labels >= 50:
         assert smallest_change(labels, variance, effect) == pytest.approx(change, rel=0.02)
@@ -162,20 +154,20 @@ def test_a_change_that_is_planned_for_is_the_smallest_that_is_found(
     st.sampled_from([0, 2, 20]),
 )
 @settings(max_examples=200)
-def test_labels_are_allocated_without_a_rest(n: int, answers: list[int], least: int) -> None:
+def test_labels_are_allocated_without_a_rest(n, answers, least):
     planned = allocated(n, answers, least=least)
     assert sum(planned) == min(n, sum(answers))
     assert all(0 <= labels <= size for labels, size in zip(planned, answers, strict=True))
 
 
-def test_strata_get_labels_in_proportion_but_the_least_as_far_as_they_have_answers() -> None:
+def test_strata_get_labels_in_proportion_but_the_least_as_far_as_they_have_answers():
     assert allocated(100, [900, 100], least=0) == (90, 10)
     assert allocated(100, [900, 100], least=20) == (80, 20)
     assert allocated(100, [1000, 3], least=10) == (97, 3)
 
 
-def test_the_more_answers_of_a_group_are_labelled_the_more_labels_are_needed() -> None:
-    def needed(effect: float) -> int:
+def test_the_more_answers_of_a_group_are_labelled_the_more_labels_are_needed():
+    def needed(effect):
         return labels_by_lot(0.05, 0.3, design_effect=effect)
 
     alone, in_groups = (
@@ -187,7 +179,7 @@ def test_the_more_answers_of_a_group_are_labelled_the_more_labels_are_needed() -
     assert in_groups[1] == pytest.approx(1 + in_groups[0] / 10_000 * 5 * 0.5, abs=0.01)
 
 
-def test_few_pairs_of_labels_in_a_group_say_nothing_about_groups() -> None:
+def test_few_pairs_of_labels_in_a_group_say_nothing_about_groups():
     values = np.tile([0.0, 1.0], 20)
     assert correlation_in_groups(values, grouping(np.arange(40) // 2, 40)) is None
     assert correlation_in_groups(values, grouping(np.arange(40) // 4, 40)) == 0

@@ -66,7 +66,7 @@ def test_no_tests_reject_nothing():
 
 @settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_equals_statsmodels(p_values: list[float]) -> None:
+def test_holm_equals_statsmodels(p_values):
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     gc.freeze()  # statsmodels collects garbage on each call, and there are many objects beside
     assert holm(p_values) == pytest.approx(
@@ -74,6 +74,6 @@ def test_holm_equals_statsmodels(p_values: list[float]) -> None:
     )
 
 
-def test_holm_keeps_the_order() -> None:
+def test_holm_keeps_the_order():
     assert holm([0.007981, 0.2847, 0.01532]) == pytest.approx([0.023943, 0.2847, 0.03064])
     assert holm([]) == []

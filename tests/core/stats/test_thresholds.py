@@ -1,7 +1,5 @@
 """Thresholds with a promise, against the published figures of RAGTruth and by properties."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,22 +15,22 @@ from judgeboard.stats.thresholds import (
     score_grid,
     wrong_bound,
 )
-from shared_answers import SharedAnswers, shared_answers
+from shared_answers import shared_answers
 
 JUDGES = ("track_b_modernbert", "approach_1_modernbert", "track_a_deberta")
 
 
 @pytest.fixture(scope="module")
-def answers(shared: Path) -> SharedAnswers:
+def answers(shared):
     return shared_answers(shared / "data")
 
 
-def test_the_labels_that_a_promise_needs_are_the_published_ones() -> None:
+def test_the_labels_that_a_promise_needs_are_the_published_ones():
     assert [labels_to_pass(risk) for risk in (0.25, 0.2, 0.15, 0.1, 0.05)] == [23, 37, 50, 76, 153]
     assert [fewest_labels(risk) for risk in (0.2, 0.1)] == [14, 29]
 
 
-def test_a_perfect_judge_stands_and_a_useless_one_does_not() -> None:
+def test_a_perfect_judge_stands_and_a_useless_one_does_not():
     confidence = np.linspace(0.5, 1, 200)
     grid = score_grid(confidence)
     passed = confidence_threshold(grid, confidence, np.zeros(200, dtype=bool), risk=0.1)
@@ -40,7 +38,7 @@ def test_a_perfect_judge_stands_and_a_useless_one_does_not() -> None:
     assert confidence_threshold(grid, confidence, np.arange(200) % 2 == 0, risk=0.1) is None
 
 
-def test_a_judge_that_is_sure_and_wrong_at_the_top_still_passes_from_a_later_start() -> None:
+def test_a_judge_that_is_sure_and_wrong_at_the_top_still_passes_from_a_later_start():
     confidence = np.linspace(0.5, 1, 400)
     wrong = confidence > 0.98
     passed = confidence_threshold(score_grid(confidence), confidence, wrong, risk=0.1)
@@ -50,14 +48,14 @@ def test_a_judge_that_is_sure_and_wrong_at_the_top_still_passes_from_a_later_sta
     )
 
 
-def test_too_few_bad_labels_give_no_threshold() -> None:
+def test_too_few_bad_labels_give_no_threshold():
     grid = score_grid(np.linspace(0, 1, 100))
     assert recall_threshold(grid, np.full(13, 0.9), risk=0.2) is None
     assert recall_threshold(grid, np.full(14, 0.9), risk=0.2) is not None
     assert recall_threshold(grid, np.empty(0), risk=0.2) is None
 
 
-def test_labels_of_a_complete_stratum_are_kept_as_often_as_those_by_lot() -> None:
+def test_labels_of_a_complete_stratum_are_kept_as_often_as_those_by_lot():
     kept = equal_chances(np.array([1000, 200]), np.array([50, 200]))
     assert kept.tolist() == pytest.approx([1.0, 0.05])
     # 15.1 % and 12.9 % are one sampling rate and chance.
@@ -66,8 +64,8 @@ def test_labels_of_a_complete_stratum_are_kept_as_often_as_those_by_lot() -> Non
 
 @pytest.mark.shared
 def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_labelled(
-    answers: SharedAnswers,
-) -> None:
+    answers,
+):
     badness, judged_bad = answers.badness[JUDGES[0]], answers.judged_bad[JUDGES[0]]
     grid, rng, strata = score_grid(badness), np.random.default_rng(1), judged_bad.astype(int)
     broken = {"equal chances": 0, "all labels": 0}
@@ -96,9 +94,7 @@ def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_lab
     st.integers(1, 6),
 )
 @settings(max_examples=60)
-def test_a_threshold_that_passes_keeps_its_bound(
-    rows, risk: float, delta: float, groups: int
-) -> None:
+def test_a_threshold_that_passes_keeps_its_bound(rows, risk, delta, groups):
     scores, wrong = np.array([each[0] / 20 for each in rows]), np.array([each[1] for each in rows])
     grid = score_grid(scores)
     passed = confidence_threshold(grid, scores, wrong, risk=risk, delta=delta)
@@ -112,9 +108,7 @@ def test_a_threshold_that_passes_keeps_its_bound(
 
 
 @given(st.integers(1, 400), st.floats(0, 1), st.floats(1, 5), st.floats(0.001, 0.2))
-def test_a_bound_is_wider_with_fewer_labels_and_with_a_design_effect(
-    n: int, share: float, effect: float, delta: float
-) -> None:
+def test_a_bound_is_wider_with_fewer_labels_and_with_a_design_effect(n, share, effect, delta):
     wrong = int(share * n)
     bound = wrong_bound(wrong, n, delta)
     assert wrong / n - 1e-9 <= bound <= 1

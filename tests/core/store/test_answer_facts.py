@@ -2,8 +2,6 @@
 
 import json
 import signal
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, select, update
@@ -12,7 +10,6 @@ from judgeboard.errors import SchemaMismatch
 from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.store.answer_facts import RULE_VERSION, right_refusals
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.opening import check_usable, upgrade
 from judgeboard.store.tables import ANSWER_FACT, RESPONSE
@@ -46,18 +43,18 @@ LOG = [
 ]
 
 
-def import_rows(store: Store, folder: Path, rows: list[dict[str, Any]]) -> None:
+def import_rows(store, folder, rows):
     file = folder / "log.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     import_file(store, file, kind="responses")
 
 
-def stored(store: Store) -> dict[int, tuple[int, bool | None, int | None]]:
+def stored(store):
     with store.reading() as connection:
         return {id_: tuple(facts) for id_, *facts in connection.execute(select(*ANSWER_FACT.c))}
 
 
-def computed(store: Store) -> dict[int, tuple[int, bool | None, int | None]]:
+def computed(store):
     """The facts as the rules give them for the texts that are stored."""
     with store.reading() as connection:
         return {
@@ -72,13 +69,13 @@ def computed(store: Store) -> dict[int, tuple[int, bool | None, int | None]]:
         }
 
 
-def ids_of_refusals(store: Store) -> set[str]:
+def ids_of_refusals(store):
     with store.reading() as connection:
         ids = right_refusals(connection).tolist()
         return set(connection.scalars(select(RESPONSE.c.external_id).where(RESPONSE.c.id.in_(ids))))
 
 
-def test_facts_are_those_of_the_texts_that_are_stored(store: Store, tmp_path: Path) -> None:
+def test_facts_are_those_of_the_texts_that_are_stored(store, tmp_path):
     import_rows(store, tmp_path, LOG)
     assert stored(store) == computed(store)
     assert ids_of_refusals(store) == {"refusal"}
@@ -95,12 +92,12 @@ class Refusal(Sent):
     """A span of a trace whose answer is a refusal."""
 
     @property
-    def attributes(self) -> dict[str, str]:
+    def attributes(self):
         texts = {"input.value": "When does the hut open?", "output.value": REFUSAL}
         return super().attributes if self.number else super().attributes | texts
 
 
-def test_late_passages_of_a_trace_change_the_facts_of_its_answer(store: Store) -> None:
+def test_late_passages_of_a_trace_change_the_facts_of_its_answer(store):
     with receiving(store) as http:
         for number in (0, 1):  # without passages nobody knows whether a refusal is right
             assert ids_of_refusals(store) == set()
@@ -110,9 +107,7 @@ def test_late_passages_of_a_trace_change_the_facts_of_its_answer(store: Store) -
     assert len(ids_of_refusals(store)) == 1
 
 
-def test_an_upgrade_that_is_killed_four_times_stores_all_facts(
-    store: Store, tmp_path: Path
-) -> None:
+def test_an_upgrade_that_is_killed_four_times_stores_all_facts(store, tmp_path):
     rows = [
         row | {"id": f"{row['id']} {number}", "answer": f"{row['answer']} {'!' * number}"}
         for number in range(30)

@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -26,7 +25,7 @@ RELEASED = "0007"
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(tmp_path_factory):
     """A SQLite file of the oldest release that is recorded."""
     folder = tmp_path_factory.mktemp("released")
     path = folder / "released.db"
@@ -36,23 +35,23 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def older(released: Path, tmp_path: Path) -> Path:
+def older(released, tmp_path):
     """A copy of it, alone in its folder."""
     folder = tmp_path / "data"
     folder.mkdir()
     return Path(shutil.copy(released, folder / "log.db"))
 
 
-def opened(path: Path, *, create: bool = False) -> Store:
+def opened(path, *, create=False):
     return Store(connect(database_url(path), create=create))
 
 
-def revision_of(path: Path) -> str | None:
+def revision_of(path):
     with closing(opened(path)) as store:
         return current_revision(store)
 
 
-def copies(path: Path) -> list[Path]:
+def copies(path):
     """The copies beside a database; nothing else is left there."""
     names = {f"{path.name}{end}" for end in ("", "-wal", "-shm")}
     files = [each for each in path.parent.iterdir() if each.name not in names]
@@ -60,7 +59,7 @@ def copies(path: Path) -> list[Path]:
     return files
 
 
-def answers_and_reviews(path: Path) -> list[Any]:
+def answers_and_reviews(path):
     """The rows that every revision has in the same columns."""
     with closing(sqlite3.connect(path)) as connection:
         queries = (
@@ -71,7 +70,7 @@ def answers_and_reviews(path: Path) -> list[Any]:
         return [connection.execute(each).fetchall() for each in queries]
 
 
-def test_a_command_upgrades_after_a_copy_and_says_so_in_a_line(older: Path) -> None:
+def test_a_command_upgrades_after_a_copy_and_says_so_in_a_line(older):
     with closing(opened(older)) as store:
         columns = columns_of_tables(store)
         before = rows_of_tables(store, columns)
@@ -92,7 +91,7 @@ def test_a_command_upgrades_after_a_copy_and_says_so_in_a_line(older: Path) -> N
     assert revision_of(older) == HEAD
 
 
-def test_of_two_that_start_at_once_one_upgrades_and_the_other_waits(older: Path) -> None:
+def test_of_two_that_start_at_once_one_upgrades_and_the_other_waits(older):
     processes = [fork_server().Process(target=open_and_close, args=(str(older),)) for _ in range(3)]
     for process in processes:
         process.start()
@@ -103,9 +102,7 @@ def test_of_two_that_start_at_once_one_upgrades_and_the_other_waits(older: Path)
     assert len(copies(older)) == 1
 
 
-def test_an_upgrade_that_was_killed_leaves_the_old_or_the_new_state(
-    older: Path, tmp_path: Path
-) -> None:
+def test_an_upgrade_that_was_killed_leaves_the_old_or_the_new_state(older, tmp_path):
     before = answers_and_reviews(older)
     other = tmp_path / "other"
     other.mkdir()
@@ -130,10 +127,8 @@ def test_an_upgrade_that_was_killed_leaves_the_old_or_the_new_state(
     assert RELEASED in seen
 
 
-def test_a_copy_is_made_again_only_if_the_database_has_changed(
-    older: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_store: Store) -> None:
+def test_a_copy_is_made_again_only_if_the_database_has_changed(older, monkeypatch):
+    def fail(_store):
         raise BadInput("the disk broke")
 
     with monkeypatch.context() as failing:
@@ -153,9 +148,7 @@ def test_a_copy_is_made_again_only_if_the_database_has_changed(
     assert len(copies(older)) == 2
 
 
-def test_nothing_is_upgraded_without_room_or_rights_or_while_others_use_it(
-    older: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_upgraded_without_room_or_rights_or_while_others_use_it(older, monkeypatch):
     before = older.read_bytes()
     with monkeypatch.context() as full:
         usage = shutil.disk_usage(older.parent)
@@ -177,7 +170,7 @@ def test_nothing_is_upgraded_without_room_or_rights_or_while_others_use_it(
     assert older.read_bytes()[100:] == before[100:]
 
 
-def test_a_copy_can_be_restored(older: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copy_can_be_restored(older, capsys):
     before = answers_and_reviews(older)
     open_store(older).close()
     (copy,) = copies(older)

@@ -16,7 +16,6 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput, DamagedDatabase, SchemaMismatch
 from judgeboard.store.backups import back_up, restore
-from judgeboard.store.engine import Store
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.opening import open_store
 from judgeboard.store.overview import count_log
@@ -24,11 +23,11 @@ from judgeboard.store.storing import store_responses
 from stored_rows import read, write_to
 
 
-def add(store: Store, *names: str) -> None:
+def add(store, *names):
     write_to(store, store_responses, [Response("log", name, f"{name}?", "so") for name in names])
 
 
-def answers(file: Path) -> int:
+def answers(file):
     store = open_store(file)
     count = read(store, count_log)
     store.close()
@@ -36,7 +35,7 @@ def answers(file: Path) -> int:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
+def database(tmp_path):
     path = tmp_path / "prod.db"
     store = open_store(path, create=True)
     add(store, "a0", "a1")
@@ -44,10 +43,10 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_backup_holds_one_state_while_others_write(database: Path, tmp_path: Path) -> None:
+def test_a_backup_holds_one_state_while_others_write(database, tmp_path):
     store, stop = open_store(database), threading.Event()
 
-    def write() -> None:
+    def write():
         for number in range(10_000):
             if stop.is_set():
                 break
@@ -70,7 +69,7 @@ def test_a_backup_holds_one_state_while_others_write(database: Path, tmp_path: P
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_backup_replaces_no_file_and_is_not_left_in_part(database: Path, tmp_path: Path) -> None:
+def test_a_backup_replaces_no_file_and_is_not_left_in_part(database, tmp_path):
     url = make_url(f"sqlite:///{database}")
     (tmp_path / "kept.db").write_text("mine")
     with pytest.raises(BadInput, match=r"kept\.db"):
@@ -86,8 +85,8 @@ def test_a_backup_replaces_no_file_and_is_not_left_in_part(database: Path, tmp_p
 
 
 def test_a_restore_keeps_the_earlier_database_beside_the_state_of_the_backup(
-    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    database, tmp_path, capsys
+):
     file, db = tmp_path / "safe.db", ["--db", str(database)]
     assert run(["db", "backup", str(file), *db]) == 0
     assert "written and checked" in capsys.readouterr().out
@@ -107,7 +106,7 @@ def test_a_restore_keeps_the_earlier_database_beside_the_state_of_the_backup(
     assert answers(database) == 2
 
 
-def test_a_damaged_database_is_replaced_with_its_log(database: Path, tmp_path: Path) -> None:
+def test_a_damaged_database_is_replaced_with_its_log(database, tmp_path):
     url, file = make_url(f"sqlite:///{database}"), tmp_path / "safe.db"
     back_up(url, file)
     database.write_bytes(b"no database" * 1_000)
@@ -119,9 +118,7 @@ def test_a_damaged_database_is_replaced_with_its_log(database: Path, tmp_path: P
     assert answers(database) == 2
 
 
-def test_nothing_is_restored_while_another_process_uses_the_database(
-    database: Path, tmp_path: Path
-) -> None:
+def test_nothing_is_restored_while_another_process_uses_the_database(database, tmp_path):
     url, file = make_url(f"sqlite:///{database}"), tmp_path / "safe.db"
     back_up(url, file)
     code = (
@@ -140,7 +137,7 @@ def test_nothing_is_restored_while_another_process_uses_the_database(
     assert restore(url, file).kept is not None
 
 
-def test_a_file_that_is_no_backup_changes_nothing(database: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_backup_changes_nothing(database, tmp_path):
     url, before = make_url(f"sqlite:///{database}"), database.read_bytes()
     other, newer, text = tmp_path / "other.db", tmp_path / "newer.db", tmp_path / "text.db"
     with sqlite3.connect(other) as connection:
@@ -149,7 +146,7 @@ def test_a_file_that_is_no_backup_changes_nothing(database: Path, tmp_path: Path
     with closing(sqlite3.connect(newer)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     text.write_text("hello " * 1_000)
-    cases: list[tuple[Path, type[Exception], str]] = [
+    cases = [
         (other, BadInput, "tables of another program"),
         (newer, SchemaMismatch, "has schema revision 9999"),
         (text, DamagedDatabase, "is not a SQLite database"),
@@ -169,9 +166,7 @@ def test_a_file_that_is_no_backup_changes_nothing(database: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(("command", "tool"), [("backup", "pg_dump"), ("restore", "pg_restore")])
-def test_a_database_of_a_server_is_backed_up_with_its_own_tool(
-    command: str, tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_database_of_a_server_is_backed_up_with_its_own_tool(command, tool, tmp_path, capsys):
     address = "postgresql://judge:hidden@db.example:5433/answers"
     assert run(["db", command, str(tmp_path / "safe.dump"), "--db", address]) == 2
     error = capsys.readouterr().err

@@ -2,12 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engines import on_sqlite
-from graded_log import GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision
 from judgeboard.errors import BadInput
@@ -29,21 +27,21 @@ checks:
 """
 
 
-def check(log: GradedLog, text: str | None) -> None:
+def check(log, text):
     write_to(log.store, set_setting, "checks", text, "test")
 
 
-def flags(log: GradedLog) -> list[tuple[int, str, str]]:
+def flags(log):
     rows = rows_of(log.store, FLAG)
     return sorted((row["response_id"], row["details"]["check"], row["state"]) for row in rows)
 
 
-def apply_again(log: GradedLog, ids: list[int]) -> None:
+def apply_again(log, ids):
     write_to(log.store, reapply_flags, ids)
 
 
 @on_sqlite
-def test_an_answer_that_fails_a_check_is_flagged_when_it_is_stored(log: GradedLog) -> None:
+def test_an_answer_that_fails_a_check_is_flagged_when_it_is_stored(log):
     check(log, CHECKS)
     (bad,) = log.answers(1, answer="Warm.", query_type="QA")
     (other,) = log.answers(1, answer="Warm.", query_type="Summary")
@@ -60,7 +58,7 @@ def test_an_answer_that_fails_a_check_is_flagged_when_it_is_stored(log: GradedLo
 
 
 @on_sqlite
-def test_a_changed_check_is_applied_to_stored_answers(log: GradedLog) -> None:
+def test_a_changed_check_is_applied_to_stored_answers(log):
     (answer,) = log.answers(1, answer="Warm.", query_type="QA")
     assert flags(log) == []
     check(log, CHECKS)
@@ -85,7 +83,7 @@ def test_a_changed_check_is_applied_to_stored_answers(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_decided_check_stays_decided_and_a_new_check_still_flags(log: GradedLog) -> None:
+def test_a_decided_check_stays_decided_and_a_new_check_still_flags(log):
     check(log, CHECKS.partition("- name: cites")[0])
     (answer,) = log.answers(1, answer="Warm.", query_type="QA")
     log.decide(answer, "failed_check", Decision.DISMISS)
@@ -95,32 +93,28 @@ def test_a_decided_check_stays_decided_and_a_new_check_still_flags(log: GradedLo
 
 
 @on_sqlite
-def test_a_judgment_does_not_touch_the_flags_of_checks(log: GradedLog) -> None:
+def test_a_judgment_does_not_touch_the_flags_of_checks(log):
     check(log, CHECKS)
     (answer,) = log.answers(1, answer="Warm.")
     log.say(log.version(), {answer: {"groundedness": 0.9}})
     assert flags(log) == [(answer, "gives a temperature", "open")]
 
 
-def test_checks_come_from_a_file_too_and_a_mistake_is_refused(
-    sqlite_log: GradedLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks_come_from_a_file_too_and_a_mistake_is_refused(sqlite_log, tmp_path, monkeypatch):
     for text in (
         "checks: [{name: x, regex: '('}]",
         "#" * 60_000,
     ):
         with pytest.raises(BadInput, match="checks"):
             check(sqlite_log, text)
-    file: Any = tmp_path / "checks.yaml"
+    file = tmp_path / "checks.yaml"
     file.write_text(CHECKS, encoding="utf-8")
     monkeypatch.setenv("JUDGEBOARD_CHECKS", str(file))
     (answer,) = sqlite_log.answers(1, answer="Warm.")
     assert flags(sqlite_log) == [(answer, "gives a temperature", "open")]
 
 
-def test_the_command_defines_and_counts_and_the_trend_shows_the_share(
-    sqlite_log: GradedLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_defines_and_counts_and_the_trend_shows_the_share(sqlite_log, tmp_path, capsys):
     database = ["--db", str(sqlite_log.store.engine.url.database)]
     sqlite_log.answers(3, answer="Warm.", day=20_003, query_type="Summary")
     sqlite_log.answers(1, answer="145 °C", day=20_003, query_type="Summary")

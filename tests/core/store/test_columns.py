@@ -5,16 +5,16 @@ import pytest
 from judgeboard.store.tables import Pull
 
 
-def test_a_column_of_a_row_is_set_once() -> None:
+def test_a_column_of_a_row_is_set_once():
     pull = Pull(tool="langfuse", project="shop")
 
     with pytest.raises(AttributeError, match=r"Pull\.position has a value"):
-        pull.position = "page 2"  # type: ignore[misc]  # what the test tries
+        pull.position = "page 2"  # what the test tries
 
     assert pull.position is None
 
 
-def test_a_changed_row_is_another_row() -> None:
+def test_a_changed_row_is_another_row():
     pull = Pull(tool="langfuse", project="shop")
 
     later = pull.changed(position="page 2")

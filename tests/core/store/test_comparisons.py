@@ -1,7 +1,5 @@
 """Judges' verdicts on pairs, once per order, and the answers that they sampled."""
 
-from typing import Any
-
 import pytest
 
 from engines import on_sqlite
@@ -33,7 +31,7 @@ OK, LOST = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE, raw="Neither is 
 
 
 @pytest.fixture
-def pairs(case) -> list[int]:
+def pairs(case):
     with case.store.writing() as connection:
         given = [
             Pair("s", f"p{n}", "?", "l", "r", query_type="t", gold=A if n else None)
@@ -42,21 +40,21 @@ def pairs(case) -> list[int]:
         return store_pairs(connection, given).new
 
 
-def said(pair_id: int, shown: Shown, ask: int = 0, **aspects: Preference) -> NewComparison:
+def said(pair_id, shown, ask=0, **aspects):
     return NewComparison(pair_id, shown, OK if aspects else LOST, aspects, ask=ask)
 
 
-def add(case, version, *items: NewComparison) -> None:
+def add(case, version, *items):
     write_to(case.store, store_comparisons, version, None, items)
 
 
-def loaded(case, *versions, **which: Any):
+def loaded(case, *versions, **which):
     return read(case.store, load_comparisons, [version.id for version in versions], **which)
 
 
 def test_both_orders_stand_side_by_side_and_an_unusable_one_is_not_one_that_was_not_asked(
     case, pairs
-) -> None:
+):
     version = case.version()
     add(case, version, said(pairs[0], AB, overall=B), said(pairs[0], BA), said(pairs[2], AB))
     add(case, version, said(pairs[1], AB, overall=A), said(pairs[1], BA, overall=TIE))
@@ -70,7 +68,7 @@ def test_both_orders_stand_side_by_side_and_an_unusable_one_is_not_one_that_was_
     assert (row.pair_id, row.query_type, row.aspect, row.gold) == (pairs[1], "t", "overall", A)
 
 
-def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(case, pairs) -> None:
+def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(case, pairs):
     version = case.version()
     add(case, version, said(pairs[0], AB, depth=A, style=B), said(pairs[1], AB))
     rows = [(row.pair_id, row.aspect, row.ab) for row in loaded(case, version)]
@@ -81,7 +79,7 @@ def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(case, pair
 
 
 @on_sqlite
-def test_a_judge_without_any_verdict_is_still_accounted_for(case, pairs) -> None:
+def test_a_judge_without_any_verdict_is_still_accounted_for(case, pairs):
     version = case.version()
     add(case, version, said(pairs[0], BA))
     assert [(row.aspect, row.asked_ab, row.asked_ba) for row in loaded(case, version)] == [
@@ -90,7 +88,7 @@ def test_a_judge_without_any_verdict_is_still_accounted_for(case, pairs) -> None
 
 
 @on_sqlite
-def test_one_that_is_there_is_left_as_it_was(case, pairs) -> None:
+def test_one_that_is_there_is_left_as_it_was(case, pairs):
     version = case.version()
     add(case, version, said(pairs[0], AB, overall=A), said(pairs[0], AB, overall=B))
     add(case, version, said(pairs[0], AB, overall=B))
@@ -98,7 +96,7 @@ def test_one_that_is_there_is_left_as_it_was(case, pairs) -> None:
 
 
 @on_sqlite
-def test_the_latest_usable_ask_counts(case, pairs) -> None:
+def test_the_latest_usable_ask_counts(case, pairs):
     version = case.version()
     add(case, version, said(pairs[0], AB, ask=1, overall=B), said(pairs[0], AB, overall=A))
     assert loaded(case, version)[0].ab is B
@@ -107,7 +105,7 @@ def test_the_latest_usable_ask_counts(case, pairs) -> None:
 
 
 @on_sqlite
-def test_conditions_and_versions_do_not_mix(case, pairs) -> None:
+def test_conditions_and_versions_do_not_mix(case, pairs):
     one, other = case.version(), case.version(t=1)
     informed = NewComparison(
         pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so"
@@ -122,7 +120,7 @@ def test_conditions_and_versions_do_not_mix(case, pairs) -> None:
 
 
 @on_sqlite
-def test_an_aspect_can_be_added_to_what_is_stored(case, pairs) -> None:
+def test_an_aspect_can_be_added_to_what_is_stored(case, pairs):
     version, item = case.version(), said(pairs[0], AB, style=A)
     add(case, version, item)
     with case.store.writing() as connection:
@@ -132,7 +130,7 @@ def test_an_aspect_can_be_added_to_what_is_stored(case, pairs) -> None:
     assert [(row.aspect, row.ab) for row in loaded(case, version)] == [("depth", TIE), ("style", A)]
 
 
-def test_pairs_of_one_question_form_a_group_even_when_their_texts_are_forgotten(case) -> None:
+def test_pairs_of_one_question_form_a_group_even_when_their_texts_are_forgotten(case):
     with case.store.writing() as connection:
         given = [
             Pair(source, f"p{number}", question, f"left {number}", f"right {number}")
@@ -150,7 +148,7 @@ def test_pairs_of_one_question_form_a_group_even_when_their_texts_are_forgotten(
 USABLE, UNPARSABLE = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
 
 
-def test_tries_come_back_in_their_order_once(case) -> None:
+def test_tries_come_back_in_their_order_once(case):
     version, other = case.version(), case.version(t=1)
     with case.store.writing() as connection:
         pair = Pair("s", "q", "?", query_type="math", reference="B", gold=Preference.TIE)
@@ -170,7 +168,7 @@ def test_tries_come_back_in_their_order_once(case) -> None:
 
 
 @on_sqlite
-def test_of_a_try_that_was_asked_for_again_the_latest_counts(case) -> None:
+def test_of_a_try_that_was_asked_for_again_the_latest_counts(case):
     version = case.version()
     with case.store.writing() as connection:
         (pair_id,) = store_pairs(connection, [Pair("s", "q", "?")]).new

@@ -1,9 +1,6 @@
 """A copy has every row, figure and export of its source on both engines; killed ones go on where they stopped."""
 
-from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, func, insert, or_, select, text, update
@@ -29,7 +26,6 @@ from killed_at import copy, copy_in_small_batches, count_moments, kill_at
 from released_database import FIGURES, command, load
 from stored_rows import NOW, made_row, read
 
-FillOnce = Callable[[str, Store, Callable[[Store], None]], None]
 COPIED = [table for table in METADATA.sorted_tables if not row_of(table).of_process]
 PERSON = {
     "origin": "import",
@@ -39,7 +35,7 @@ PERSON = {
 }
 
 
-def fill_every_table(store: Store, folder: Path) -> None:
+def fill_every_table(store, folder):
     """Store the log of a released database, and a row in each table that it leaves empty."""
     folder.mkdir()
     load(store, "0007", folder)
@@ -51,7 +47,7 @@ def fill_every_table(store: Store, folder: Path) -> None:
         ]
         assign_queue(store, name, by="test", add=people)  # it hides no answer from this user
     index_metadata(store, "tenant")
-    ids: dict[str, int] = {}
+    ids = {}
     for table in METADATA.sorted_tables:
         with store.writing() as connection:
             if not connection.scalar(select(func.count()).select_from(table)):
@@ -69,7 +65,7 @@ def fill_every_table(store: Store, folder: Path) -> None:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def source(request: pytest.FixtureRequest, tmp_path: Path, fill_once: FillOnce) -> Iterator[Store]:
+def source(request, tmp_path, fill_once):
     """A database of each engine with rows in every table."""
     place = (
         str(tmp_path / "source.db")
@@ -83,7 +79,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path, fill_once: FillOnce) 
 
 
 @pytest.fixture
-def other_engine(source: Store, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+def other_engine(source, tmp_path, request):
     """The address of an empty database of the other engine."""
     return (
         str(request.getfixturevalue("empty_postgres"))
@@ -92,7 +88,7 @@ def other_engine(source: Store, tmp_path: Path, request: pytest.FixtureRequest) 
     )
 
 
-def stored(store: Store) -> dict[str, list[Any]]:
+def stored(store):
     """All rows of the tables that are copied."""
     with store.reading() as connection:
         return {
@@ -100,7 +96,7 @@ def stored(store: Store) -> dict[str, list[Any]]:
         }
 
 
-def texts_of(place: str) -> dict[str, list[Any]]:
+def texts_of(place):
     """All rows of a SQLite file as the file has them."""
     with closing(open_store(place)) as store, store.reading() as connection:
         columns = {
@@ -112,7 +108,7 @@ def texts_of(place: str) -> dict[str, list[Any]]:
         }
 
 
-def shown(database: str, folder: Path) -> dict[str, str]:
+def shown(database, folder):
     """What every export and every figure prints."""
     command("export", "all", "--format", "jsonl", "-o", str(folder), database=database)
     exported = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.jsonl")}
@@ -123,8 +119,8 @@ def shown(database: str, folder: Path) -> dict[str, str]:
 
 
 def test_a_copy_has_every_row_and_shows_the_same_figures_and_exports(
-    source: Store, other_engine: str, tmp_path: Path
-) -> None:
+    source, other_engine, tmp_path
+):
     before = stored(source)
     assert all(before.values()), "each table has rows"
     counts = copy(address(source), other_engine)
@@ -137,9 +133,7 @@ def test_a_copy_has_every_row_and_shows_the_same_figures_and_exports(
 
 
 @pytest.mark.postgres
-def test_a_database_comes_back_as_it_was(
-    tmp_path: Path, empty_postgres: str, fill_once: FillOnce
-) -> None:
+def test_a_database_comes_back_as_it_was(tmp_path, empty_postgres, fill_once):
     first, second, third = (str(tmp_path / f"{name}.db") for name in ("first", "second", "third"))
     store = Store(connect(database_url(first), create=True))
     fill_once("every table", store, lambda each: fill_every_table(each, tmp_path / "released"))
@@ -149,7 +143,7 @@ def test_a_database_comes_back_as_it_was(
     assert texts_of(first) == texts_of(second) == texts_of(third)
 
 
-def test_a_copy_is_used_as_its_source_was(source: Store, other_engine: str) -> None:
+def test_a_copy_is_used_as_its_source_was(source, other_engine):
     copy(address(source), other_engine)
     with closing(open_store(other_engine)) as target:
         changes = Changes()
@@ -174,9 +168,7 @@ def test_a_copy_is_used_as_its_source_was(source: Store, other_engine: str) -> N
         assert upgrade(target) == current_revision(target)
 
 
-def test_a_copy_that_was_killed_goes_on_where_it_stopped(
-    source: Store, other_engine: str, tmp_path: Path
-) -> None:
+def test_a_copy_that_was_killed_goes_on_where_it_stopped(source, other_engine, tmp_path):
     before, place = stored(source), address(source)
     source.close()
     scratch = str(tmp_path / "scratch.db")
@@ -198,9 +190,7 @@ def test_a_copy_that_was_killed_goes_on_where_it_stopped(
         assert stored(target) == before
 
 
-def test_a_target_is_empty_or_an_unfinished_copy_of_the_same_source(
-    source: Store, other_engine: str, tmp_path: Path
-) -> None:
+def test_a_target_is_empty_or_an_unfinished_copy_of_the_same_source(source, other_engine, tmp_path):
     place = address(source)
     with pytest.raises(BadInput, match="the database itself"):
         copy(place, place)
@@ -224,10 +214,8 @@ def test_a_target_is_empty_or_an_unfinished_copy_of_the_same_source(
     assert copy(place, unfinished)["reviewer"] == 6
 
 
-def test_a_source_that_changes_meanwhile_is_not_called_copied(
-    source: Store, other_engine: str
-) -> None:
-    def change(done: int, total: int) -> None:
+def test_a_source_that_changes_meanwhile_is_not_called_copied(source, other_engine):
+    def change(done, total):
         if done == total:
             with source.writing() as connection:
                 connection.execute(update(REVIEWER).where(REVIEWER.c.id == 1).values(name="other"))
@@ -241,9 +229,7 @@ def test_a_source_that_changes_meanwhile_is_not_called_copied(
         open_store(other_engine)
 
 
-def test_nothing_is_copied_while_others_work_on_the_source(
-    source: Store, other_engine: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_copied_while_others_work_on_the_source(source, other_engine, capsys):
     words = ["db", "copy", address(source), other_engine]
     with source.writing() as connection:
         record_heartbeat(connection, "a-server")
@@ -263,9 +249,7 @@ def test_nothing_is_copied_while_others_work_on_the_source(
 
 
 @pytest.mark.postgres
-def test_the_command_shows_counts_and_no_password(
-    sqlite_store: Store, empty_postgres: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_shows_counts_and_no_password(sqlite_store, empty_postgres, capsys):
     with sqlite_store.writing() as connection:
         connection.execute(insert(REVIEWER), PERSON)
     target = database_url(empty_postgres).set(password="a-long-password")
@@ -279,7 +263,7 @@ def test_the_command_shows_counts_and_no_password(
 
 
 @pytest.mark.postgres
-def test_what_postgresql_cannot_hold_is_named(tmp_path: Path, empty_postgres: str) -> None:
+def test_what_postgresql_cannot_hold_is_named(tmp_path, empty_postgres):
     place = str(tmp_path / "source.db")
     with closing(open_store(place, create=True)) as source, source.writing() as connection:
         connection.execute(insert(REVIEWER), PERSON | {"name": "a\0b"})

@@ -3,11 +3,10 @@
 from graded_log import GradedLog
 from judgeboard.domain import EXPECTED, DimensionScore
 from judgeboard.store.criteria import Criterion, criteria_by_judge, criteria_of
-from judgeboard.store.engine import Store
 from stored_rows import read
 
 
-def test_criteria_are_those_of_the_newest_verdicts_in_the_order_of_the_rubric(store: Store) -> None:
+def test_criteria_are_those_of_the_newest_verdicts_in_the_order_of_the_rubric(store):
     log = GradedLog(store)
     version = log.version("rubric")
     log.say_all(version, log.answers(3), scores=(DimensionScore("dropped", 1, "1-5"),))
@@ -22,8 +21,8 @@ def test_criteria_are_those_of_the_newest_verdicts_in_the_order_of_the_rubric(st
 
 
 def test_the_newest_version_of_a_judge_has_the_scale_and_judges_without_criteria_are_left_out(
-    store: Store,
-) -> None:
+    store,
+):
     log = GradedLog(store)
     ids = log.answers(3)
     log.say_all(log.version("plain"), ids, groundedness=0.5)

@@ -6,7 +6,6 @@ import resource
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from forked_commands import ReadCommand
 from judgeboard.cli.app import run
 from judgeboard.receiving.keys import create_key
 from judgeboard.store import engine
-from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, SPAN
 from judging_log import address, store_answers, until
@@ -28,36 +26,34 @@ from served import answers, free_port
 
 
 @pytest.fixture
-def file(sqlite_store: Store) -> Path:
+def file(sqlite_store):
     return Path(address(sqlite_store))
 
 
-def in_copy(file: Path, statement: object) -> int:
+def in_copy(file, statement):
     """Run a query on a copy of the database file alone, without the files beside it."""
     copy = file.with_name("copy.db")
     shutil.copyfile(file, copy)
     store = open_store(copy)
     with store.reading() as connection:
-        number = connection.scalar(statement)  # type: ignore[call-overload]
+        number = connection.scalar(statement)
     store.close()
     return int(number)
 
 
 @contextmanager
-def idle_server(file: Path) -> Iterator[None]:
+def idle_server(file):
     """Another process that has the database open, and neither reads nor writes."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("SELECT count(*) FROM response").fetchone()
         yield
 
 
-def log_of(file: Path) -> Path:
+def log_of(file):
     return file.with_name(f"{file.name}-wal")
 
 
-def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(
-    sqlite_store: Store, file: Path
-) -> None:
+def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(sqlite_store, file):
     case = queue_case(sqlite_store)
     case.flagged(*[0.1] * 20)
     flags = [row["id"] for row in case.rows(FLAG)]
@@ -79,9 +75,7 @@ def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(
     assert in_copy(file, select(func.count()).select_from(REVIEW)) == len(flags) == 20
 
 
-def test_a_stopped_receiver_leaves_every_acknowledged_span_in_the_file(
-    sqlite_store: Store, file: Path
-) -> None:
+def test_a_stopped_receiver_leaves_every_acknowledged_span_in_the_file(sqlite_store, file):
     sqlite_store.close()
     port = free_port()
     url = f"http://localhost:{port}"
@@ -97,8 +91,8 @@ def test_a_stopped_receiver_leaves_every_acknowledged_span_in_the_file(
 
 
 def test_a_command_leaves_its_rows_in_the_file_while_a_server_has_it_open(
-    sqlite_store: Store, file: Path, tmp_path: Path
-) -> None:
+    sqlite_store, file, tmp_path
+):
     log = tmp_path / "log.jsonl"
     log.write_text('{"id": "1", "query": "q", "answer": "a"}\n')
     sqlite_store.close()
@@ -110,9 +104,7 @@ def test_a_command_leaves_its_rows_in_the_file_while_a_server_has_it_open(
         assert log_of(file).read_bytes() == b""
 
 
-def test_a_reader_that_does_not_end_is_not_waited_for(
-    sqlite_store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_that_does_not_end_is_not_waited_for(sqlite_store, file, monkeypatch):
     monkeypatch.setattr(engine, "CLOSING_SECONDS", 0.01)
     with closing(sqlite3.connect(file, isolation_level=None)) as reader:
         count = "SELECT count(*) FROM response"
@@ -139,12 +131,12 @@ SECRET = "the name of the patient is Alma"
     ids=["letters", "JSON", "time"],
 )
 def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
-    sqlite_store: Store,
-    file: Path,
-    change: str,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    sqlite_store,
+    file,
+    change,
+    capsys,
+    caplog,
+):
     store_answers(sqlite_store, 3)
     sqlite_store.close()
     with closing(sqlite3.connect(file)) as connection, connection:
@@ -164,7 +156,7 @@ def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
     assert SECRET not in shown
 
 
-def test_an_error_of_a_whole_database_stays_what_it_is(sqlite_store: Store) -> None:
+def test_an_error_of_a_whole_database_stays_what_it_is(sqlite_store):
     fault = LookupError("a fault of the program")
     with pytest.raises(LookupError) as raised, sqlite_store.reading():
         raise fault
@@ -172,7 +164,7 @@ def test_an_error_of_a_whole_database_stays_what_it_is(sqlite_store: Store) -> N
 
 
 @contextmanager
-def no_rights() -> Iterator[None]:
+def no_rights():
     """Make this process an ordinary user, who is bound by the modes of files."""
     if os.geteuid() != 0:
         yield
@@ -184,9 +176,7 @@ def no_rights() -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_a_file_that_the_user_cannot_write_is_read_and_exported(
-    demo: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_the_user_cannot_write_is_read_and_exported(demo, capsys):
     with tempfile.TemporaryDirectory() as root:
         sealed, out = Path(root) / "sealed", Path(root) / "out"
         file = sealed / "judgeboard.db"
@@ -233,11 +223,11 @@ def test_a_file_that_the_user_cannot_write_is_read_and_exported(
 
 
 @contextmanager
-def no_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_room(monkeypatch):
     """Let no file grow beyond one page: SQLite fails then as on a full disk, with "disk I/O error"."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     with monkeypatch.context() as patched:
-        patched.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(1, 1, 0))  # type: ignore[attr-defined]
+        patched.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(1, 1, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (engine.ONE_PAGE, before[1]))
         try:
             yield
@@ -246,12 +236,12 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_full_disk_is_named_and_an_unfinished_database_is_not_left_behind(
-    sqlite_store: Store,
-    file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    sqlite_store,
+    file,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     store_answers(sqlite_store, 3)
     sqlite_store.close()
     log = tmp_path / "log.jsonl"

@@ -1,11 +1,9 @@
 """Every change leaves an event; events are read newest first and filtered."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -87,19 +85,19 @@ class Case:
     lead: Reviewer
     folder: Path
 
-    def first(self, table: Any) -> int:
+    def first(self, table):
         """The first row of a table."""
         with self.store.reading() as connection:
             return int(connection.scalar(select(table.c.id).order_by(table.c.id).limit(1)))
 
-    def file(self, text: str) -> Path:
+    def file(self, text):
         path = self.folder / "rows.jsonl"
         path.write_text(text)
         return path
 
 
 @pytest.fixture(scope="module")
-def filled(new_store: Callable[[], Store]) -> Path:
+def filled(new_store):
     store = new_store()
     store_bad(store)
     with RecordingEndpoint(ratings(2, 4)) as endpoint:
@@ -134,64 +132,64 @@ def filled(new_store: Callable[[], Store]) -> Path:
 
 
 @pytest.fixture
-def case(filled: Path, tmp_path: Path) -> Case:
+def case(filled, tmp_path):
     shutil.copyfile(filled, tmp_path / "judgeboard.db")
     store = open_store(tmp_path / "judgeboard.db")
     return Case(store, admit(store, WHO), tmp_path)
 
 
-def flag_that_waits(case: Case) -> int:
+def flag_that_waits(case):
     with case.store.reading() as connection:
         return int(connection.scalar(select(FLAG.c.id).where(FLAG.c.state == "open").limit(1)))
 
 
-def press(case: Case, **fields: Any) -> None:
+def press(case, **fields):
     own = {"reviewer": case.lead, "request_key": "k"}
     judgeboard.submit(case.store, judgeboard.Submission(**own, **fields))
 
 
-def decide(case: Case, flag_id: int | None = None) -> None:
+def decide(case, flag_id=None):
     flag_id = flag_id or flag_that_waits(case)
     press(case, flag_id=flag_id, decision=Decision.DISMISS, grade=Grade(note="why"))
 
 
-def decide_too_late(case: Case) -> None:
+def decide_too_late(case):
     with pytest.raises(judgeboard.JudgeboardError):
         decide(case, 1)
 
 
-def answers(case: Case) -> None:
+def answers(case):
     file = case.file('{"query": "Who?", "answer": "Nobody."}\n')
     import_file(case.store, file, actor=case.lead)
 
 
-def grades(case: Case) -> None:
+def grades(case):
     file = case.file(
         '{"external_id": "same", "source": "other", "annotator": "Mara", "label": "grounded"}\n'
     )
     import_file(case.store, file, kind="grades", actor=case.lead)
 
 
-def pairs(case: Case) -> None:
+def pairs(case):
     judgeboard.pairs_between(case.store, "log", "other", actor=WHO)
 
 
-def job(case: Case) -> str:
+def job(case):
     where = judgeboard.RowFilter(response_ids=(2, 3))
     return request_rejudge(
         case.store, judge={"kind": "lexical", "name": "first"}, where=where, actor=case.lead
     )
 
 
-def rule(case: Case) -> None:
+def rule(case):
     add_rule(case.store, "live", judge={"kind": "lexical", "name": "first"}, actor=case.lead)
 
 
-def push_target(case: Case) -> None:
+def push_target(case):
     add_target(case.store, "mlflow", actor=case.lead, environment={})
 
 
-def alert_rule(case: Case) -> None:
+def alert_rule(case):
     add_alert_rule(
         case.store,
         WrittenRule(name="cost", when="spend", above=5, to=("slack:env:SLACK_URL",)),
@@ -199,16 +197,16 @@ def alert_rule(case: Case) -> None:
     )
 
 
-def take_part(case: Case, job_id: str) -> None:
+def take_part(case, job_id):
     with working(case.store):
         ended(case.store, job_id)
 
 
-def done_job(case: Case) -> None:
+def done_job(case):
     take_part(case, job(case))
 
 
-def failed_job(case: Case) -> None:
+def failed_job(case):
     retire_version(case.store, "second", case.lead)
     asked = request_rejudge(
         case.store, judge={"kind": "lexical", "name": "second"}, actor=case.lead
@@ -216,27 +214,27 @@ def failed_job(case: Case) -> None:
     take_part(case, asked)
 
 
-def worker(case: Case) -> None:
+def worker(case):
     write_to(case.store, register_worker, "0123456789")
     write_to(case.store, remove_worker, "0123456789")
 
 
-def forget(case: Case) -> None:
+def forget(case):
     write_to(case.store, forget_response, "same", source="other", actor=WHO)
 
 
-def compare(case: Case) -> None:
+def compare(case):
     with RecordingEndpoint(by_pair({})) as endpoint:
         judgeboard.compare_pairs(case.store, pairwise(endpoint), (1,), actor=WHO)
 
 
-def run_suite(case: Case) -> None:
+def run_suite(case):
     with RecordingEndpoint(playing()) as endpoint:
-        how: dict[str, Any] = {"model": "judge", "base_url": endpoint.base_url, "actor": WHO}
+        how = {"model": "judge", "base_url": endpoint.base_url, "actor": WHO}
         judgeboard.run_suite(case.store, suite(1), "model:candidate", **how)
 
 
-CHANGES: dict[str, Callable[[Case], object]] = {
+CHANGES = {
     "decide": decide,
     "keep_draft": decide_too_late,
     "grade": lambda case: press(case, response_id=2, grade=Grade(quality=3)),
@@ -307,7 +305,7 @@ SUITE = "a suite"
 
 
 @pytest.mark.parametrize("kind", [*CHANGES, SUITE])
-def test_a_change_leaves_an_event_that_names_who_made_it(case: Case, kind: str) -> None:
+def test_a_change_leaves_an_event_that_names_who_made_it(case, kind):
     with case.store.reading() as connection:
         before = set(connection.scalars(select(EVENT.c.id)))
     with written_tables(case.store) as transactions:
@@ -323,7 +321,7 @@ def test_a_change_leaves_an_event_that_names_who_made_it(case: Case, kind: str) 
     assert not [tables for tables in silent if tables]
 
 
-def test_a_worker_says_when_it_comes_and_goes(case: Case) -> None:
+def test_a_worker_says_when_it_comes_and_goes(case):
     worker(case)
     with case.store.reading() as connection:
         rows = connection.execute(
@@ -333,7 +331,7 @@ def test_a_worker_says_when_it_comes_and_goes(case: Case) -> None:
     assert rows == [("stop_worker", "worker:456789"), ("start_worker", "worker:456789")]
 
 
-def test_no_event_holds_a_text_of_the_log(case: Case) -> None:
+def test_no_event_holds_a_text_of_the_log(case):
     with case.store.reading() as connection:
         kept = connection.scalars(select(EVENT.c.details)).all()
         texts = {row[0] for row in connection.exec_driver_sql("SELECT answer FROM response")}
@@ -346,7 +344,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def told(store: Store) -> Store:
+def told(store):
     with store.writing() as connection:
         responses = [
             Response(source=source, external_id="chat-1", query="q", answer="a")
@@ -365,7 +363,7 @@ def told(store: Store) -> Store:
     return store
 
 
-def test_filters_narrow_together(told: Store) -> None:
+def test_filters_narrow_together(told):
     with told.reading() as connection:
         events = latest_events(connection, EventFilter(kind="undo", actor="bob"), limit=3)
         assert [event.details["n"] for event in events] == [115, 109, 103]

@@ -17,7 +17,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PAID = StepRecord(Status.OK, raw="as it came", cost_micro=1_500)
 
 
-def rows(case, table: str):
+def rows(case, table):
     with case.store.reading() as connection:
         found = list(exports()[table].rows(connection))
     return [
@@ -25,7 +25,7 @@ def rows(case, table: str):
     ]
 
 
-def test_refinements_and_audits_name_the_answer_they_are_of(case) -> None:
+def test_refinements_and_audits_name_the_answer_they_are_of(case):
     root, version = case.answer(), case.version()
     case.say(version, root, groundedness=0.2, quality=2, scores=(DimensionScore("care", 3, "1-5"),))
     made = Response(
@@ -88,7 +88,7 @@ def test_refinements_and_audits_name_the_answer_they_are_of(case) -> None:
     assert second["scores"] is None
 
 
-def test_an_export_shows_a_verdict_before_the_call_that_returned_it() -> None:
+def test_an_export_shows_a_verdict_before_the_call_that_returned_it():
     for table, verdict in [
         ("judgments", "groundedness"),
         ("comparisons", "reasoning"),

@@ -2,16 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.cli.export import TABLES, WITHOUT_SUBJECT
 from judgeboard.errors import BadInput
-from judgeboard.store.engine import Store
 from judgeboard.store.export import TEXTS, export_tables, exports
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
@@ -20,7 +16,7 @@ ABOUT_PAIRS = {"pairs", "comparisons", "preferences", "samples"}
 
 
 @pytest.fixture(scope="module")
-def filled(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def filled(demo, tmp_path_factory):
     path = tmp_path_factory.mktemp("selection") / "demo.db"
     shutil.copyfile(demo, path)
     store = open_store(str(path))
@@ -28,13 +24,13 @@ def filled(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sto
     store.close()
 
 
-def exported(store: Store, folder: Path, table: str, **options: Any) -> list[dict[str, Any]]:
+def exported(store, folder, table, **options):
     file = folder / f"{table}.jsonl"
     export_tables(store, {table: file}, **options)
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def test_the_command_knows_the_tables_without_a_subject() -> None:
+def test_the_command_knows_the_tables_without_a_subject():
     whole = {
         name for name, table in exports().items() if table.response is None and table.pair is None
     }
@@ -42,9 +38,7 @@ def test_the_command_knows_the_tables_without_a_subject() -> None:
 
 
 @pytest.mark.parametrize("table", [name for name in TABLES if name not in WITHOUT_SUBJECT])
-def test_each_table_has_the_rows_and_texts_of_the_selected_answers(
-    filled: Store, tmp_path: Path, table: str
-) -> None:
+def test_each_table_has_the_rows_and_texts_of_the_selected_answers(filled, tmp_path, table):
     everything = exported(filled, tmp_path, table)
     tables = ("pairs", "samples") if table in ABOUT_PAIRS else ("responses",)
     subjects = {
@@ -78,22 +72,20 @@ def test_each_table_has_the_rows_and_texts_of_the_selected_answers(
             assert [row[name] for name in texts] == [subject[name] for name in texts]
 
 
-def test_a_field_that_pairs_do_not_have_is_refused(filled: Store, tmp_path: Path) -> None:
+def test_a_field_that_pairs_do_not_have_is_refused(filled, tmp_path):
     with pytest.raises(BadInput, match="query_type, source, model"):
         exported(filled, tmp_path, "comparisons", where=RowFilter(min_quality=2))
 
 
-def test_a_table_of_the_whole_database_takes_no_filter(
-    filled: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_of_the_whole_database_takes_no_filter(filled, tmp_path, capsys):
     command = ["export", "issues", "--where", "source=sample", "-o", str(tmp_path / "issues.jsonl")]
     assert run([*command, "--db", str(filled.engine.url.database)]) == 2
     assert "--where" in capsys.readouterr().err
 
 
 def test_the_table_of_ratings_has_each_review_beside_the_verdict_and_the_unreviewed_verdicts(
-    filled: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    filled, tmp_path, capsys
+):
     db, file = ["--db", str(filled.engine.url.database)], tmp_path / "ratings.jsonl"
     assert run(["export", "ratings", "--judge-version", "lexical", "-o", str(file), *db]) == 0
     rows = [json.loads(line) for line in file.read_text().splitlines()]

@@ -1,14 +1,11 @@
 """Trends and agreement on 20,000 answers read indexes alone, and of the reviews no more than there are."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from sqlalchemy import insert, select
 
-from graded_log import GradedLog
 from judgeboard.domain import JudgeVersion
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.rates import RateChoice, rate_of
@@ -18,7 +15,6 @@ from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.reviews.failure_modes import failure_mode_counts
 from judgeboard.reviews.issues import issue_filter, measure_issue
 from judgeboard.store.anchor_judgments import reported_models
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import parse_where
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.judge_versions import ensure_version, list_versions
@@ -44,7 +40,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def large(new_store: Callable[[], Store]) -> Store:
+def large(new_store):
     store = new_store()
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
@@ -69,10 +65,10 @@ def large(new_store: Callable[[], Store]) -> Store:
     return store
 
 
-def rows_of(store: Store) -> AbstractContextManager[list[int]]:
+def rows_of(store):
     """The number of rows that every query returns while the block runs."""
 
-    def count(cursor: Any, statement: str, parameters: Any) -> Iterator[int]:
+    def count(cursor, statement, parameters):
         if statement.startswith(QUERIES):
             yield cursor.execute(f"SELECT count(*) FROM ({statement})", parameters).fetchone()[0]
 
@@ -80,9 +76,9 @@ def rows_of(store: Store) -> AbstractContextManager[list[int]]:
 
 
 @contextmanager
-def plans_of(store: Store) -> Iterator[list[str]]:
+def plans_of(store):
     """The steps of every query of the block, when it has ended."""
-    steps: list[str] = []
+    steps = []
     with steps_of(store, "SELECT") as explained:
         yield steps
     # The first judgment of all is the first row of its table.
@@ -93,9 +89,7 @@ def plans_of(store: Store) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("measure", [*MEASURES])
 @pytest.mark.parametrize("judge", ["rag", 1])
-def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(
-    large: Store, measure, judge
-) -> None:
+def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(large, measure, judge):
     with large.reading() as connection, plans_of(large) as steps:
         drawn = trend(connection, measure=measure, judge=judge)
     whole, *types = drawn.panels
@@ -113,7 +107,7 @@ def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(
     assert all(any(part in step for part in newest) for step in rest), rest
 
 
-def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: Store) -> None:
+def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large):
     with large.reading() as connection, plans_of(large) as steps:
         _, graded = graded_answers(
             connection, graded_reviews(connection), read_verdicts(connection, of_reviewed=True)
@@ -125,7 +119,7 @@ def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: 
     assert not [step for step in steps if step.startswith(("SCAN response", "SEARCH response"))]
 
 
-def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large: Store) -> None:
+def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large):
     with large.reading() as connection, plans_of(large) as steps:
         result = rate_of(connection, list_versions(connection)[0], RateChoice(by="query_type"))
     assert result.about.counts["answers"] == ROWS
@@ -139,7 +133,7 @@ def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large: Store) -> 
     assert "ix_judgment_not_ok (judge_version_id=?" in failed
 
 
-def test_a_rate_reads_no_row_per_answer_and_no_statement_per_slice(large: Store) -> None:
+def test_a_rate_reads_no_row_per_answer_and_no_statement_per_slice(large):
     counts = []
     for by in (None, "query_type"):
         with (
@@ -153,7 +147,7 @@ def test_a_rate_reads_no_row_per_answer_and_no_statement_per_slice(large: Store)
     assert counts[0] == counts[1]
 
 
-def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large: Store) -> None:
+def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large):
     with large.reading() as connection, plans_of(large) as steps:
         source = PairSource(connection)
         page = agreement_page(source, grade="quality")
@@ -163,7 +157,7 @@ def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large: Store) 
 
 
 @pytest.mark.parametrize("by", ["query_type", "judge_version", "week"])
-def test_failure_modes_are_counted_from_the_reviews(large: Store, by) -> None:
+def test_failure_modes_are_counted_from_the_reviews(large, by):
     with large.reading() as connection, plans_of(large) as steps:
         counts = failure_mode_counts(connection, by)
     assert sum(each.answers for each in counts) == 39
@@ -173,9 +167,7 @@ def test_failure_modes_are_counted_from_the_reviews(large: Store, by) -> None:
 @pytest.mark.parametrize(
     "condition", ["failure_mode=wrong fee", "rule=low_groundedness", "max_score=0.4", "state=open"]
 )
-def test_an_issue_is_measured_by_few_statements_that_use_indexes(
-    large: Store, condition: str
-) -> None:
+def test_an_issue_is_measured_by_few_statements_that_use_indexes(large, condition):
     issue = Issue(title="Fees", filter=issue_filter(parse_where([condition])))
     with (
         large.reading() as connection,
@@ -190,21 +182,21 @@ def test_an_issue_is_measured_by_few_statements_that_use_indexes(
     assert _whole_log(steps) == []
 
 
-def _whole_log(steps: list[str]) -> list[str]:
+def _whole_log(steps):
     """The steps that read a table that grows with the log from end to end, and not from an index alone."""
     grows = tuple(f"SCAN {table}" for table in ("response", "judgment", "current_judgment", "flag"))
     return [step for step in steps if step.startswith(grows) and "COVERING INDEX" not in step]
 
 
-def _type(number: int) -> str:
+def _type(number):
     return ("simple", "complex", "sql")[number % 3]
 
 
-def _day(number: int) -> int | None:
+def _day(number):
     return None if number % 500 == 0 else 20_500 + number % 90
 
 
-def _response(number: int) -> dict[str, object]:
+def _response(number):
     return MADE[RESPONSE] | {
         "id": number,
         "external_id": f"a{number}",
@@ -217,13 +209,13 @@ def _response(number: int) -> dict[str, object]:
     }
 
 
-def _judgment(number: int, version_id: int) -> dict[str, object]:
+def _judgment(number, version_id):
     scores = {"groundedness": number % 100 / 100, "quality": 1 + number % 4}
     ids = {"id": number, "response_id": number, "judge_version_id": version_id}
     return MADE[JUDGMENT] | ids | scores
 
 
-def _current(number: int, version_id: int) -> dict[str, object]:
+def _current(number, version_id):
     return {
         "judge_version_id": version_id,
         "response_id": number,
@@ -241,7 +233,7 @@ def _current(number: int, version_id: int) -> dict[str, object]:
     }
 
 
-def _flag(number: int) -> dict[str, object]:
+def _flag(number):
     return MADE[FLAG] | {
         "id": number,
         "response_id": number,
@@ -252,7 +244,7 @@ def _flag(number: int) -> dict[str, object]:
     }
 
 
-def _review(number: int) -> dict[str, object]:
+def _review(number):
     return {
         "id": number,
         "response_id": number * 5,
@@ -265,14 +257,14 @@ def _review(number: int) -> dict[str, object]:
     }
 
 
-def test_the_models_that_providers_report_are_read_an_index(large: Store) -> None:
+def test_the_models_that_providers_report_are_read_an_index(large):
     with large.reading() as connection, plans_of(large) as steps:
         reported_models(connection)
     assert any("COVERING INDEX ix_judgment_model" in step for step in steps)
     assert "SCAN judgment" not in steps
 
 
-def test_numbers_read_as_texts_are_those_that_rows_have(log: GradedLog) -> None:
+def test_numbers_read_as_texts_are_those_that_rows_have(log):
     ids = log.answers(30)
     few, others = RESPONSE.c.id.in_(ids[:3]), RESPONSE.c.id.not_in(ids[:3])
     columns = RESPONSE.c.external_id, RESPONSE.c.id, -RESPONSE.c.id

@@ -1,6 +1,5 @@
 """Queue and Responses have, under every filter, the rows of a plain loop."""
 
-from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import JudgeVersion, Response, ResponseKind
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import Facets, RowFilter, describe
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.open_flags import queue_page
@@ -75,24 +73,24 @@ FILTERS = [
 class FinishedLog(ReviewedLog):
     """A log that nobody changes any more: each table is read once."""
 
-    def all(self, table: Any) -> list[Row]:
+    def all(self, table):
         return self._rows(table)
 
     @cached_property
-    def _rows(self) -> Callable[[Any], list[Row]]:
+    def _rows(self):
         return cache(super().all)
 
 
-def finished_log(store: Store) -> FinishedLog:
+def finished_log(store):
     return FinishedLog(store, made_log(store, answers=60).reviewers)
 
 
 @pytest.fixture(scope="module")
-def filled(new_store: Callable[[], Store]) -> FinishedLog:
+def filled(new_store):
     return finished_log(new_store())
 
 
-def expected(case: ReviewedLog, where: RowFilter) -> Callable[[Row], bool]:
+def expected(case, where):
     """The filter as a plain predicate on a row of response."""
     current = case.current(where.judge or "rag")
     if where.judge_version is not None:
@@ -111,7 +109,7 @@ def expected(case: ReviewedLog, where: RowFilter) -> Callable[[Row], bool]:
     last = {(row["response_id"], row["judge_version_id"]): row for row in case.all(JUDGMENT)}
     versions = {row["id"]: row["name"] for row in case.all(VERSION)}
 
-    def wants(row: Row) -> bool:
+    def wants(row):
         verdict, said = current.get(row["id"]), feedback.get(row["id"])
         checks = [
             not where.query_types or row["query_type"] in where.query_types,
@@ -170,7 +168,7 @@ def expected(case: ReviewedLog, where: RowFilter) -> Callable[[Row], bool]:
     return wants
 
 
-def _by_version(case: ReviewedLog, version: int) -> dict[int, Row]:
+def _by_version(case, version):
     return {
         row["response_id"]: row
         for row in case.all(JUDGMENT)
@@ -178,13 +176,13 @@ def _by_version(case: ReviewedLog, version: int) -> dict[int, Row]:
     }
 
 
-def _side(said: float | None) -> str:
+def _side(said):
     if said is None:
         return "none"
     return "down" if said < 2.5 else "up" if said > 2.5 else "middle"
 
 
-def _judge_side(verdict: Row | None, low_line: tuple[float, float]) -> str:
+def _judge_side(verdict, low_line):
     if verdict is None:
         return "none"
     groundedness, quality = verdict["groundedness"], verdict["quality"]
@@ -196,13 +194,13 @@ def _judge_side(verdict: Row | None, low_line: tuple[float, float]) -> str:
     return "low" if low else "high"
 
 
-def _contains(row: Row, text: str) -> bool:
+def _contains(row, text):
     if len(text) < 3:
         return row["external_id"].startswith(text)
     return any(text.lower() in row[name].lower() for name in ("query", "answer", "external_id"))
 
 
-def check_responses(case: ReviewedLog, where: RowFilter) -> None:
+def check_responses(case, where):
     wants = expected(case, where)
     found = [row for row in case.responses() if wants(row)]
     newest = sorted(
@@ -228,7 +226,7 @@ def check_responses(case: ReviewedLog, where: RowFilter) -> None:
         assert lowest.total == len(scored)
 
 
-def check_queue(case: ReviewedLog, where: RowFilter) -> None:
+def check_queue(case, where):
     """The queue reads judge and scores from the flag's own copies, everything else from the response."""
     of_answer = RowFilter(
         **{
@@ -262,27 +260,27 @@ def check_queue(case: ReviewedLog, where: RowFilter) -> None:
     assert page.total == len(worst)
 
 
-def _within(value: float | None, low: float | None, high: float | None) -> bool:
+def _within(value, low, high):
     if low is None and high is None:
         return True
     return value is not None and (low or 0) <= value <= (9 if high is None else high)
 
 
 @pytest.mark.parametrize("where", FILTERS, ids=describe)
-def test_lists_hold_what_the_filter_says(filled: ReviewedLog, where: RowFilter) -> None:
+def test_lists_hold_what_the_filter_says(filled, where):
     check_responses(filled, where)
     check_queue(filled, where)
 
 
 @pytest.mark.postgres
-def test_lists_hold_what_the_filter_says_on_postgresql(postgres_store: Store) -> None:
+def test_lists_hold_what_the_filter_says_on_postgresql(postgres_store):
     case = finished_log(postgres_store)
     for where in FILTERS:
         check_responses(case, where)
         check_queue(case, where)
 
 
-def test_the_filters_of_this_test_find_something(filled: ReviewedLog) -> None:
+def test_the_filters_of_this_test_find_something(filled):
     empty = [
         describe(where)
         for where in FILTERS
@@ -296,7 +294,7 @@ def test_the_filters_of_this_test_find_something(filled: ReviewedLog) -> None:
     ]
 
 
-def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled: ReviewedLog) -> None:
+def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled):
     found = [
         read(filled.store, response_page, RowFilter(text=text), limit=1000).total
         for text in ("Öse", "öse", "ÖSE")
@@ -305,7 +303,7 @@ def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled: Reviewe
 
 
 @on_sqlite
-def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
+def test_a_log_is_filtered_by_what_occurs_in_it(store):
     given = [
         Response("shop", "1", "q", "a", query_type="QA", generator_model="m2"),
         Response("shop", "2", "q", "a", query_type="Äpfel", generator_model="m1"),
@@ -326,5 +324,5 @@ def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
 
 
 @on_sqlite
-def test_an_empty_log_offers_nothing(store: Store) -> None:
+def test_an_empty_log_offers_nothing(store):
     assert read(store, response_facets) == Facets({"query_type": (), "source": (), "model": ()}, ())

@@ -56,17 +56,17 @@ FILTERS = st.builds(
 
 
 @given(FILTERS)
-def test_a_filter_survives_being_written_down(where: RowFilter) -> None:
+def test_a_filter_survives_being_written_down(where):
     assert from_dict(json.loads(json.dumps(where.as_dict()))) == where
 
 
 @given(FILTERS)
-def test_every_filter_has_words(where: RowFilter) -> None:
+def test_every_filter_has_words(where):
     assert describe(where)
     assert (describe(where) == "all answers") == (where == RowFilter())
 
 
-def test_order_and_repetition_of_values_do_not_matter() -> None:
+def test_order_and_repetition_of_values_do_not_matter():
     one, two = (
         RowFilter(rules=("b", "a", "b"), response_ids=(3, 1)),
         RowFilter(rules=("a", "b"), response_ids=(1, 3, 3)),
@@ -75,13 +75,13 @@ def test_order_and_repetition_of_values_do_not_matter() -> None:
     assert one.as_dict() == two.as_dict() == {"rules": ["a", "b"], "response_ids": [1, 3]}
 
 
-def test_no_ids_is_not_the_same_as_all() -> None:
+def test_no_ids_is_not_the_same_as_all():
     assert RowFilter(response_ids=()) != RowFilter()
     assert from_dict({"response_ids": []}) == RowFilter(response_ids=())
     assert describe(RowFilter(response_ids=())) == "0 chosen answers"
 
 
-def test_where_reads_every_kind_of_field() -> None:
+def test_where_reads_every_kind_of_field():
     given = "query_type=QA|query_type=Summary|from=2026-03-01|to=2026-03-07|max_score=0.5|graded=no|text= rope "
     given += "|status=error|time=none|id=a=b|min_quality=2|judge=rag|user=down|unscored=quality"
     where = parse_where(given.split("|"))
@@ -124,12 +124,12 @@ def test_where_reads_every_kind_of_field() -> None:
         ("unscored=mood", "groundedness, quality"),
     ],
 )
-def test_a_condition_that_cannot_be_used_says_why(condition: str, said: str) -> None:
+def test_a_condition_that_cannot_be_used_says_why(condition, said):
     with pytest.raises(BadInput, match=said):
         parse_where([condition])
 
 
-def test_a_single_value_cannot_be_given_twice() -> None:
+def test_a_single_value_cannot_be_given_twice():
     with pytest.raises(BadInput, match="once"):
         parse_where(["judge=rag", "judge=nli"])
     assert parse_where(["judge=rag", "judge=rag"]) == RowFilter(judge="rag")
@@ -144,12 +144,12 @@ def test_a_single_value_cannot_be_given_twice() -> None:
         {"max_score": 10**400},
     ],
 )
-def test_a_filter_that_nothing_can_pass_is_refused(contradiction) -> None:
+def test_a_filter_that_nothing_can_pass_is_refused(contradiction):
     with pytest.raises(BadInput):
         RowFilter(**contradiction)
 
 
-def test_a_kind_of_answers_that_there_is_not_is_refused() -> None:
+def test_a_kind_of_answers_that_there_is_not_is_refused():
     with pytest.raises(BadInput, match="log, control"):
         RowFilter(kinds=("fake",))
     with pytest.raises(BadInput, match="query_type"):
@@ -157,17 +157,17 @@ def test_a_kind_of_answers_that_there_is_not_is_refused() -> None:
 
 
 @pytest.mark.parametrize("given", [{"text": "a\x00b"}, {"sources": ("\ud800",)}, {"judge": "\x00"}])
-def test_characters_that_no_database_holds_are_refused(given) -> None:
+def test_characters_that_no_database_holds_are_refused(given):
     with pytest.raises(BadInput, match=r"NUL|surrogate"):
         RowFilter(**given)
 
 
-def test_a_field_of_a_newer_program_is_refused() -> None:
+def test_a_field_of_a_newer_program_is_refused():
     with pytest.raises(BadInput, match="colour"):
         from_dict({"colour": "red"})
 
 
-def test_every_field_of_where_has_help() -> None:
+def test_every_field_of_where_has_help():
     assert all(WHERE_FIELDS.values())
 
 
@@ -180,7 +180,7 @@ def test_every_field_of_where_has_help() -> None:
         {"unscored": "groundedness"},
     ],
 )
-def test_words_of_a_judges_verdicts_name_the_judge_and_the_score(condition) -> None:
+def test_words_of_a_judges_verdicts_name_the_judge_and_the_score(condition):
     titles, of_version = {3: "rag v2"}, RowFilter(**condition, judge_version=3)
     described = [
         describe(of_version, titles),
@@ -192,7 +192,7 @@ def test_words_of_a_judges_verdicts_name_the_judge_and_the_score(condition) -> N
 
 
 @pytest.mark.parametrize("name", ["status", "box", "branch", "city"])
-def test_a_filter_by_a_text_of_the_log_has_a_name_with_a_plain_plural(name: str) -> None:
+def test_a_filter_by_a_text_of_the_log_has_a_name_with_a_plain_plural(name):
     with pytest.raises(ValueError, match=f"'{name}s'"):
         TextFilter(name, "help")
     assert TextFilter("key", "help").plural == "keys"
@@ -201,15 +201,13 @@ def test_a_filter_by_a_text_of_the_log_has_a_name_with_a_plain_plural(name: str)
 @pytest.mark.parametrize(
     ("name", "table"), [("rule", "flag"), ("gold", "pair"), ("label", "current_judgment")]
 )
-def test_answers_are_not_filtered_by_a_text_whose_name_means_something_else_elsewhere(
-    name: str, table: str
-) -> None:
+def test_answers_are_not_filtered_by_a_text_whose_name_means_something_else_elsewhere(name, table):
     with pytest.raises(ValueError, match=f"'{name}': {table} "):
         check_names([*TEXT_FILTERS, name])
     check_names([*TEXT_FILTERS, "country"])
 
 
-def test_no_filter_by_a_text_of_the_log_takes_the_name_of_another_filter() -> None:
+def test_no_filter_by_a_text_of_the_log_takes_the_name_of_another_filter():
     for each in TEXT_FILTERS.values():
         assert (WHERE_FIELDS[each.name], MANY_FIELDS[each.name]) == (each.help, each.plural)
     assert len(set(MANY_FIELDS.values())) == len(MANY_FIELDS)

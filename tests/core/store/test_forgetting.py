@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import insert, inspect, select, text
@@ -65,7 +64,7 @@ LOST = StepRecord(Status.ERROR, raw=SECRET, attempts=TRIED, error=f"broke at {SE
 class Story:
     """A logged answer that holds a secret, one that does not, and everything that every method makes of the first."""
 
-    def __init__(self, case: Any) -> None:
+    def __init__(self, case):
         self.case = case
         self.version = case.version()
         self.response = case.add(
@@ -87,7 +86,7 @@ class Story:
             self._pairs(connection)
             self._attempts(connection)
 
-    def _judge(self, connection: Any, response_id: int) -> None:
+    def _judge(self, connection, response_id):
         verdict = Verdict.of(
             SAID,
             groundedness=0.3,
@@ -109,7 +108,7 @@ class Story:
         }
         connection.execute(insert(JUDGMENT_REVIEW), audit | step_values(SAID, self.run, NOW))
 
-    def _grade(self, connection: Any) -> None:
+    def _grade(self, connection):
         grade = Grade(
             quality=2, spans=({"text": SECRET},), note=SECRET, corrected_answer=f"no, {SECRET}"
         )
@@ -120,7 +119,7 @@ class Story:
             NOW,
         )
 
-    def _pairs(self, connection: Any) -> None:
+    def _pairs(self, connection):
         question, answer = f"who is {SECRET}?", f"it is {SECRET}"
         bench = Pair(
             *("bench", "p", question, answer, f"not {SECRET}"),
@@ -153,7 +152,7 @@ class Story:
         )
         store_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", preference)])
 
-    def _attempts(self, connection: Any) -> None:
+    def _attempts(self, connection):
         made = Response(
             *("log", "secret/again", f"who is {SECRET}?", f"surely {SECRET}"),
             kind=ResponseKind.REGENERATED,
@@ -182,7 +181,7 @@ class Story:
         ]
         insert_refinements(connection, ends)
 
-    def places_of(self, words: str) -> set[str]:
+    def places_of(self, words):
         """The tables in which any cell of any row holds these words, those of the search among them."""
         with self.case.store.reading() as connection:
             table_names = set()
@@ -192,7 +191,7 @@ class Story:
                     table_names.add(name)
             return table_names
 
-    def figures(self) -> list[Any]:
+    def figures(self):
         with self.case.store.reading() as connection:
             tried = load_samples(connection, self.version.id)
             return [
@@ -203,7 +202,7 @@ class Story:
             ]
 
 
-def made_worse(connection: Any, response_id: int) -> int:
+def made_worse(connection, response_id):
     made = Response(
         *("log", "secret/control", f"who is {SECRET}?", f"it was {SECRET}"),
         kind=ResponseKind.CONTROL,
@@ -212,7 +211,7 @@ def made_worse(connection: Any, response_id: int) -> int:
     return store_responses(connection, [made]).new[0]
 
 
-def cell_text(cell: Any) -> str:
+def cell_text(cell):
     return (
         bytes(cell).decode("utf-8", "replace")
         if isinstance(cell, bytes | memoryview)
@@ -221,11 +220,11 @@ def cell_text(cell: Any) -> str:
 
 
 @pytest.fixture
-def story(case) -> Story:
+def story(case):
     return Story(case)
 
 
-def test_nothing_of_it_is_left_and_figures_and_what_was_not_made_from_it_stay(story) -> None:
+def test_nothing_of_it_is_left_and_figures_and_what_was_not_made_from_it_stay(story):
     told = "response judgment judgment_score judgment_review review pair comparison sample"
     assert story.places_of(SECRET) >= {*told.split(), "generation", "refinement"}
     before = story.figures()
@@ -242,7 +241,7 @@ def test_nothing_of_it_is_left_and_figures_and_what_was_not_made_from_it_stay(st
     ]
 
 
-def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> None:
+def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story):
     with story.case.store.writing() as connection:
         (alone,) = store_pairs(
             connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]
@@ -256,7 +255,7 @@ def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> N
     assert story.places_of(SECRET)
 
 
-def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None:
+def attempts_at(connection, story, prompt, secret):
     """Two rated attempts at a prompt of a file, the second asked with the feedback on the first, and a lost call."""
     answered, lost = (
         StepRecord(Status.OK, raw=secret),
@@ -295,9 +294,7 @@ def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None
 
 
 @pytest.mark.parametrize("named", ["p~1", "p~2"])
-def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_it(
-    story, named: str
-) -> None:
+def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_it(story, named):
     with story.case.store.writing() as connection:
         attempts_at(connection, story, "p", "Numbat-12")
         attempts_at(connection, story, "q", "Wombat-34")
@@ -309,7 +306,7 @@ def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_i
     assert story.places_of(SECRET)
 
 
-def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(case) -> None:
+def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(case):
     with case.store.writing() as connection:
         answers = [
             Response("log", f"x{n}", f"question {n}?", f"answer {n} {SECRET if n == 0 else ''}")
@@ -326,7 +323,7 @@ def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(case) -> None:
         assert kept.scalars().all() == []
 
 
-def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case) -> None:
+def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case):
     store = sqlite_case.store
     path = Path(str(store.engine.url.database))
     write_to(
@@ -344,7 +341,7 @@ def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case) -> None:
 
 def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_texts(
     story,
-) -> None:
+):
     where = parse_where([f"metadata.user={SECRET}"])
     with story.case.store.writing() as connection:
         assert count_to_forget(connection, where) == 1
@@ -362,9 +359,7 @@ def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_
             forget_matching(connection, where, actor="me")
 
 
-def test_many_answers_of_a_filter_are_forgotten_once_each(
-    case, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_answers_of_a_filter_are_forgotten_once_each(case, monkeypatch):
     monkeypatch.setattr(forgetting, "_AT_ONCE", 2)
     with case.store.writing() as connection:
         store_responses(

@@ -23,7 +23,6 @@ from judgeboard.methods.anchors.queries import insert_anchor_set
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.alignments import EvidenceRole, evidence_role
-from judgeboard.store.engine import Store
 from judgeboard.store.grades import examples_from_reviews, graded_reviews
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -36,7 +35,7 @@ from stored_rows import read, write_to
 HELD_OUT = EvidenceRole.HELD_OUT
 
 
-def add(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list[int]:
+def add(store, count, kind=ResponseKind.LOG):
     """Store answers that are not held out."""
     numbers = (
         n
@@ -50,7 +49,7 @@ def add(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list
     return write_to(store, store_responses, answers).new
 
 
-def say(store: Store, response_id: int, who: str, given: Grade) -> None:
+def say(store, response_id, who, given):
     reviewer = ensure_reviewer(store, "test", who)
     submit(
         store,
@@ -63,16 +62,16 @@ def say(store: Store, response_id: int, who: str, given: Grade) -> None:
     )
 
 
-def quality(store: Store, response_id: int, who: str, value: int, note: str | None = None) -> None:
+def quality(store, response_id, who, value, note=None):
     say(store, response_id, who, Grade(quality=value, note=note))
 
 
-def taken(store: Store, count: int, **more: object) -> list[int | None]:
-    return [one.response_id for one in read(store, examples_from_reviews, count, **more)]  # type: ignore[arg-type]  # a set
+def taken(store, count, **more):
+    return [one.response_id for one in read(store, examples_from_reviews, count, **more)]  # a set
 
 
 @on_sqlite
-def test_good_and_bad_are_taken_in_turn_and_disputed_ones_never(store: Store) -> None:
+def test_good_and_bad_are_taken_in_turn_and_disputed_ones_never(store):
     ids = add(store, 6)
     for response_id, value in zip(ids, (4, 4, 4, 1, 3, 2), strict=True):
         quality(store, response_id, "mara", value)
@@ -84,7 +83,7 @@ def test_good_and_bad_are_taken_in_turn_and_disputed_ones_never(store: Store) ->
         taken(store, 6)
 
 
-def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store: Store) -> None:
+def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store):
     (logged,), (made,) = add(sqlite_store, 1), add(sqlite_store, 1, ResponseKind.CANDIDATE)
     note = "Half of it is invented."
     say(sqlite_store, logged, "mara", Grade(quality=2, groundedness=0.2, note=note))
@@ -99,7 +98,7 @@ def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store
     assert (example.scores, example.reasoning) == ({"groundedness": 0.2, "quality": 2}, note)
 
 
-def test_held_out_answers_are_never_examples(sqlite_store: Store) -> None:
+def test_held_out_answers_are_never_examples(sqlite_store):
     groups = [(n, evidence_role(evidence_group(f"Question {n}?", ("p",)))) for n in range(40)]
     rows = [Response("log", str(n), f"Question {n}?", f"Answer {n}.", ("p",)) for n, _ in groups]
     ids = write_to(sqlite_store, store_responses, rows).new
@@ -115,7 +114,7 @@ def test_held_out_answers_are_never_examples(sqlite_store: Store) -> None:
         taken(sqlite_store, len(usable) + 1)
 
 
-def test_the_evidence_of_anchors_is_never_in_examples(store: Store) -> None:
+def test_the_evidence_of_anchors_is_never_in_examples(store):
     ids = add(store, 6)
     for response_id in ids:
         quality(store, response_id, "mara", 3)
@@ -128,7 +127,7 @@ def test_the_evidence_of_anchors_is_never_in_examples(store: Store) -> None:
         taken(store, 5)
 
 
-def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store: Store) -> None:
+def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store):
     first, second = add(sqlite_store, 2)
     say(sqlite_store, first, "mara", Grade(scores=(DimensionScore("tone", 5, "1-5"),)))
     say(
@@ -146,7 +145,7 @@ def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store: Store) -> Non
     ]
 
 
-def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store) -> None:
+def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store):
     ids = add(store, 4)
     for response_id in ids:
         quality(store, response_id, "mara", 3)
@@ -174,7 +173,7 @@ def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store
 
 
 @on_sqlite
-def test_graders_are_those_whose_grades_stand(store) -> None:
+def test_graders_are_those_whose_grades_stand(store):
     log = GradedLog(store)
     first, second = log.answers(2)
     log.review(first, "mara", label=GOOD)
@@ -184,7 +183,7 @@ def test_graders_are_those_whose_grades_stand(store) -> None:
 
 
 @on_sqlite
-def test_a_grader_has_the_name_that_figures_use_though_the_namesake_never_graded(store) -> None:
+def test_a_grader_has_the_name_that_figures_use_though_the_namesake_never_graded(store):
     log = GradedLog(store)
     log.review(*log.answers(1), "mara", label=GOOD)
     write_to(store, store_reviewer, "oidc", "mara")

@@ -1,16 +1,14 @@
 """What a judge or a person returned is never overwritten: the database itself refuses, as does a read-only file."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
-from sqlalchemy import JSON, Boolean, Column, String, event, insert, select, text, update
+from sqlalchemy import JSON, Boolean, String, event, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind, Role
 from judgeboard.errors import BadInput
 from judgeboard.store.columns import Utc, columns_that
-from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.settings import set_setting
 from judgeboard.store.statements import count_rows
@@ -66,12 +64,12 @@ def filled(case):
     return case
 
 
-def refused(case, statement: str) -> None:
+def refused(case, statement):
     with pytest.raises(DBAPIError, match="append-only"), case.store.writing() as connection:
         connection.execute(text(statement))
 
 
-def contents(case) -> dict[str, list[tuple[Any, ...]]]:
+def contents(case):
     with case.store.reading() as connection:
         tables = METADATA.tables
         return {
@@ -80,7 +78,7 @@ def contents(case) -> dict[str, list[tuple[Any, ...]]]:
         }
 
 
-def test_no_column_of_an_append_only_table_changes_and_no_row_goes(full) -> None:
+def test_no_column_of_an_append_only_table_changes_and_no_row_goes(full):
     before = contents(full)
     for table in guarded_tables():
         if columns_that("changes", table):
@@ -93,7 +91,7 @@ def test_no_column_of_an_append_only_table_changes_and_no_row_goes(full) -> None
     assert contents(full) == before
 
 
-def test_of_other_guarded_tables_only_the_named_columns_change(full) -> None:
+def test_of_other_guarded_tables_only_the_named_columns_change(full):
     before = contents(full)
     for table in guarded_tables():
         changeable = columns_that("changes", table)
@@ -111,7 +109,7 @@ def test_of_other_guarded_tables_only_the_named_columns_change(full) -> None:
         connection.execute(text("UPDATE run SET state = 'done', why_stopped = 'x'"))
 
 
-def test_replacing_a_row_is_refused_too(sqlite_case) -> None:
+def test_replacing_a_row_is_refused_too(sqlite_case):
     columns = "id, response_id, kind, value, imported_at"
     values = "1, 1, 'thumbs', 0, '2026-01-01 00:00:00'"
     refused(
@@ -120,13 +118,13 @@ def test_replacing_a_row_is_refused_too(sqlite_case) -> None:
 
 
 @pytest.mark.postgres
-def test_truncating_is_refused_too(postgres_case) -> None:
+def test_truncating_is_refused_too(postgres_case):
     case = filled(postgres_case)
     for table in guarded_tables():
         refused(case, f'TRUNCATE "{table}" CASCADE')
 
 
-def test_texts_go_only_after_an_event_names_their_response(full) -> None:
+def test_texts_go_only_after_an_event_names_their_response(full):
     # Facts of answers are computed anew when their rules change, so their table refuses no update.
     tables = [table for table in METADATA.sorted_tables if table.name != "answer_fact"]
     forgotten = {
@@ -146,7 +144,7 @@ def test_texts_go_only_after_an_event_names_their_response(full) -> None:
     assert rows["judgment"][0]
 
 
-def test_a_forgotten_response_keeps_everything_but_its_texts(full) -> None:
+def test_a_forgotten_response_keeps_everything_but_its_texts(full):
     write_to(full.store, record_event, "forget", "me", response_id=1)
     refused(full, "UPDATE response SET content_hash = 'x', answer = NULL")
     refused(full, "UPDATE response SET answer = 'something else'")
@@ -154,7 +152,7 @@ def test_a_forgotten_response_keeps_everything_but_its_texts(full) -> None:
     refused(full, "DELETE FROM response")
 
 
-def test_another_response_is_not_forgotten_with_it(full) -> None:
+def test_another_response_is_not_forgotten_with_it(full):
     other = full.answer("b")
     write_to(full.store, record_event, "forget", "me", response_id=1)
     refused(full, f"UPDATE response SET answer = NULL WHERE id = {other}")
@@ -162,7 +160,7 @@ def test_another_response_is_not_forgotten_with_it(full) -> None:
 
 def test_an_answer_of_a_trace_is_completed_until_a_judge_reads_it_and_keeps_its_identity(
     case,
-) -> None:
+):
     response_id = case.answer()
     trace = {"external_id": "t", "owner": "", "source": "log", "first_at": NOW, "last_at": NOW}
     with case.store.writing() as connection:
@@ -177,16 +175,16 @@ def test_an_answer_of_a_trace_is_completed_until_a_judge_reads_it_and_keeps_its_
     refused(case, "UPDATE response SET answer = 'too late'")
 
 
-def test_laying_the_guards_again_changes_nothing(full) -> None:
+def test_laying_the_guards_again_changes_nothing(full):
     write_to(full.store, install_guards)
     refused(full, "DELETE FROM judgment")
 
 
-def blank(column: str) -> str:
+def blank(column):
     return "'{}'" if column == "extra" else "NULL"
 
 
-def other_value(column: Column[Any]) -> str:
+def other_value(column):
     """A value of the column's type that is surely another one."""
     if isinstance(getattr(column.type, "impl", column.type), JSON):
         return "'{\"other\": 1}'"
@@ -200,7 +198,7 @@ def other_value(column: Column[Any]) -> str:
 GIVE_RIGHTS = "this user needs write access to the file and its folder"
 
 
-def test_a_write_that_is_not_possible_says_what_to_do(sqlite_store: Store) -> None:
+def test_a_write_that_is_not_possible_says_what_to_do(sqlite_store):
     sqlite_store.close()
     event.listen(
         sqlite_store.engine, "connect", lambda raw, _record: raw.execute("PRAGMA query_only = ON")

@@ -3,11 +3,10 @@
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, select
@@ -38,7 +37,6 @@ from judgeboard.store.strata import DrawPlan
 from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE, JudgingRule
 from judgeboard.store.tools import What
 from marked_answer import NOW, found_in, mark_answer
-from queue_case import QueueCase
 from stored_rows import write_to
 
 ITEM = QUEUE_ITEM
@@ -98,7 +96,7 @@ OF_STATEMENTS = {"of", "queries", "query", "row_filter", "table", "which"}
 """Parameters of functions that make or run a statement of their caller's."""
 
 
-def store_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+def store_functions():
     """Every public function of the store whose first parameter is a connection."""
     of_store = pkgutil.walk_packages(judgeboard.store.__path__, "judgeboard.store.")
     of_methods = pkgutil.walk_packages(judgeboard.methods.__path__, "judgeboard.methods.")
@@ -121,7 +119,7 @@ def store_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
                 )
 
 
-def arguments(queues: QueueCase, marked_source: str = "log") -> dict[Any, Any]:
+def arguments(queues, marked_source="log"):
     """What the parameters are given, by name, or by name and type where one name means two things."""
     answer = mark_answer(queues.store, queues.ada, marked_source)
     queues.queue(
@@ -298,9 +296,7 @@ def arguments(queues: QueueCase, marked_source: str = "log") -> dict[Any, Any]:
     }
 
 
-def arguments_of(
-    name: str, function: Callable[..., Any], values: dict[Any, Any]
-) -> tuple[list[Any], dict[str, Any]] | None:
+def arguments_of(name, function, values):
     """The arguments of a call, none where only writers take one of them."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     if {parameter.name for parameter in parameters if parameter.default is parameter.empty} & (
@@ -321,7 +317,7 @@ def arguments_of(
     return positional, named
 
 
-def marks(seen: Seen, ask: Callable[[Connection], Any]) -> set[str] | None:
+def marks(seen, ask):
     """The markers in what a function gives, None where it writes."""
     with seen.reading() as connection:
         try:
@@ -337,7 +333,7 @@ def marks(seen: Seen, ask: Callable[[Connection], Any]) -> set[str] | None:
             return None
 
 
-def calls_of(values: dict[Any, Any]) -> dict[str, Callable[[Connection], Any]]:
+def calls_of(values):
     """Every function of the store that reads, and every export, each with its arguments."""
     calls = {
         name: (function, given)
@@ -355,7 +351,7 @@ def calls_of(values: dict[Any, Any]) -> dict[str, Callable[[Connection], Any]]:
     return {name: partial(_call, function, *given) for name, (function, given) in calls.items()}
 
 
-def leaks(seen: Seen, calls: dict[str, Callable[[Connection], Any]]) -> dict[str, set[str]]:
+def leaks(seen, calls):
     """The markers that functions give to a reader, by function."""
     everything = Seen(seen.store, None)
     leaking, telling = {}, set()
@@ -370,12 +366,12 @@ def leaks(seen: Seen, calls: dict[str, Callable[[Connection], Any]]) -> dict[str
     return leaking
 
 
-def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
+def test_no_function_of_the_store_gives_a_hidden_row(queues):
     calls = calls_of(arguments(queues))
     assert leaks(Seen(queues.store, queues.mara.id), calls) == {}
 
 
-def test_no_function_of_the_store_gives_a_row_of_another_source(queues: QueueCase) -> None:
+def test_no_function_of_the_store_gives_a_row_of_another_source(queues):
     calls = calls_of(arguments(queues, marked_source="mark-source"))
     del calls["visible_sources.visible_sources"]  # returns the source that it is given
     set_sources(queues.store, queues.jon.name, ["log", "plain-pair-source"], "lead", origin="page")
@@ -387,9 +383,9 @@ def test_no_function_of_the_store_gives_a_row_of_another_source(queues: QueueCas
 
 
 def _call(
-    function: Callable[..., Any],
-    positional: list[Any],
-    named: dict[str, Any],
-    connection: Connection,
-) -> Any:
+    function,
+    positional,
+    named,
+    connection,
+):
     return function(connection, *positional, **named)

@@ -20,20 +20,20 @@ from judgeboard.domain import (
 from judgeboard.errors import NotFound
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import read_as
-from judgeboard.store.items import Item, load_item, response_of_flag
+from judgeboard.store.items import load_item, response_of_flag
 from judgeboard.store.leases import own_progress
-from queue_case import DISMISS, QueueCase, queue_case
+from queue_case import DISMISS, queue_case
 from stored_rows import read
 
 ASKED = datetime(2026, 3, 12, 8, tzinfo=UTC)
 
 
-def loaded(case, response_id: int) -> Item:
+def loaded(case, response_id):
     return read(case.store, load_item, response_id)
 
 
 @on_sqlite
-def test_everything_said_of_an_answer_is_there_newest_first(case) -> None:
+def test_everything_said_of_an_answer_is_there_newest_first(case):
     claim = Claim("60 m", ClaimStatus.CONTRADICTED, "60 m", 1, "70 m", 4, 8, 0, 4)
     response_id = case.answer(
         passages=("70 m", ""),
@@ -78,7 +78,7 @@ def test_everything_said_of_an_answer_is_there_newest_first(case) -> None:
     assert item.forgotten_at is None
 
 
-def test_flags_say_why_and_the_worst_that_waits_is_the_one(case) -> None:
+def test_flags_say_why_and_the_worst_that_waits_is_the_one(case):
     response_id = case.answer(feedback=(Feedback(FeedbackKind.THUMBS, 1),))
     case.say(case.version(), response_id, groundedness=0.25, quality=1)
     item = loaded(case, response_id)
@@ -97,7 +97,7 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(case) -> None:
 
 
 @on_sqlite
-def test_reviews_name_their_reviewer_and_say_whether_they_stand(queues) -> None:
+def test_reviews_name_their_reviewer_and_say_whether_they_stand(queues):
     (response_id,) = queues.add("a")
     first, second = (queues.grade(response_id, queues.mara, quality=value) for value in (1, 2))
     third = queues.grade(response_id, queues.jon, note="n")
@@ -113,7 +113,7 @@ def test_reviews_name_their_reviewer_and_say_whether_they_stand(queues) -> None:
 
 
 @on_sqlite
-def test_a_judge_that_only_failed_has_no_current_verdict(case) -> None:
+def test_a_judge_that_only_failed_has_no_current_verdict(case):
     response_id = case.answer()
     case.say(
         case.version(), response_id, Status.UNPARSABLE, raw="85", error="groundedness 85 is above 1"
@@ -123,7 +123,7 @@ def test_a_judge_that_only_failed_has_no_current_verdict(case) -> None:
     assert (item.judgments[0].status, item.judgments[0].raw) == ("unparsable", "85")
 
 
-def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case) -> None:
+def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case):
     item = loaded(case, case.answer())
     assert (item.response.feedback, item.judgments, item.flags, item.reviews, item.flag) == (
         (),
@@ -138,7 +138,7 @@ def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case) -> None:
 
 
 @on_sqlite
-def test_a_forgotten_answer_says_when(case) -> None:
+def test_a_forgotten_answer_says_when(case):
     response_id = case.answer()
     with case.store.writing() as connection:
         record_event(connection, "forget", "test", response_id=response_id, now=ASKED)
@@ -148,7 +148,7 @@ def test_a_forgotten_answer_says_when(case) -> None:
 
 
 @on_sqlite
-def test_what_is_not_there_is_said(case) -> None:
+def test_what_is_not_there_is_said(case):
     response_id = case.answer()
     case.say(case.version(), response_id, groundedness=0.1)
     with case.store.reading() as connection:
@@ -159,7 +159,7 @@ def test_what_is_not_there_is_said(case) -> None:
             response_of_flag(connection, 99)
 
 
-def read_by(queues: QueueCase, who, response_id: int):
+def read_by(queues, who, response_id):
     with queues.store.reading() as connection:
         read_as(connection, who.id)
         return load_item(connection, response_id)
@@ -167,7 +167,7 @@ def read_by(queues: QueueCase, who, response_id: int):
 
 def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_grade(
     queues,
-) -> None:
+):
     (response_id,) = queues.flagged(0.1)
     queues.queue(
         order=QueueOrder.OLDEST,
@@ -192,11 +192,11 @@ def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_g
 
 
 @on_sqlite
-def test_how_much_is_left_leaves_out_what_one_did_skipped_or_others_hold(queues) -> None:
+def test_how_much_is_left_leaves_out_what_one_did_skipped_or_others_hold(queues):
     queues.flagged(0.1, 0.2, 0.3, 0.4)
     queue = queues.queue(needed=2).queue
 
-    def place(who) -> tuple[int, int]:
+    def place(who):
         return read(queues.store, own_progress, queue.id, who.id, queues.now)
 
     assert place(queues.mara) == (0, 4)

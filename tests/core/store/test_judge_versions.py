@@ -12,7 +12,6 @@ from judgeboard.judges.judge import fingerprint
 from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.people.roster import add_person, change_settings, restore_version, retire_version
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import (
     choose_version,
@@ -30,12 +29,12 @@ from stored_rows import read, write_to
 RAG = JudgeVersion("rag", "rag", "m-1", {"temperature": 0}, "Judge this.")
 
 
-def ensure(store, version: JudgeVersion):
+def ensure(store, version):
     return write_to(store, ensure_version, version)
 
 
 @on_sqlite
-def test_the_same_content_is_one_version_and_versions_count_within_their_name(store) -> None:
+def test_the_same_content_is_one_version_and_versions_count_within_their_name(store):
     first = ensure(store, RAG)
     assert (
         ensure(store, JudgeVersion("rag", "rag", "m-1", {"temperature": 0}, "Judge this.")) == first
@@ -63,7 +62,7 @@ def test_the_same_content_is_one_version_and_versions_count_within_their_name(st
 
 
 @on_sqlite
-def test_a_version_is_found_by_what_people_type(store) -> None:
+def test_a_version_is_found_by_what_people_type(store):
     first = ensure(store, RAG)
     newest = ensure(store, JudgeVersion("rag", "rag", "m-2"))
     with store.reading() as connection:
@@ -80,7 +79,7 @@ def test_a_version_is_found_by_what_people_type(store) -> None:
 
 
 @on_sqlite
-def test_processes_that_meet_get_one_version_each_its_own_number(store) -> None:
+def test_processes_that_meet_get_one_version_each_its_own_number(store):
     versions = [JudgeVersion("rag", "rag", params={"t": number % 4}) for number in range(16)]
     with ThreadPoolExecutor(8) as threads:
         stored = list(threads.map(lambda version: ensure(store, version), versions))
@@ -88,13 +87,13 @@ def test_processes_that_meet_get_one_version_each_its_own_number(store) -> None:
     assert len({version.id for version in stored}) == 4
 
 
-def test_the_time_is_the_callers(store) -> None:
+def test_the_time_is_the_callers(store):
     now = datetime(2026, 3, 1, tzinfo=UTC)
     assert write_to(store, ensure_version, RAG, now).created_at == now
 
 
 @on_sqlite
-def test_what_is_not_found_is_answered_with_those_that_can_be_meant(case) -> None:
+def test_what_is_not_found_is_answered_with_those_that_can_be_meant(case):
     rag = case.version("rag")
     case.version("nli")
     with case.store.reading() as connection:
@@ -113,7 +112,7 @@ def test_what_is_not_found_is_answered_with_those_that_can_be_meant(case) -> Non
 
 
 @on_sqlite
-def test_an_unknown_name_is_answered_with_the_closest_not_with_hundreds(case) -> None:
+def test_an_unknown_name_is_answered_with_the_closest_not_with_hundreds(case):
     for number in range(20):
         case.version(f"GPT-4/prompt-{number}")
     case.version("lexical")
@@ -125,7 +124,7 @@ def test_an_unknown_name_is_answered_with_the_closest_not_with_hundreds(case) ->
 
 
 @on_sqlite
-def test_the_closest_stand_first_and_the_others_after_them(case) -> None:
+def test_the_closest_stand_first_and_the_others_after_them(case):
     versions = [case.version(name) for name in ("nli", "GPT-4", "gpt-4 turbo", "rag")]
     titles = [version.title for version in versions]
     nli, gpt, turbo, rag = titles
@@ -134,13 +133,13 @@ def test_the_closest_stand_first_and_the_others_after_them(case) -> None:
     assert "--judge lexical" in closest_of_all("gpt4", [])
 
 
-def judged_twice(store: Store) -> None:
+def judged_twice(store):
     store_answers(store, 3)
     for name in ("first", "second"):
         judge_pending(store, make_judge("lexical", name=name))
 
 
-def test_a_retired_version_is_asked_nothing_and_what_it_said_stays(store: Store) -> None:
+def test_a_retired_version_is_asked_nothing_and_what_it_said_stays(store):
     judged_twice(store)
     before = judgments(store)
     assert retire_version(store, "second v1", "cli:ann").title == "second v1"
@@ -157,7 +156,7 @@ def test_a_retired_version_is_asked_nothing_and_what_it_said_stays(store: Store)
         assert len(list_versions(connection)) == 2
 
 
-def test_a_retired_judge_is_no_primary_judge(sqlite_store: Store) -> None:
+def test_a_retired_judge_is_no_primary_judge(sqlite_store):
     judged_twice(sqlite_store)
     with pytest.raises(BadInput, match="first"):
         retire_version(sqlite_store, "first", "cli:ann")
@@ -167,7 +166,7 @@ def test_a_retired_judge_is_no_primary_judge(sqlite_store: Store) -> None:
         change_settings(sqlite_store, {"primary_judge": "first"}, "cli:ann")
 
 
-def test_a_retired_jury_combines_nothing_more(sqlite_store: Store) -> None:
+def test_a_retired_jury_combines_nothing_more(sqlite_store):
     judged_twice(sqlite_store)
     judge_by_jury(sqlite_store, ["first", "second"])
     retire_version(sqlite_store, "jury", "cli:ann")
@@ -180,7 +179,7 @@ def test_a_retired_jury_combines_nothing_more(sqlite_store: Store) -> None:
         judge_by_jury(sqlite_store, ["first", "second"])
 
 
-def test_only_admins_retire(sqlite_store: Store) -> None:
+def test_only_admins_retire(sqlite_store):
     judged_twice(sqlite_store)
     lead = add_person(sqlite_store, "lea@example.org", Role.LEAD, "cli:ann")
     for change in (retire_version, restore_version):
@@ -191,7 +190,7 @@ def test_only_admins_retire(sqlite_store: Store) -> None:
         assert get_version(connection, "second").title == "second v1"
 
 
-def test_a_filter_of_a_retired_version_still_finds_its_verdicts(sqlite_store: Store) -> None:
+def test_a_filter_of_a_retired_version_still_finds_its_verdicts(sqlite_store):
     judged_twice(sqlite_store)
     retire_version(sqlite_store, "second v1", "cli:ann")
     judge_pending(

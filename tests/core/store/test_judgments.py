@@ -43,7 +43,7 @@ FULL = Verdict(
 
 
 @on_sqlite
-def test_a_judgment_comes_back_as_it_was_given(case) -> None:
+def test_a_judgment_comes_back_as_it_was_given(case):
     response, version = case.answer(), case.version()
     assert (
         write_to(case.store, store_judgments, version, None, [NewJudgment(response, 0, 0, FULL)])
@@ -63,7 +63,7 @@ def test_a_judgment_comes_back_as_it_was_given(case) -> None:
 
 
 @on_sqlite
-def test_one_ask_is_stored_once_and_never_overwritten(case) -> None:
+def test_one_ask_is_stored_once_and_never_overwritten(case):
     response, version = case.answer(), case.version()
     with case.store.writing() as connection:
         first = [NewJudgment(response, 0, 0, FULL)]
@@ -75,14 +75,14 @@ def test_one_ask_is_stored_once_and_never_overwritten(case) -> None:
 
 
 @on_sqlite
-def test_a_judgment_of_an_unknown_response_is_refused(case) -> None:
+def test_a_judgment_of_an_unknown_response_is_refused(case):
     version = case.version()
     with case.store.writing() as connection, pytest.raises(NotFound, match="no response 77"):
         store_judgments(connection, version, None, [NewJudgment(77, 0, 0, FULL)])
 
 
 @on_sqlite
-def test_what_neither_engine_can_hold_is_replaced(case) -> None:
+def test_what_neither_engine_can_hold_is_replaced(case):
     response, version = case.answer(), case.version()
     bad = "a\x00b\ud800c"
     case.say(
@@ -102,7 +102,7 @@ def test_what_neither_engine_can_hold_is_replaced(case) -> None:
     assert (row["claims"][0]["text"], row["attempts"][0]["raw"]) == (good, good)
 
 
-def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(case) -> None:
+def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(case):
     response, other = case.answer(), case.answer("b")
     version = case.version()
     case.say(version, response, groundedness=0.4)

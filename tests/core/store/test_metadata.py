@@ -1,12 +1,9 @@
 """Metadata as filter, order, index and offered names: the same on both engines, read by an index where there is one."""
 
-from typing import Any
-
 import pytest
 
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe, metadata_field, metadata_path, parse_where
 from judgeboard.store.metadata import index_metadata, indexed_fields, metadata_fields
 from judgeboard.store.response_pages import response_page
@@ -14,7 +11,7 @@ from judgeboard.store.storing import store_responses
 from query_plans import plans_of
 from stored_rows import write_to
 
-VALUES: dict[str, dict[str, Any]] = {
+VALUES = {
     "acme": {
         "tenant": "acme",
         "n": 3,
@@ -60,7 +57,7 @@ FIELDS = ("tenant", "n", "on", "user.plan", "tags.0", '"llm.model"', "café", "l
 
 
 @pytest.fixture
-def filled(store: Store) -> Store:
+def filled(store):
     write_to(
         store,
         store_responses,
@@ -72,10 +69,10 @@ def filled(store: Store) -> Store:
     return store
 
 
-def listed(store: Store, where: RowFilter, sort: str = "newest", limit: int = 50) -> list[str]:
+def listed(store, where, sort="newest", limit=50):
     """The ids of all pages."""
     with store.reading() as connection:
-        names: list[str] = []
+        names = []
         key = None
         while True:
             page = response_page(connection, where, sort, after=key, limit=limit)
@@ -87,7 +84,7 @@ def listed(store: Store, where: RowFilter, sort: str = "newest", limit: int = 50
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_conditions_match_by_value_with_and_without_an_index(filled: Store, indexed: bool) -> None:
+def test_conditions_match_by_value_with_and_without_an_index(filled, indexed):
     if indexed:
         assert all(index_metadata(filled, field) for field in FIELDS)
         # It is there already.
@@ -105,7 +102,7 @@ def test_conditions_match_by_value_with_and_without_an_index(filled: Store, inde
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_a_list_is_sorted_by_a_field_page_by_page(filled: Store, indexed: bool) -> None:
+def test_a_list_is_sorted_by_a_field_page_by_page(filled, indexed):
     if indexed:
         index_metadata(filled, "n")
         index_metadata(filled, "tenant")
@@ -127,7 +124,7 @@ def test_a_list_is_sorted_by_a_field_page_by_page(filled: Store, indexed: bool) 
         assert back == first
 
 
-def test_names_and_frequent_values_are_offered(filled: Store) -> None:
+def test_names_and_frequent_values_are_offered(filled):
     index_metadata(filled, "tenant")
     with filled.reading() as connection:
         fields = {each.field: each for each in metadata_fields(connection)}
@@ -145,17 +142,17 @@ def test_names_and_frequent_values_are_offered(filled: Store) -> None:
 @pytest.mark.parametrize(
     "condition", ["metadata.=1", "metadata.a..b=1", "metadata.a", "metadata.n>=many", "metadata.a="]
 )
-def test_a_condition_that_names_no_field_is_refused(condition: str) -> None:
+def test_a_condition_that_names_no_field_is_refused(condition):
     with pytest.raises(BadInput, match=r"metadata|needs a value"):
         parse_where([condition])
 
 
-def test_a_name_is_written_as_it_is_read() -> None:
+def test_a_name_is_written_as_it_is_read():
     for path in (("a",), ("a", "b"), ("tags", 0, "x"), ("a.b", "3"), ('say "x"', "é="), ("a<b",)):
         assert metadata_path(metadata_field(path)) == path
 
 
-def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store: Store) -> None:
+def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store):
     write_to(
         store,
         store_responses,

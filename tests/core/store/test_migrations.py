@@ -9,15 +9,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, insert, make_url, or_, select, text, update
+from sqlalchemy import insert, make_url, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from job_steps import ended, working
@@ -62,7 +60,7 @@ RELEASED = {
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def empty(request, tmp_path):
     """A database without any table."""
     if request.param == "sqlite":
         address = f"sqlite:///{tmp_path / 'empty.db'}"
@@ -74,22 +72,22 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def head(empty: Store) -> str:
+def head(empty):
     return str(ScriptDirectory.from_config(read(empty, alembic_config)).get_current_head())
 
 
-def test_the_program_works_with_the_newest_revision(head: str) -> None:
+def test_the_program_works_with_the_newest_revision(head):
     assert head == HEAD
 
 
-def test_an_empty_database_is_brought_up(empty: Store) -> None:
+def test_an_empty_database_is_brought_up(empty):
     assert current_revision(empty) is None
     assert upgrade(empty) is None
     assert current_revision(empty) == HEAD
     assert upgrade(empty) == HEAD
 
 
-def test_a_database_keeps_its_rows_when_it_is_brought_up_again(empty: Store) -> None:
+def test_a_database_keeps_its_rows_when_it_is_brought_up_again(empty):
     upgrade(empty)
     with empty.writing() as connection:
         connection.execute(insert(RESPONSE), [a_response("a"), a_response("b")])
@@ -105,9 +103,7 @@ def test_a_database_keeps_its_rows_when_it_is_brought_up_again(empty: Store) -> 
 
 
 @pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005"])
-def test_an_older_database_is_refused_with_how_to_move_its_rows(
-    tmp_path: Path, revision: str
-) -> None:
+def test_an_older_database_is_refused_with_how_to_move_its_rows(tmp_path, revision):
     path = tmp_path / "old.db"
     open_store(path, create=True).close()
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -117,7 +113,7 @@ def test_an_older_database_is_refused_with_how_to_move_its_rows(
             refusing(path)
 
 
-def bring_up(path: Path) -> None:
+def bring_up(path):
     store = Store(connect(make_url(f"sqlite:///{path}"), create=False))
     try:
         upgrade(store)
@@ -125,7 +121,7 @@ def bring_up(path: Path) -> None:
         store.close()
 
 
-def test_a_newer_database_is_not_opened_and_not_said_to_be_migrated(tmp_path: Path) -> None:
+def test_a_newer_database_is_not_opened_and_not_said_to_be_migrated(tmp_path):
     path = tmp_path / "new.db"
     open_store(path, create=True).close()
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -136,7 +132,7 @@ def test_a_newer_database_is_not_opened_and_not_said_to_be_migrated(tmp_path: Pa
 
 
 @pytest.mark.parametrize("revision", ["ae1027a6acf", None])
-def test_a_database_of_another_program_is_called_that(tmp_path: Path, revision: str | None) -> None:
+def test_a_database_of_another_program_is_called_that(tmp_path, revision):
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(
@@ -149,14 +145,12 @@ def test_a_database_of_another_program_is_called_that(tmp_path: Path, revision: 
             refusing(path)
 
 
-def test_a_folder_is_not_a_database(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_database(tmp_path):
     with pytest.raises(BadInput, match=f"{tmp_path} is a folder"):
         open_store(tmp_path, create=True)
 
 
-def test_a_locked_database_is_not_upgraded_and_the_advice_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_locked_database_is_not_upgraded_and_the_advice_is_given(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "BUSY_SECONDS", 0.05)
     path = tmp_path / "locked.db"
     open_store(path, create=True).close()
@@ -166,7 +160,7 @@ def test_a_locked_database_is_not_upgraded_and_the_advice_is_given(
             bring_up(path)
 
 
-def test_a_missing_database_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_database_is_not_made(tmp_path):
     with pytest.raises(MissingDatabase, match="judgeboard import FILE"):
         open_store(tmp_path / "none.db")
     assert list(tmp_path.iterdir()) == []
@@ -174,14 +168,14 @@ def test_a_missing_database_is_not_made(tmp_path: Path) -> None:
 
 @pytest.mark.postgres
 def test_an_empty_database_of_a_server_is_to_be_migrated_before_a_log_is_imported(
-    empty_postgres: str,
-) -> None:
+    empty_postgres,
+):
     steps = "has no tables of Judgeboard yet.*`judgeboard db migrate --db .*, then .*`judgeboard import FILE --db "
     with pytest.raises(MissingDatabase, match=steps):
         open_store(empty_postgres)
 
 
-def test_migrations_and_models_describe_the_same_database(empty: Store) -> None:
+def test_migrations_and_models_describe_the_same_database(empty):
     upgrade(empty)
     migrated = catalogue(empty)
     with empty.writing() as connection:
@@ -195,7 +189,7 @@ def test_migrations_and_models_describe_the_same_database(empty: Store) -> None:
     } or not empty.is_sqlite
 
 
-def test_a_copied_database_is_the_same_as_a_new_one(empty: Store, tmp_path: Path) -> None:
+def test_a_copied_database_is_the_same_as_a_new_one(empty, tmp_path):
     upgrade(empty)
     new = catalogue(empty)
     write_to(empty, drop_everything)
@@ -206,7 +200,7 @@ def test_a_copied_database_is_the_same_as_a_new_one(empty: Store, tmp_path: Path
     assert catalogue(empty) == new
 
 
-def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty: Store) -> None:
+def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty):
     schema = Path(__file__).parents[2] / "data" / f"schema_{OLDEST}_{empty.engine.dialect.name}.sql"
     with empty.writing() as connection:
         for statement in schema.read_text(encoding="utf-8").splitlines():
@@ -218,7 +212,7 @@ def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty: Stor
     assert upgraded == catalogue(empty)
 
 
-def test_an_upgrade_keeps_who_has_which_lease(empty: Store, tmp_path: Path) -> None:
+def test_an_upgrade_keeps_who_has_which_lease(empty, tmp_path):
     load(empty, "0007", tmp_path)
     held = {
         "reviewer_id": 1,
@@ -239,7 +233,7 @@ def test_an_upgrade_keeps_who_has_which_lease(empty: Store, tmp_path: Path) -> N
         assert lease_taken_at(connection, item_id, 1, "another") is None
 
 
-def test_an_upgrade_keeps_alert_rules_with_their_events(empty: Store, tmp_path: Path) -> None:
+def test_an_upgrade_keeps_alert_rules_with_their_events(empty, tmp_path):
     load(empty, "0007", tmp_path)
     rule = {
         "name": "late",
@@ -276,9 +270,7 @@ def test_an_upgrade_keeps_alert_rules_with_their_events(empty: Store, tmp_path: 
             insert_rule(connection, mixed)
 
 
-def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(
-    empty: Store, tmp_path: Path
-) -> None:
+def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(empty, tmp_path):
     load(empty, "0007", tmp_path)
     key = {"created_by": "Lea", "scopes": '["ingest"]', "max_body_mb": 64.0, "created_at": NOW}
     with empty.writing() as connection:
@@ -300,7 +292,7 @@ def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(
     assert {("old", "revoked"), ("old", None), ("used", None)} <= set(listed)
 
 
-def insert_row(connection: Connection, table: str, row: dict[str, Any]) -> None:
+def insert_row(connection, table, row):
     """Insert a row of an earlier schema."""
     names = ", ".join(f'"{name}"' for name in row)
     connection.execute(
@@ -308,7 +300,7 @@ def insert_row(connection: Connection, table: str, row: dict[str, Any]) -> None:
     )
 
 
-def catalogue(store: Store) -> dict[tuple[str, str], Any]:
+def catalogue(store):
     """Everything that the database knows of its own shape, by kind and name."""
     with store.reading() as connection:
         if store.is_sqlite:
@@ -316,8 +308,8 @@ def catalogue(store: Store) -> dict[tuple[str, str], Any]:
         return postgres_catalogue(connection)
 
 
-def sqlite_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:
-    found: dict[tuple[str, str], Any] = {}
+def sqlite_catalogue(connection):
+    found = {}
     master = connection.execute(text("SELECT type, name, tbl_name, sql FROM sqlite_master")).all()
     for kind, name, table, sql in master:
         if "alembic_version" in table or name.startswith("sqlite_autoindex"):
@@ -339,7 +331,7 @@ def sqlite_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:
     return found
 
 
-def constraints(sql: str) -> list[str]:
+def constraints(sql):
     """The named constraints of a CREATE TABLE, wherever they stand; foreign keys have a list of their own."""
     flat = " ".join(sql.replace('"', "").split())
     found = []
@@ -353,7 +345,7 @@ def constraints(sql: str) -> list[str]:
     return sorted(found)
 
 
-def postgres_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:
+def postgres_catalogue(connection):
     queries = {
         "column": """
             SELECT table_name || '.' || column_name, data_type, is_nullable, column_default
@@ -374,7 +366,7 @@ def postgres_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:
     }
 
 
-def drop_everything(connection: Connection) -> None:
+def drop_everything(connection):
     if connection.dialect.name == "postgresql":
         connection.execute(text("DROP SCHEMA public CASCADE"))
         connection.execute(text("CREATE SCHEMA public"))
@@ -389,12 +381,12 @@ def drop_everything(connection: Connection) -> None:
                 connection.execute(text(f'DROP {kind} "{name}"'))
 
 
-def a_response(external_id: str) -> dict[str, Any]:
+def a_response(external_id):
     return made_row(RESPONSE, {}) | {"external_id": external_id, "query": "how to climb"}
 
 
 @pytest.fixture
-def following(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def following(tmp_path, monkeypatch):
     """The revision after this program's, as a later release has it: it adds a column."""
     folder = tmp_path / "migrations"
     shutil.copytree(Path(run.__file__).parent, folder)
@@ -416,9 +408,7 @@ def upgrade():
 """
 
 
-def test_a_new_revision_upgrades_a_database_with_its_rows(
-    empty: Store, request: pytest.FixtureRequest
-) -> None:
+def test_a_new_revision_upgrades_a_database_with_its_rows(empty, request):
     upgrade(empty)
     with empty.writing() as connection:
         connection.execute(insert(RESPONSE), [a_response("a")])
@@ -437,7 +427,7 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(
     assert [tuple(row) for row in rows] == [("a", None)]
 
 
-def test_a_revision_defines_its_own_tables() -> None:
+def test_a_revision_defines_its_own_tables():
     for revision in (Path(run.__file__).parent / "versions").glob("*.py"):
         # A revision that imports the tables would change with them.
         assert "judgeboard." not in revision.read_text(encoding="utf-8"), revision.name
@@ -448,7 +438,7 @@ ENDED_WORK = {"run": {"state", "finished_at", "why_stopped"}, "job": {"failed"}}
 PROCESSES = {"worker", "claim", "alembic_version"}
 # Places in the exports and figures that differ on purpose since a revision was recorded, each with
 # the reason.
-CHANGED_ON_PURPOSE: dict[str, str] = {
+CHANGED_ON_PURPOSE = {
     r"/figures/(rate( by type)?|threshold|stand|plan)/": "They are rows: `equal_figures.py` compares them.",
     r"/figures/(agreement[^/]*|compare)/(?!statistics)": "Slices and parts are rows: `equal_figures.py` compares them.",
     r"/figures/.+/statistics/\w+/(method|unit|level|left_out)": "A row has none of these.",
@@ -504,19 +494,19 @@ INTERVAL_OF_TABLE = re.compile(
 )
 
 
-def is_wider(place: str) -> bool:
+def is_wider(place):
     """Whether the end of such an interval moved outwards."""
     found = INTERVAL_OF_TABLE.fullmatch(place)
     return found is not None and (float(found[3]) < float(found[2])) == (found[1] == "low")
 
 
-def unexplained(places: Iterable[str], *more: str) -> list[str]:
+def unexplained(places, *more):
     """The places that do not differ on purpose."""
     known = re.compile("|".join((*CHANGED_ON_PURPOSE, *more)))
     return [place for place in places if not (known.match(place) or is_wider(place))]
 
 
-def with_statistics(figures: dict[str, Any]) -> dict[str, Any]:
+def with_statistics(figures):
     """The figures, with the rows of all answers also by name, as `agreement` printed statistics before."""
     for figure in figures.values():
         if "statistics" not in figure and "rows" in figure:
@@ -526,7 +516,7 @@ def with_statistics(figures: dict[str, Any]) -> dict[str, Any]:
     return figures
 
 
-def blind_queues_of_everybody(store: Store) -> list[str]:
+def blind_queues_of_everybody(store):
     blind = or_(QUEUE.c.blind_people.is_(True), QUEUE.c.blind_judge.is_(True))
     with store.reading() as connection:
         return list(connection.scalars(select(QUEUE.c.name).where(blind)))
@@ -534,8 +524,8 @@ def blind_queues_of_everybody(store: Store) -> list[str]:
 
 @pytest.mark.parametrize("revision", RELEASED)
 def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
-    empty: Store, tmp_path: Path, revision: str, following: str
-) -> None:
+    empty, tmp_path, revision, following
+):
     shown = load(empty, revision, tmp_path)
     columns = {
         table: [name for name in names if name not in ENDED_WORK.get(table, ())]
@@ -573,8 +563,8 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
 
 @pytest.mark.parametrize("commit", RELEASED.values())
 def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
-    shared: Path, tmp_path: Path, commit: str, request: pytest.FixtureRequest
-) -> None:
+    shared, tmp_path, commit, request
+):
     """The program of that commit imports the log: real data are not copied into the project."""
     root = Path(__file__).parents[3]
     packed = subprocess.run(
@@ -584,7 +574,7 @@ def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
         pytest.skip(f"the history of the project is not here: commit {commit} is missing")
     unpack(io.BytesIO(packed), tmp_path)
     files = list[str]()
-    kept: set[str] = set()
+    kept = set()
     for name, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
         with gzip.open(
             shared / "data" / f"ragtruth.{name}.jsonl.gz", "rt", encoding="utf-8"
@@ -616,8 +606,8 @@ def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
 
 
 def test_work_that_an_upgrade_interrupted_continues_when_a_person_starts_it_again(
-    empty: Store, tmp_path: Path, following: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    empty, tmp_path, following, monkeypatch
+):
     monkeypatch.setattr(
         lexical, "FORMULA", 1
     )  # a run does not continue with another version of its judge

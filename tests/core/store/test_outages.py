@@ -2,17 +2,13 @@
 
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
 from threading import Timer
-from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.cli.app import run
 from judgeboard.imports import importing
-from judgeboard.store.engine import Store
 from judgeboard.store.outages import Patience
 from judgeboard.store.tables import RESPONSE
 from stored_rows import row_count
@@ -21,8 +17,8 @@ REFUSED = OperationalError("SELECT", {}, Exception("connection refused"))
 
 
 def test_an_outage_is_said_once_whatever_the_order_in_which_its_tries_end(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    caplog,
+):
     patience = Patience(60)
     before, away = time.monotonic(), time.monotonic()
     assert patience.wait(REFUSED, away)
@@ -39,7 +35,7 @@ def test_an_outage_is_said_once_whatever_the_order_in_which_its_tries_end(
     assert len(caplog.messages) == 3
 
 
-def test_who_gives_up_waits_for_no_outage() -> None:
+def test_who_gives_up_waits_for_no_outage():
     patience = Patience(60)
     patience.end_wait(time.monotonic())
     patience.give_up()
@@ -49,13 +45,13 @@ def test_who_gives_up_waits_for_no_outage() -> None:
 
 @pytest.mark.postgres
 def test_commands_wait_while_postgresql_restarts_and_say_so_once(
-    postgres_process: Any,
-    postgres_store: Store,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    postgres_process,
+    postgres_store,
+    tmp_path,
+    caplog,
+    capsys,
+    monkeypatch,
+):
     address = postgres_store.engine.url.render_as_string(hide_password=False)
     log, exported = tmp_path / "log.jsonl", tmp_path / "answers.jsonl"
     log.write_text(
@@ -65,7 +61,7 @@ def test_commands_wait_while_postgresql_restarts_and_say_so_once(
     )
     batches = 0
 
-    def restart_in_the_third_batch(count: Callable[..., int], *arguments: Any) -> int:
+    def restart_in_the_third_batch(count, *arguments):
         nonlocal batches
         batches += 1
         if batches == 3:

@@ -15,7 +15,6 @@ from judgeboard.domain import (
     ResponseKind,
     Status,
 )
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.open_flags import queue_page
@@ -29,11 +28,11 @@ from stored_rows import made_row, read, write_to
 TODAY = date(2026, 3, 9)
 
 
-def at(days_ago: int, hour: int = 12) -> datetime:
+def at(days_ago, hour=12):
     return datetime(2026, 3, 9, hour, tzinfo=UTC) - timedelta(days=days_ago)
 
 
-def flag(case, days_ago: int, state: str = "open", rule: str = "low_quality") -> int:
+def flag(case, days_ago, state="open", rule="low_quality"):
     """A flag raised so many days ago, on an answer of its own."""
     number = len(case.answers)
     response_id = case.answer(f"answer {number}")
@@ -44,7 +43,7 @@ def flag(case, days_ago: int, state: str = "open", rule: str = "low_quality") ->
         return inserted.scalar_one()
 
 
-def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
+def test_the_days_count_what_was_raised_decided_and_left(case):
     people = queue_case(case.store)
     mara, jon = people.mara, people.jon
     old, early, late = flag(case, 30), flag(case, 5), flag(case, 1)
@@ -86,7 +85,7 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
 
 
 @on_sqlite
-def test_nobody_has_no_decisions_of_their_own(case) -> None:
+def test_nobody_has_no_decisions_of_their_own(case):
     people = queue_case(case.store)
     people.now = at(0)
     people.decide(flag(case, 1), people.mara)
@@ -95,7 +94,7 @@ def test_nobody_has_no_decisions_of_their_own(case) -> None:
 
 
 @on_sqlite
-def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
+def test_the_judges_days_add_up_to_what_was_asked(case):
     version = case.version()
     for number, (status, cost) in enumerate(
         [
@@ -125,20 +124,20 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
 
 
 @on_sqlite
-def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
+def test_an_unknown_cost_is_none_and_not_nothing(case):
     case.say(case.version(), case.answer(), groundedness=1.0)
     judged = read(case.store, overview, None, datetime.now(UTC).date()).judged
     assert (judged.asked, judged.cost_micro, judged.unpriced) == (1, None, 1)
 
 
 @on_sqlite
-def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
+def test_an_empty_store_has_no_share_and_says_so(store):
     result = read(store, overview, None, TODAY)
     assert (result.today.open_answers, result.judge) == (0, None)
 
 
 @on_sqlite
-def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
+def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store):
     made_log(store)
     with store.reading() as connection:
         cells = quadrant(count_log(connection), signal_counts(connection))
@@ -155,7 +154,7 @@ def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
         )
 
 
-def test_the_quadrant_leaves_made_answers_out(case) -> None:
+def test_the_quadrant_leaves_made_answers_out(case):
     up = (Feedback(FeedbackKind.THUMBS, 1),)
     case.say(case.version(), case.answer("low", feedback=up), label=Label.HALLUCINATED)
     case.answer("unjudged", feedback=up)

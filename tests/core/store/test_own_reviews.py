@@ -14,31 +14,29 @@ from judgeboard.domain import (
     QueueOrder,
 )
 from judgeboard.reviews.leases import next_item
-from judgeboard.store.engine import Store
 from judgeboard.store.listing import LinePage
-from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
+from judgeboard.store.own_reviews import has_pair_reviews, own_reviews_page
 from judgeboard.store.reviews import DecidedFlag, find_review
-from judgeboard.store.tables import Reviewer
 from pair_log import add_pairs
 from query_plans import plans_of
-from queue_case import QueueCase, queue_case
-from review_case import ReviewCase, flagged_case
+from queue_case import queue_case
+from review_case import flagged_case
 from stored_rows import read
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def case(store: Store) -> ReviewCase:
+def case(store):
     return flagged_case(store)
 
 
-def page(case: ReviewCase, **given):
+def page(case, **given):
     return read(case.store, own_reviews_page, case.mara.id, **given)
 
 
 @on_sqlite
-def test_each_line_says_what_was_said_and_what_became_of_it(case: ReviewCase) -> None:
+def test_each_line_says_what_was_said_and_what_became_of_it(case):
     flag = case.judge(0.3)
     case.decide(flag, case.mara, Decision.CONFIRM, grade=Grade(quality=2, note="no"), seconds=9.0)
     case.grade(case.jon, quality=1)
@@ -50,7 +48,7 @@ def test_each_line_says_what_was_said_and_what_became_of_it(case: ReviewCase) ->
     assert line.question == "How long is the rope?"
 
 
-def test_only_what_stands_is_listed(case: ReviewCase) -> None:
+def test_only_what_stands_is_listed(case):
     flag = case.judge(0.3)
     first = case.decide(flag, case.mara, Decision.CONFIRM).review_id
     second = case.change(first, case.mara, Decision.DISMISS)
@@ -61,7 +59,7 @@ def test_only_what_stands_is_listed(case: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_review_comes_back_whole(case: ReviewCase) -> None:
+def test_a_review_comes_back_whole(case):
     fields = {
         "label": Label.GROUNDED,
         "groundedness": 0.5,
@@ -83,7 +81,7 @@ def test_a_review_comes_back_whole(case: ReviewCase) -> None:
     )
 
 
-def test_a_page_is_read_the_index_of_reviewers(sqlite_store: Store) -> None:
+def test_a_page_is_read_the_index_of_reviewers(sqlite_store):
     case = flagged_case(sqlite_store)
     with plans_of(sqlite_store) as plans:
         page(case)
@@ -91,31 +89,31 @@ def test_a_page_is_read_the_index_of_reviewers(sqlite_store: Store) -> None:
     assert not [plan for plan in plans if "SCAN review" in plan]
 
 
-def say(case: QueueCase, who: Reviewer, preference: Preference, key: str) -> int:
+def say(case, who, preference, key):
     return case.review(who, preference, "pairs", note=key).review_id
 
 
 def page_of_pairs(
-    store: Store,
-    who: Reviewer,
+    store,
+    who,
     *,
-    after: str | None = None,
-    before: str | None = None,
-    limit: int = 50,
-) -> LinePage[OwnReview]:
+    after=None,
+    before=None,
+    limit=50,
+):
     return read(
         store, own_reviews_page, who.id, pairs=True, after=after, before=before, limit=limit
     )
 
 
-def asked_case(store: Store) -> QueueCase:
+def asked_case(store):
     case = queue_case(store)
     add_pairs(store, 5, query_type="pairs")
     case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST, needed=2)
     return case
 
 
-def test_ones_own_stand_newest_first_and_by_page(store: Store) -> None:
+def test_ones_own_stand_newest_first_and_by_page(store):
     case = asked_case(store)
     ids = [say(case, case.mara, Preference.A, f"m{n}") for n in range(5)]
     say(case, case.jon, Preference.B, "j")
@@ -136,7 +134,7 @@ def test_ones_own_stand_newest_first_and_by_page(store: Store) -> None:
     assert newest.question == "Which, 4?"
 
 
-def test_who_said_nothing_of_pairs_has_none(store: Store) -> None:
+def test_who_said_nothing_of_pairs_has_none(store):
     case = asked_case(store)
     say(case, case.jon, Preference.TIE, "j")
     with store.reading() as connection:

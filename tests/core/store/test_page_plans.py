@@ -1,6 +1,5 @@
 """On 20,000 answers every page reads the index it is meant to read, and sorts nothing that an index holds in order."""
 
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 
 import pytest
@@ -11,7 +10,6 @@ from judgeboard.domain import QueueOrder
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.queues import queue_progress
 from judgeboard.store.comparisons import latest_comparisons
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.items import load_item
 from judgeboard.store.leases import JUDGE
@@ -33,7 +31,7 @@ from judgeboard.store.traces import latest_traces, list_sources, unused_traces
 from judgeboard.store.verdicts import count_verdicts
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
-from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, queue_case
 from stored_rows import made_row, read
 
 ROWS = 20_000
@@ -69,13 +67,13 @@ ELSEWHERE = [
 
 
 @pytest.fixture(scope="module")
-def large(new_store: Callable[[], Store]) -> Store:
+def large(new_store):
     store = new_store()
     make(store, ROWS, lambda _line: None)
     return store
 
 
-def scans(plan: str) -> list[str]:
+def scans(plan):
     """Steps that read a whole large table, or an index of it with its rows looked up."""
     return [
         step
@@ -90,9 +88,7 @@ def scans(plan: str) -> list[str]:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("where", OWN, ids=describe)
-def test_the_queue_is_read_in_the_order_of_its_index(
-    large: Store, where: RowFilter, order: str
-) -> None:
+def test_the_queue_is_read_in_the_order_of_its_index(large, where, order):
     with large.reading() as connection, plans_of(large) as plans:
         page = queue_page(connection, where, order, limit=5)
         if page.next_key:
@@ -107,7 +103,7 @@ def test_the_queue_is_read_in_the_order_of_its_index(
 
 
 @pytest.mark.parametrize("where", ELSEWHERE, ids=describe)
-def test_what_other_tables_decide_is_worked_out_once(large: Store, where: RowFilter) -> None:
+def test_what_other_tables_decide_is_worked_out_once(large, where):
     with large.reading() as connection, plans_of(large) as plans:
         queue_page(connection, where, reviewer_id=2)
     listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
@@ -126,7 +122,7 @@ def test_what_other_tables_decide_is_worked_out_once(large: Store, where: RowFil
     + [RowFilter(models=("mistral-7b",))],
     ids=describe,
 )
-def test_answers_are_read_in_the_order_of_their_index(large: Store, where: RowFilter) -> None:
+def test_answers_are_read_in_the_order_of_their_index(large, where):
     with large.reading() as connection, plans_of(large) as plans:
         page = response_page(connection, where, limit=5)
         if page.next_key:
@@ -137,7 +133,7 @@ def test_answers_are_read_in_the_order_of_their_index(large: Store, where: RowFi
     assert SORTED not in plans[0]
 
 
-def test_the_lowest_scores_are_read_in_the_order_of_their_index(large: Store) -> None:
+def test_the_lowest_scores_are_read_in_the_order_of_their_index(large):
     with large.reading() as connection, plans_of(large) as plans:
         response_page(connection, RowFilter(), "lowest")
     listed = next(plan for plan in plans if "ix_current_judgment_score" in plan)
@@ -155,9 +151,7 @@ def test_the_lowest_scores_are_read_in_the_order_of_their_index(large: Store) ->
     ],
     ids=describe,
 )
-def test_answers_without_a_score_are_found_in_an_index(
-    large: Store, where: RowFilter, sort: str
-) -> None:
+def test_answers_without_a_score_are_found_in_an_index(large, where, sort):
     with large.reading() as connection, plans_of(large) as plans:
         page = response_page(connection, where, sort, limit=5)
         if page.next_key:
@@ -173,14 +167,14 @@ def test_answers_without_a_score_are_found_in_an_index(
     [RowFilter(text="zyzzogeton"), RowFilter(ids=("log-0000500",)), RowFilter(response_ids=(5, 7))],
     ids=describe,
 )
-def test_few_answers_are_looked_up_by_id(large: Store, where: RowFilter) -> None:
+def test_few_answers_are_looked_up_by_id(large, where):
     with large.reading() as connection, plans_of(large) as plans:
         response_page(connection, where)
     listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
     assert "PRIMARY KEY (rowid=?)" in listed
 
 
-def test_a_drill_down_of_a_trend_reads_its_days_only(large: Store) -> None:
+def test_a_drill_down_of_a_trend_reads_its_days_only(large):
     where = RowFilter(
         query_types=("simple",), judge="rag", min_score=0, day_from=20_700, day_to=20_706
     )
@@ -191,7 +185,7 @@ def test_a_drill_down_of_a_trend_reads_its_days_only(large: Store) -> None:
     assert "COVERING INDEX ix_current_judgment_trend" in listed
 
 
-def test_an_item_is_a_handful_of_lookups(large: Store) -> None:
+def test_an_item_is_a_handful_of_lookups(large):
     with large.reading() as connection, plans_of(large) as plans:
         load_item(connection, 15_067)
     # With the scores that its reviews give.
@@ -202,7 +196,7 @@ def test_an_item_is_a_handful_of_lookups(large: Store) -> None:
         ] == []
 
 
-def test_choices_and_counts_touch_no_row(large: Store) -> None:
+def test_choices_and_counts_touch_no_row(large):
     with large.reading() as connection, plans_of(large) as plans:
         open_counts(connection)
         queue_facets(connection)
@@ -211,7 +205,7 @@ def test_choices_and_counts_touch_no_row(large: Store) -> None:
         assert scans(plan) == []
 
 
-def test_the_verdicts_of_a_version_are_counted_in_an_index(large: Store) -> None:
+def test_the_verdicts_of_a_version_are_counted_in_an_index(large):
     with large.reading() as connection, plans_of(large) as plans:
         assert count_verdicts(connection, 1) > 0
     (plan,) = plans
@@ -219,7 +213,7 @@ def test_the_verdicts_of_a_version_are_counted_in_an_index(large: Store) -> None
     assert scans(plan) == []
 
 
-def test_the_overview_reads_indexes_and_the_feedback(large: Store) -> None:
+def test_the_overview_reads_indexes_and_the_feedback(large):
     with large.reading() as connection, plans_of(large) as plans:
         overview(connection, 2, date(2026, 11, 2))
     for plan in plans:
@@ -227,8 +221,8 @@ def test_the_overview_reads_indexes_and_the_feedback(large: Store) -> None:
 
 
 def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     for unused in (False, True):
         with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
             latest_traces(connection, "shop", unused=unused)
@@ -248,7 +242,7 @@ def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(
 
 
 @pytest.fixture
-def judged(sqlite_store: Store) -> tuple[list[int], int]:
+def judged(sqlite_store):
     """Pairs that a judge compared and people spoke of, and the judge version."""
     pair_ids = add_pairs(sqlite_store, 30)
     version = record(sqlite_store, pair_ids, {"ab": "a" * 30, "ba": "b" * 30})
@@ -256,7 +250,7 @@ def judged(sqlite_store: Store) -> tuple[list[int], int]:
     return pair_ids, version.id
 
 
-def test_a_pair_is_read_by_its_keys(sqlite_store: Store, judged: tuple[list[int], int]) -> None:
+def test_a_pair_is_read_by_its_keys(sqlite_store, judged):
     (*_, pair_id), version_id = judged
     with plans_of(sqlite_store) as plans, sqlite_store.reading() as connection:
         assert load_pairs(connection, [pair_id])
@@ -266,9 +260,7 @@ def test_a_pair_is_read_by_its_keys(sqlite_store: Store, judged: tuple[list[int]
     assert whole_tables(plans) == []
 
 
-def test_whether_rows_were_added_is_read_off_the_ends_of_the_tables(
-    sqlite_store: Store, judged: tuple[list[int], int]
-) -> None:
+def test_whether_rows_were_added_is_read_off_the_ends_of_the_tables(sqlite_store, judged):
     with plans_of(sqlite_store) as plans, sqlite_store.reading() as connection:
         before = last_rows(connection)
     assert before[:4] == (30, 60, 2, 0)
@@ -282,7 +274,7 @@ TABLES_OF_QUEUES = ("queue_item", "queue_item_flag", "lease", "review", "respons
 
 
 @pytest.fixture
-def case(sqlite_store: Store) -> QueueCase:
+def case(sqlite_store):
     """A queue in which people did a bit of everything."""
     case = queue_case(sqlite_store)
     case.flagged(0.1, 0.2, 0.3, 0.4)
@@ -293,7 +285,7 @@ def case(sqlite_store: Store) -> QueueCase:
     return case
 
 
-def scans_of_queues(plans: list[str]) -> list[str]:
+def scans_of_queues(plans):
     """Steps that read a whole large table, or an index of it."""
     steps = [step.strip() for plan in plans for step in plan.splitlines()]
     return [
@@ -305,7 +297,7 @@ def scans_of_queues(plans: list[str]) -> list[str]:
     ]
 
 
-def test_progress_reads_the_items_and_what_was_said_and_not_what_waits(case: QueueCase) -> None:
+def test_progress_reads_the_items_and_what_was_said_and_not_what_waits(case):
     with case.store.reading() as connection, plans_of(case.store) as plans:
         assert queue_progress(connection, "q", now=case.now).conflict == 1
     assert scans_of_queues(plans) == []
@@ -315,7 +307,7 @@ def test_progress_reads_the_items_and_what_was_said_and_not_what_waits(case: Que
     assert all("ix_lease_reviewer (reviewer_id=?" in step for step in of_leases)
 
 
-def test_splits_are_found_by_their_state(case: QueueCase) -> None:
+def test_splits_are_found_by_their_state(case):
     with case.store.reading() as connection, plans_of(case.store) as plans:
         (line,) = open_conflicts(connection).lines
         own_conflicts(connection, case.mara.id)
@@ -324,7 +316,7 @@ def test_splits_are_found_by_their_state(case: QueueCase) -> None:
     assert any("ix_queue_item_state (queue_id=?" in plan for plan in plans)
 
 
-def test_whether_an_answer_was_in_sight_elsewhere_is_found_by_the_answer(case: QueueCase) -> None:
+def test_whether_an_answer_was_in_sight_elsewhere_is_found_by_the_answer(case):
     leased = case.lease(case.jon)
     with case.store.reading() as connection:
         item = item_by_id(connection, leased.item_id)

@@ -1,7 +1,6 @@
 """Pairs add once, with their answers as responses out of the log; preferences of people, one per person and order."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -17,27 +16,27 @@ from judgeboard.domain import (
     Shown,
 )
 from judgeboard.errors import BadInput
-from judgeboard.store.pairs import StoredPairs, ids_of_pairs, load_pairs, pairs_named, store_pairs
+from judgeboard.store.pairs import ids_of_pairs, load_pairs, pairs_named, store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
 from judgeboard.store.tables import RESPONSE, REVIEW
 from stored_rows import read, write_to
 
 
-def pair(name: str = "p", **more: Any) -> Pair:
+def pair(name="p", **more):
     return Pair("bench", name, "which?", **({"answer_a": "left", "answer_b": "right"} | more))
 
 
-def add(case, *pairs: Pair) -> StoredPairs:
+def add(case, *pairs):
     return write_to(case.store, store_pairs, pairs)
 
 
-def item(case, pair_id: int | None):
+def item(case, pair_id):
     (one,) = read(case.store, load_pairs, [pair_id or 0])
     return one
 
 
 @on_sqlite
-def test_a_pair_is_stored_with_both_answers(case) -> None:
+def test_a_pair_is_stored_with_both_answers(case):
     given = pair(
         query_type="math",
         options=("x", "y"),
@@ -60,7 +59,7 @@ def test_a_pair_is_stored_with_both_answers(case) -> None:
 
 
 @on_sqlite
-def test_its_answers_are_no_part_of_the_log(case) -> None:
+def test_its_answers_are_no_part_of_the_log(case):
     add(case, pair())
     with case.store.reading() as connection:
         stored = select(RESPONSE.c.kind, RESPONSE.c.source, RESPONSE.c.external_id).order_by(
@@ -73,7 +72,7 @@ def test_its_answers_are_no_part_of_the_log(case) -> None:
     assert case.flag_rows(1) == []
 
 
-def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(case) -> None:
+def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(case):
     first = add(case, pair(), pair(), pair("q"))
     again = add(case, pair(), pair("q"))
     assert (len(first.new), first.unchanged, first.conflicts) == (2, 1, [])
@@ -90,9 +89,7 @@ def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(case) ->
         ({"gold": Preference.A}, "gold"),
     ],
 )
-def test_other_content_is_rejected_and_changes_nothing(
-    case, other: dict[str, Any], field: str
-) -> None:
+def test_other_content_is_rejected_and_changes_nothing(case, other, field):
     before = item(case, add(case, pair()).new[0])
     result = add(case, pair("fine"), pair(**other))
     assert [(clash.index, clash.field) for clash in result.conflicts] == [(1, field)]
@@ -101,7 +98,7 @@ def test_other_content_is_rejected_and_changes_nothing(
 
 
 @on_sqlite
-def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(case) -> None:
+def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(case):
     logged = case.answer("one")
     case.answer("two")
     pair_id = add(
@@ -119,7 +116,7 @@ def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(ca
 
 
 @on_sqlite
-def test_a_pair_of_two_stored_answers_copies_neither(case) -> None:
+def test_a_pair_of_two_stored_answers_copies_neither(case):
     sides = case.answer("one"), case.answer("two")
     one = item(case, add(case, replace(pair(), sides=sides)).new[0])
     assert (one.response_a_id, one.response_b_id) == sides
@@ -127,7 +124,7 @@ def test_a_pair_of_two_stored_answers_copies_neither(case) -> None:
 
 
 @on_sqlite
-def test_a_question_without_answers_joins_the_pair_that_has_them(case) -> None:
+def test_a_question_without_answers_joins_the_pair_that_has_them(case):
     whole = add(case, pair()).new
     result = add(
         case, pair(answer_a=None, answer_b=None), pair("alone", answer_a=None, answer_b=None)
@@ -139,19 +136,19 @@ def test_a_question_without_answers_joins_the_pair_that_has_them(case) -> None:
 
 
 @on_sqlite
-def test_an_id_that_a_logged_answer_has_is_refused(case) -> None:
+def test_an_id_that_a_logged_answer_has_is_refused(case):
     case.add(Response("bench", "pair:p:b", "which?", "mine"))
     (clash,) = add(case, pair()).conflicts
     assert clash.field == "id"
 
 
-def test_text_that_not_both_engines_can_hold_is_refused(case) -> None:
+def test_text_that_not_both_engines_can_hold_is_refused(case):
     with pytest.raises(BadInput, match=r"answer_a .*'p' "):
         add(case, pair(answer_a="a\0"))
 
 
 @on_sqlite
-def test_pairs_are_found_by_name(case) -> None:
+def test_pairs_are_found_by_name(case):
     ids = add(case, *(pair(f"p{n}") for n in range(5))).new
     add(case, pair("sampled", answer_a=None, answer_b=None), Pair("other", "p1", "?"))
     with case.store.reading() as connection:
@@ -170,11 +167,11 @@ BOTH = AspectPreference(Preference.B, 1, "-2..2")
 
 
 @pytest.fixture
-def pair_id(case) -> int:
+def pair_id(case):
     return write_to(case.store, store_pairs, [Pair("s", "p", "?", "l", "r")]).new[0]
 
 
-def add_preferences(case, pair_id: int, *given: GivenPreference) -> list[bool]:
+def add_preferences(case, pair_id, *given):
     return write_to(
         case.store, store_preferences, [PreferenceOf(pair_id, "s", "p", one) for one in given]
     )
@@ -187,7 +184,7 @@ def is_current(case, **which):
     ]
 
 
-def test_people_and_aspects_and_orders_stand_apart(case, pair_id) -> None:
+def test_people_and_aspects_and_orders_stand_apart(case, pair_id):
     given = [
         GivenPreference("ada", {"overall": A, "style": GRADE}, Shown.AB),
         GivenPreference("ada", {"overall": B}, Shown.BA),
@@ -206,7 +203,7 @@ def test_people_and_aspects_and_orders_stand_apart(case, pair_id) -> None:
 
 
 @on_sqlite
-def test_other_words_replace_and_nothing_is_lost(case, pair_id) -> None:
+def test_other_words_replace_and_nothing_is_lost(case, pair_id):
     assert (
         add_preferences(
             case, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))
@@ -223,7 +220,7 @@ def test_other_words_replace_and_nothing_is_lost(case, pair_id) -> None:
 
 @on_sqlite
 @pytest.mark.parametrize("first", [0, 1])
-def test_the_same_word_told_in_two_files_counts_once(case, pair_id, first: int) -> None:
+def test_the_same_word_told_in_two_files_counts_once(case, pair_id, first):
     files = [GivenPreference("ada", {"overall": BOTH}), GivenPreference("ada", {"overall": GRADE})]
     for _ in range(2):
         add_preferences(case, pair_id, files[first])
@@ -231,7 +228,7 @@ def test_the_same_word_told_in_two_files_counts_once(case, pair_id, first: int) 
     assert is_current(case) == [("ada", None, "overall", Preference.B, 1)]
 
 
-def test_a_preference_says_something_and_a_grade_has_its_scale() -> None:
+def test_a_preference_says_something_and_a_grade_has_its_scale():
     with pytest.raises(ValueError, match="no preference"):
         AspectPreference()
     with pytest.raises(ValueError, match="scale"):

@@ -23,11 +23,11 @@ from queue_case import CONFIRM, DISMISS, queue_case
 from stored_rows import write_to
 
 
-def waiting(queues) -> list[int]:
+def waiting(queues):
     return [item["response_id"] for item in queues.items() if item["state"] == "open"]
 
 
-def test_a_flag_joins_the_queues_it_matches_in_its_own_transaction(queues) -> None:
+def test_a_flag_joins_the_queues_it_matches_in_its_own_transaction(queues):
     queues.queue("all")
     queues.queue("qa", where=RowFilter(query_types=("QA",), rules=("low_groundedness",)))
     queues.queue("bad", where=RowFilter(max_score=0.2))
@@ -38,7 +38,7 @@ def test_a_flag_joins_the_queues_it_matches_in_its_own_transaction(queues) -> No
     assert joined == {(1, qa), (2, qa), (3, qa), (1, other)}
 
 
-def test_what_stops_matching_leaves_and_may_come_back(queues) -> None:
+def test_what_stops_matching_leaves_and_may_come_back(queues):
     (answer,) = queues.flagged(0.1)
     queues.queue()
     queues.judge(answer, 0.9)  # the reason is gone: the flag is superseded
@@ -53,7 +53,7 @@ def test_what_stops_matching_leaves_and_may_come_back(queues) -> None:
 
 
 @on_sqlite
-def test_what_is_held_stays_until_it_is_given_back(queues) -> None:
+def test_what_is_held_stays_until_it_is_given_back(queues):
     (answer,) = queues.flagged(0.1)
     queues.queue()
     leased = queues.lease(queues.mara)
@@ -63,7 +63,7 @@ def test_what_is_held_stays_until_it_is_given_back(queues) -> None:
     assert queues.item_states() == ["left"]
 
 
-def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues) -> None:
+def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues):
     queues.flagged(0.1)
     queues.queue(where=RowFilter(graded=False))
     flag_id = queues.flags()[0]["id"]
@@ -72,7 +72,7 @@ def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues
 
 
 @on_sqlite
-def test_who_held_too_long_what_left_its_queue_is_told_that(queues) -> None:
+def test_who_held_too_long_what_left_its_queue_is_told_that(queues):
     [answer] = queues.flagged(0.1)
     queues.queue()
     leased = queues.lease(queues.mara)
@@ -83,7 +83,7 @@ def test_who_held_too_long_what_left_its_queue_is_told_that(queues) -> None:
 
 
 @on_sqlite
-def test_what_somebody_reviewed_stays(queues) -> None:
+def test_what_somebody_reviewed_stays(queues):
     (answer,) = queues.flagged(0.1)
     queues.queue(needed=2)
     queues.review(queues.mara)
@@ -94,7 +94,7 @@ def test_what_somebody_reviewed_stays(queues) -> None:
 
 
 @on_sqlite
-def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(queues) -> None:
+def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(queues):
     (answer,) = queues.flagged(0.1)
     queues.queue()
     done = queues.review(queues.mara)
@@ -109,7 +109,7 @@ def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(queue
     assert queues.lease(queues.mara).response_id == answer
 
 
-def test_a_worse_flag_moves_an_answer_forward(queues) -> None:
+def test_a_worse_flag_moves_an_answer_forward(queues):
     first, second = queues.flagged(0.3, 0.4)
     queues.queue()
     queues.judge(second, 0.95, judge="nli")
@@ -117,7 +117,7 @@ def test_a_worse_flag_moves_an_answer_forward(queues) -> None:
     assert queues.lease(queues.jon).response_id == first
 
 
-def test_orders_made_from_scores_and_none(queues) -> None:
+def test_orders_made_from_scores_and_none(queues):
     stable, apart, unstable = queues.flagged(0.1, 0.2, 0.3)
     queues.judge(apart, 0.9, judge="nli")
     queues.judge(unstable, 0.4)
@@ -134,7 +134,7 @@ def test_orders_made_from_scores_and_none(queues) -> None:
 
 
 @on_sqlite
-def test_oldest_first_goes_by_the_day_asked(queues) -> None:
+def test_oldest_first_goes_by_the_day_asked(queues):
     young = queues.add("young", asked_at=datetime(2026, 2, 2, tzinfo=UTC))[0]
     undated = queues.add("undated")[0]
     old = queues.add("old", asked_at=datetime(2026, 1, 2, tzinfo=UTC))[0]
@@ -149,7 +149,7 @@ def test_oldest_first_goes_by_the_day_asked(queues) -> None:
 
 
 @on_sqlite
-def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues) -> None:
+def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues):
     queues.queue("before", needed=3, overlap=0.5, seed="s")
     queues.flagged(*[0.1] * 40)
     queues.queue("after", needed=3, overlap=0.5, seed="s")
@@ -166,12 +166,12 @@ def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues)
     assert 8 <= sum(needed == 3 for needed in before.values()) <= 32
 
 
-def drawn_case(queues, share: float = 1.0) -> None:
+def drawn_case(queues, share=1.0):
     write_to(queues.store, set_setting, "random_share", share, "test")
 
 
 @on_sqlite
-def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(queues) -> None:
+def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(queues):
     flagged = queues.flagged(0.1, 0.2, 0.3, 0.4)
     drawn_case(queues)
     alike = queues.add("r1", "r2")
@@ -184,7 +184,7 @@ def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(que
 
 
 @on_sqlite
-def test_a_mix_keeps_up_with_what_joins(queues) -> None:
+def test_a_mix_keeps_up_with_what_joins(queues):
     drawn_case(queues)
     drawn = queues.add(*(f"r{number}" for number in range(10)))
     drawn_case(queues, 0.0)
@@ -202,7 +202,7 @@ def test_a_mix_keeps_up_with_what_joins(queues) -> None:
 
 @on_sqlite
 @pytest.mark.parametrize("drawn", [0, 40])
-def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn) -> None:
+def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn):
     drawn_case(queues)
     queues.add(*(f"r{number}" for number in range(drawn)))
     drawn_case(queues, 0.0)
@@ -217,7 +217,7 @@ def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn
 
 
 @on_sqlite
-def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(queues) -> None:
+def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(queues):
     queues.flagged(0.1, 0.2)
     assert queues.queue(sampling_rate=0.5).short == 2
     drawn_case(queues)
@@ -225,7 +225,7 @@ def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(queues) -> None:
     assert sum(item["sampled"] for item in queues.items()) == 1
 
 
-def test_what_is_drawn_does_not_stand_where_something_is_served_again(queues) -> None:
+def test_what_is_drawn_does_not_stand_where_something_is_served_again(queues):
     queues.flagged(0.1)
     queues.queue(sampling_rate=0.9, repeat_rate=0.999)
     queues.review(queues.mara)
@@ -238,7 +238,7 @@ def test_what_is_drawn_does_not_stand_where_something_is_served_again(queues) ->
     assert [item["id"] for item in queues.items() if item["position"] == first] == [again.item_id]
 
 
-def test_of_several_who_draw_for_a_mix_at_once_none_draws_what_another_did(queues) -> None:
+def test_of_several_who_draw_for_a_mix_at_once_none_draws_what_another_did(queues):
     drawn_case(queues)
     queues.add(*(f"r{number}" for number in range(20)))
     drawn_case(queues, 0.0)
@@ -252,7 +252,7 @@ def test_of_several_who_draw_for_a_mix_at_once_none_draws_what_another_did(queue
 
 
 @on_sqlite
-def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(queues) -> None:
+def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(queues):
     drawn_case(queues)
     queues.add("r1")
     queues.queue()
@@ -260,7 +260,7 @@ def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(queues) -> 
 
 
 @on_sqlite
-def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(queues) -> None:
+def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(queues):
     queues.flagged(0.1)
     queues.queue(repeat_rate=0.999)
     queues.review(queues.mara, CONFIRM)
@@ -277,7 +277,7 @@ def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(qu
 @on_sqlite
 def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with_themselves_alone(
     queues,
-) -> None:
+):
     [answer] = queues.flagged(0.1)
     queues.queue(repeat_rate=0.999, blind_judge=True, order="oldest")
     queues.review(queues.mara, CONFIRM, groundedness=0.2)
@@ -295,7 +295,7 @@ def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with
 
 
 @on_sqlite
-def test_what_is_served_again_and_taken_back_is_there_again(queues) -> None:
+def test_what_is_served_again_and_taken_back_is_there_again(queues):
     queues.flagged(0.1)
     queues.queue(needed=2, repeat_rate=0.999)
     queues.review(queues.mara, CONFIRM)
@@ -306,7 +306,7 @@ def test_what_is_served_again_and_taken_back_is_there_again(queues) -> None:
     assert queues.lease(queues.mara).item_id == again.item_id
 
 
-def again_case(queues, answers: int) -> None:
+def again_case(queues, answers):
     """Mara reviewed so many answers eight days ago, each of which is to be served to her again."""
     queues.flagged(*[0.1] * answers)
     queues.queue(repeat_rate=0.999)
@@ -316,13 +316,13 @@ def again_case(queues, answers: int) -> None:
     queues.flagged(0.1, 0.2)
 
 
-def served_again(queues) -> int:
+def served_again(queues):
     return sum(item["repeat_for"] is not None for item in queues.items())
 
 
 def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(
     queues,
-) -> None:
+):
     again_case(queues, 3)
     first = queues.lease(queues.mara)
     ahead = queues.lease(queues.mara, "q", first.token)
@@ -342,7 +342,7 @@ def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_
 
 
 @on_sqlite
-def test_one_answer_is_served_again_once(queues) -> None:
+def test_one_answer_is_served_again_once(queues):
     again_case(queues, 1)
     for _ in range(3):
         queues.review(queues.mara)
@@ -355,7 +355,7 @@ def test_one_answer_is_served_again_once(queues) -> None:
 
 
 @on_sqlite
-def test_what_one_took_back_is_not_served_again(queues) -> None:
+def test_what_one_took_back_is_not_served_again(queues):
     queues.flagged(0.1)
     queues.queue(repeat_rate=0.999)
     first = queues.review(queues.mara)
@@ -366,7 +366,7 @@ def test_what_one_took_back_is_not_served_again(queues) -> None:
 
 
 @on_sqlite
-def test_the_last_word_on_a_split_is_not_served_again(queues) -> None:
+def test_the_last_word_on_a_split_is_not_served_again(queues):
     queues.flagged(0.1)
     queues.queue(needed=2, repeat_rate=0.999)
     split = queues.review(queues.mara, CONFIRM)
@@ -390,9 +390,7 @@ ACTIONS = st.lists(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(actions=ACTIONS, needed=st.integers(1, 3))
-def test_whatever_happens_every_open_flag_waits_once(
-    sqlite_template, tmp_path, actions, needed
-) -> None:
+def test_whatever_happens_every_open_flag_waits_once(sqlite_template, tmp_path, actions, needed):
     """Every open flag is in the queue, each waiting item has the places it needs, and no flag is closed too early."""
     path = tmp_path / "live.db"
     shutil.copyfile(sqlite_template, path)
@@ -402,7 +400,7 @@ def test_whatever_happens_every_open_flag_waits_once(
     answers = queues.flagged(0.1, 0.2, 0.3, 0.9)
     queues.queue(needed=needed)
     people = (queues.mara, queues.jon, queues.ada, queues.lead)
-    done: list[tuple[int, object]] = []
+    done = []
     for what, number, good in actions:
         who = people[number]
         if what == "judge":

@@ -1,9 +1,7 @@
 """Pages of the queue by key: every order forwards and backwards, places, neighbours, what a reviewer put aside."""
 
 import itertools
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -12,12 +10,10 @@ from judgeboard.domain import Decision
 from judgeboard.errors import BadInput
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import LinePage
 from judgeboard.store.open_flags import (
     ORDERS,
-    QueueLine,
     answers_done_by,
     flag_after,
     neighbours,
@@ -35,21 +31,21 @@ FILTERS = [RowFilter(), RowFilter(query_types=("QA",)), RowFilter(text="anchor")
 
 
 @pytest.fixture
-def filled(store: Store, fill_once: Callable[..., Any]) -> ReviewedLog:
+def filled(store, fill_once):
     return ReviewedLog(store, fill_once("made log", store, lambda fresh: made_log(fresh).reviewers))
 
 
-def decide(case: ReviewedLog, flag_id: int, decision: Decision) -> int:
+def decide(case, flag_id, decision):
     """Let Mara decide a flag; return the id of her review."""
     press = {"flag_id": flag_id, "decision": decision, "request_key": f"on {flag_id}"}
     return submit(case.store, Submission(reviewer=case.reviewers[0], **press)).review_id
 
 
-def page(case: ReviewedLog, *args: Any, **options: Any) -> LinePage[QueueLine]:
+def page(case, *args, **options):
     return read(case.store, queue_page, *args, **options)
 
 
-def sort_key(order: str, flag: dict[str, Any]) -> tuple[float, ...]:
+def sort_key(order, flag):
     score = 2 if flag["groundedness"] is None else flag["groundedness"]
     day = 9_999_999 if flag["asked_day"] is None else flag["asked_day"]
     return {
@@ -60,7 +56,7 @@ def sort_key(order: str, flag: dict[str, Any]) -> tuple[float, ...]:
 
 
 @on_sqlite
-def test_pages_follow_each_other_both_ways_in_every_order(filled: ReviewedLog) -> None:
+def test_pages_follow_each_other_both_ways_in_every_order(filled):
     for where in FILTERS:
         whole = {line.flag_id for line in page(filled, where, limit=1000).lines}
         flags = [flag for flag in filled.open_flags() if flag["id"] in whole]
@@ -80,7 +76,7 @@ def test_pages_follow_each_other_both_ways_in_every_order(filled: ReviewedLog) -
                 assert page(filled, where, order, before=one.previous_key, limit=LIMIT) == before
 
 
-def test_answers_are_paged_in_the_same_way(filled: ReviewedLog) -> None:
+def test_answers_are_paged_in_the_same_way(filled):
     with filled.store.reading() as connection:
         for order in RESPONSE_ORDERS:
             whole = response_page(connection, RowFilter(), order, limit=1000)
@@ -101,7 +97,7 @@ def test_answers_are_paged_in_the_same_way(filled: ReviewedLog) -> None:
 
 
 @on_sqlite
-def test_a_line_says_why_and_what_everybody_said(filled: ReviewedLog) -> None:
+def test_a_line_says_why_and_what_everybody_said(filled):
     answers = {row["id"]: row for row in filled.responses()}
     feedback = filled.latest_feedback()
     flags = {flag["id"]: flag for flag in filled.open_flags()}
@@ -123,7 +119,7 @@ def test_a_line_says_why_and_what_everybody_said(filled: ReviewedLog) -> None:
         assert all(line.why)
 
 
-def test_worst_first_lists_flags_of_the_same_severity_from_the_oldest_question(case) -> None:
+def test_worst_first_lists_flags_of_the_same_severity_from_the_oldest_question(case):
     version = case.version()
     for name, score, day in (
         ("third", 0.2, 3),
@@ -151,7 +147,7 @@ def test_worst_first_lists_flags_of_the_same_severity_from_the_oldest_question(c
         assert queue_page(connection, RowFilter(), "worst", after=earlier_key, limit=2) == pages[0]
 
 
-def test_a_drawn_answer_shows_the_scores_that_came_after_it(case) -> None:
+def test_a_drawn_answer_shows_the_scores_that_came_after_it(case):
     case.set("random_share", 1)
     response_id = case.answer("drawn")
     (before,) = read(case.store, queue_page, RowFilter()).lines
@@ -161,7 +157,7 @@ def test_a_drawn_answer_shows_the_scores_that_came_after_it(case) -> None:
     assert (after.flag_id, after.groundedness, after.quality) == (before.flag_id, 0.9, 4)
 
 
-def test_a_page_that_is_gone_gives_the_nearest_one(filled: ReviewedLog) -> None:
+def test_a_page_that_is_gone_gives_the_nearest_one(filled):
     first = page(filled, RowFilter(), limit=LIMIT)
     second = page(filled, RowFilter(), after=first.next_key, limit=LIMIT)
     last_key = page(filled, RowFilter(), limit=1000).lines[-1]
@@ -191,12 +187,12 @@ def test_a_page_that_is_gone_gives_the_nearest_one(filled: ReviewedLog) -> None:
         "oldest:99999999999999999999:1",
     ],
 )
-def test_a_key_that_names_no_page_is_refused(sqlite_store: Store, key: str) -> None:
+def test_a_key_that_names_no_page_is_refused(sqlite_store, key):
     with sqlite_store.reading() as connection, pytest.raises(BadInput, match="first page"):
         queue_page(connection, RowFilter(), after=key)
 
 
-def test_orders_that_do_not_exist_are_refused(sqlite_store: Store) -> None:
+def test_orders_that_do_not_exist_are_refused(sqlite_store):
     with sqlite_store.reading() as connection:
         with pytest.raises(BadInput, match="worst, lowest, oldest"):
             queue_page(connection, RowFilter(), "best")
@@ -204,7 +200,7 @@ def test_orders_that_do_not_exist_are_refused(sqlite_store: Store) -> None:
             response_page(connection, RowFilter(), "best")
 
 
-def test_an_empty_queue_is_a_page_without_lines(store: Store) -> None:
+def test_an_empty_queue_is_a_page_without_lines(store):
     with store.reading() as connection:
         assert queue_page(connection, RowFilter()) == LinePage((), 0, 0, None, None)
         assert response_page(connection, RowFilter()).lines == ()
@@ -214,7 +210,7 @@ def test_an_empty_queue_is_a_page_without_lines(store: Store) -> None:
 
 
 @on_sqlite
-def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
+def test_neighbours_stand_where_the_pages_say(filled):
     with filled.store.reading() as connection:
         for where in FILTERS:
             for order in ORDERS:
@@ -233,7 +229,7 @@ def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
                     )
 
 
-def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled: ReviewedLog) -> None:
+def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled):
     ids = [line.flag_id for line in read(filled.store, queue_page, RowFilter(), limit=1000).lines]
     decide(filled, ids[5], Decision.DISMISS)
     near = read(filled.store, neighbours, RowFilter(), "worst", ids[5])
@@ -247,7 +243,7 @@ def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled: ReviewedL
     )
 
 
-def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedLog) -> None:
+def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled):
     mara, jon, _ = filled.reviewers
     before = [
         line.flag_id for line in page(filled, RowFilter(), limit=1000, reviewer_id=mara.id).lines
@@ -273,7 +269,7 @@ def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedL
 
 
 @on_sqlite
-def test_counts_and_choices_are_those_of_open_flags(filled: ReviewedLog) -> None:
+def test_counts_and_choices_are_those_of_open_flags(filled):
     flags = filled.open_flags()
     with filled.store.reading() as connection:
         counts, facets = open_counts(connection), queue_facets(connection)

@@ -2,14 +2,12 @@
 
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
 
 import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.store.engine import Store
 from judgeboard.store.responses import (
     answer_starts,
     content_hash,
@@ -25,12 +23,12 @@ UP = Feedback(FeedbackKind.THUMBS, 1, "u-1", datetime(2026, 3, 1, 9, tzinfo=UTC)
 DOWN = Feedback(FeedbackKind.THUMBS, 0)
 
 
-def logged(external_id: str, answer: str = "an answer", **fields: Any) -> Response:
+def logged(external_id, answer="an answer", **fields):
     return Response("log", external_id, "a query", answer, **fields)
 
 
 @on_sqlite
-def test_a_response_comes_back_as_it_went_in(case) -> None:
+def test_a_response_comes_back_as_it_went_in(case):
     asked_at = datetime(2026, 3, 1, 23, 30, tzinfo=timezone(timedelta(hours=-2)))
     given = logged(
         "a",
@@ -56,12 +54,12 @@ def test_a_response_comes_back_as_it_went_in(case) -> None:
 
 
 @on_sqlite
-def test_absent_passages_are_not_an_empty_list(case) -> None:
+def test_absent_passages_are_not_an_empty_list(case):
     case.add(logged("absent"), logged("none", passages=()))
     assert [row["passages"] for row in case.rows(RESPONSE)] == [None, ()]
 
 
-def test_ids_follow_the_order_of_the_log(case) -> None:
+def test_ids_follow_the_order_of_the_log(case):
     new = case.add(*(logged(f"a{number}") for number in range(300))).new
     assert [row["external_id"] for row in case.rows(RESPONSE)] == [
         f"a{number}" for number in range(300)
@@ -70,7 +68,7 @@ def test_ids_follow_the_order_of_the_log(case) -> None:
 
 
 @on_sqlite
-def test_the_same_again_changes_nothing(case) -> None:
+def test_the_same_again_changes_nothing(case):
     batch = [logged("a", feedback=(UP,)), logged("b")]
     case.add(*batch)
     again = case.add(*batch)
@@ -79,7 +77,7 @@ def test_the_same_again_changes_nothing(case) -> None:
 
 
 @on_sqlite
-def test_other_content_under_a_known_id_is_not_stored(case) -> None:
+def test_other_content_under_a_known_id_is_not_stored(case):
     case.add(logged("a"), logged("b"))
     stored = case.add(logged("c"), logged("b", "another answer", feedback=(DOWN,)))
     assert stored.differing == [1]
@@ -88,20 +86,20 @@ def test_other_content_under_a_known_id_is_not_stored(case) -> None:
 
 
 @on_sqlite
-def test_an_id_of_another_source_is_another_response(case) -> None:
+def test_an_id_of_another_source_is_another_response(case):
     stored = case.add(logged("a"), Response("other log", "a", "a query", "another answer"))
     assert len(stored.new) == 2
 
 
 @on_sqlite
-def test_an_id_repeated_within_a_batch_is_stored_once(case) -> None:
+def test_an_id_repeated_within_a_batch_is_stored_once(case):
     stored = case.add(logged("a"), logged("a", feedback=(UP,)), logged("a", "another answer"))
     assert (len(stored.new), stored.unchanged, stored.feedback_added) == (1, 1, 1)
     assert stored.differing == [2]
 
 
 @on_sqlite
-def test_new_feedback_on_a_known_row_is_appended(case) -> None:
+def test_new_feedback_on_a_known_row_is_appended(case):
     case.add(logged("a", feedback=(UP,)))
     stored = case.add(logged("a", feedback=(UP, DOWN, DOWN)))
     assert (stored.unchanged, stored.feedback_added) == (1, 1)
@@ -113,7 +111,7 @@ def test_new_feedback_on_a_known_row_is_appended(case) -> None:
 
 
 @on_sqlite
-def test_more_than_one_statement_can_hold_is_stored_whole(case) -> None:
+def test_more_than_one_statement_can_hold_is_stored_whole(case):
     # 2,500 rows of 18 columns are more variables than SQLite takes at once.
     stored = case.add(*(logged(f"a{number}", feedback=(UP,)) for number in range(2_500)))
     assert (len(stored.new), stored.feedback_added) == (2_500, 2_500)
@@ -134,7 +132,7 @@ def test_more_than_one_statement_can_hold_is_stored_whole(case) -> None:
         ({"external_id": "a\x00"}, r"external_id of 'a.x00' contains NUL at character 2"),
     ],
 )
-def test_what_not_both_engines_can_hold_is_refused(case, fields: dict[str, Any], said: str) -> None:
+def test_what_not_both_engines_can_hold_is_refused(case, fields, said):
     with pytest.raises(BadInput, match=said):
         case.add(logged("before"), logged(**{"external_id": "a", **fields}))
     assert case.rows(RESPONSE) == []
@@ -143,7 +141,7 @@ def test_what_not_both_engines_can_hold_is_refused(case, fields: dict[str, Any],
 @pytest.mark.parametrize(
     "text", ["'); DROP TABLE response; --", "𝄞 אב\u202e <script>", "line\r\nline"]
 )
-def test_hostile_text_is_only_text(case, text: str) -> None:
+def test_hostile_text_is_only_text(case, text):
     case.add(Response(text, text, text, text, (text,), query_type=text, metadata={text: text}))
     [row] = case.rows(RESPONSE)
     assert (row["source"], row["external_id"], row["answer"], row["passages"]) == (
@@ -248,6 +246,6 @@ def test_the_evidence_group_fits_a_bigint():
         ("short", "short"),
     ],
 )
-def test_a_cut_text_ends_with_an_ellipsis(store: Store, question: str, start: str) -> None:
+def test_a_cut_text_ends_with_an_ellipsis(store, question, start):
     (stored,) = write_to(store, store_responses, [Response("log", "a1", question, "an answer")]).new
     assert read(store, answer_starts, [stored])[stored].question == start

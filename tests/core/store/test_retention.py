@@ -1,16 +1,11 @@
 """Texts go when they are kept no longer, and figures stay."""
 
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import insert, select
 
-from command_lines import Shell
-from graded_log import GradedLog
 from judgeboard.domain import Pair, Response, ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.anchors.queries import insert_anchor_set
@@ -25,7 +20,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import save_draft
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.queues import new_queue
-from judgeboard.store.retention import ENDED, Expired, forget_expired
+from judgeboard.store.retention import ENDED, forget_expired
 from judgeboard.store.reviewers import reviewer_by_id
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.storing import store_responses
@@ -39,11 +34,11 @@ LATER = STORED + timedelta(days=91)
 
 
 @pytest.fixture(autouse=True)
-def kept_for_90_days(monkeypatch: pytest.MonkeyPatch) -> None:
+def kept_for_90_days(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_KEEP_TEXTS", "90 days")
 
 
-def stored(log: GradedLog, *names: str, source: str = "shop", **fields: Any) -> list[int]:
+def stored(log, *names, source="shop", **fields):
     responses = [
         Response(source, name, f"Who is {name}?", f"It is {name}.", **fields) for name in names
     ]
@@ -51,7 +46,7 @@ def stored(log: GradedLog, *names: str, source: str = "shop", **fields: Any) -> 
         return store_responses(connection, responses, now=STORED).new
 
 
-def store_unused_trace(log: GradedLog, name: str, at: datetime, *, source: str) -> None:
+def store_unused_trace(log, name, at, *, source):
     """Store a trace without an answer, with one span of the same name."""
     with log.store.writing() as connection:
         row = {"external_id": name, "owner": "", "source": source, "state": NONE, "spans": 1}
@@ -61,18 +56,18 @@ def store_unused_trace(log: GradedLog, name: str, at: datetime, *, source: str) 
         connection.execute(insert(SPAN), span)
 
 
-def with_texts(log: GradedLog) -> set[str]:
+def with_texts(log):
     with log.store.reading() as connection:
         query = select(RESPONSE.c.external_id).where(RESPONSE.c.answer.is_not(None))
         return set(connection.scalars(query))
 
 
-def kept(results: list[Expired]) -> dict[str, int]:
+def kept(results):
     [result] = results
     return dict(result.kept)
 
 
-def person(log: GradedLog, name: str = "mara") -> Any:
+def person(log, name="mara"):
     with log.store.writing() as connection:
         return reviewer_by_id(connection, log._reviewer(connection, name))
 
@@ -86,15 +81,13 @@ def person(log: GradedLog, name: str = "mara") -> Any:
         ((STORED + timedelta(days=90, seconds=1)).astimezone(timezone(-timedelta(hours=11))), True),
     ],
 )
-def test_a_text_is_kept_for_its_days_to_the_moment_in_any_time_zone(
-    log: GradedLog, now: datetime, goes: bool
-) -> None:
+def test_a_text_is_kept_for_its_days_to_the_moment_in_any_time_zone(log, now, goes):
     stored(log, "a")
     [result] = forget_expired(log.store, now)
     assert (result.answers, with_texts(log)) == ((1, set()) if goes else (0, {"a"}))
 
 
-def test_each_source_has_its_own_time(log: GradedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_source_has_its_own_time(log, monkeypatch):
     for name in ("short", "long", "other"):
         stored(log, name, source=name)
     sources = '{"short": {"keep_texts": "1 day"}, "long": {"keep_texts": "always"}}'
@@ -108,22 +101,20 @@ def test_each_source_has_its_own_time(log: GradedLog, monkeypatch: pytest.Monkey
     assert [each.source for each in forget_expired(log.store, LATER)] == ["short"]
 
 
-def test_an_unknown_source_is_refused(log: GradedLog) -> None:
+def test_an_unknown_source_is_refused(log):
     stored(log, "a")
     with pytest.raises(NotFound, match="shpo"):
         forget_expired(log.store, LATER, source="shpo", dry_run=True)
 
 
 @pytest.mark.parametrize("wrong", ["90", "0 days", "-1 days", "90 hours", "never", "1.5 days"])
-def test_a_wrong_time_is_refused(
-    log: GradedLog, monkeypatch: pytest.MonkeyPatch, wrong: str
-) -> None:
+def test_a_wrong_time_is_refused(log, monkeypatch, wrong):
     monkeypatch.setenv("JUDGEBOARD_KEEP_TEXTS", wrong)
     with pytest.raises(BadInput, match="KEEP_TEXTS"):
         forget_expired(log.store, LATER)
 
 
-def test_what_people_work_with_stays_with_the_reason(log: GradedLog) -> None:
+def test_what_people_work_with_stays_with_the_reason(log):
     names = "reviewed", "commented", "drafted", "anchored", "made", "free", "other"
     reviewed, commented, drafted, anchored, made, *_ = stored(log, *names)
     log.review(reviewed, groundedness=0.5)
@@ -147,7 +138,7 @@ def test_what_people_work_with_stays_with_the_reason(log: GradedLog) -> None:
     assert with_texts(log) == {"reviewed", "commented", "drafted", "anchored", "made", "second"}
 
 
-def test_an_item_of_an_open_queue_stays_until_the_queue_is_closed(log: GradedLog) -> None:
+def test_an_item_of_an_open_queue_stays_until_the_queue_is_closed(log):
     stored(log, "queued")
     create_queue(log.store, new_queue("all", flagged_only=False, max_items=9), by="library")
     assert kept(forget_expired(log.store, LATER)) == {"under review": 1}
@@ -156,7 +147,7 @@ def test_an_item_of_an_open_queue_stays_until_the_queue_is_closed(log: GradedLog
     assert with_texts(log) == set()
 
 
-def test_answers_of_suites_and_pairs_with_a_gold_preference_stay(log: GradedLog) -> None:
+def test_answers_of_suites_and_pairs_with_a_gold_preference_stay(log):
     [case] = stored(log, "case")
     stored(log, "candidate", kind=ResponseKind.CANDIDATE)
     version = log.version()
@@ -178,7 +169,7 @@ def test_answers_of_suites_and_pairs_with_a_gold_preference_stay(log: GradedLog)
     assert len(with_texts(log)) == 4
 
 
-def test_figures_stay_and_say_how_many_texts_are_gone(log: GradedLog) -> None:
+def test_figures_stay_and_say_how_many_texts_are_gone(log):
     ids = stored(log, *map(str, range(12)))
     version = log.version()
     log.say(version, {id_: {"groundedness": number / 12} for number, id_ in enumerate(ids)})
@@ -196,9 +187,7 @@ def test_figures_stay_and_say_how_many_texts_are_gone(log: GradedLog) -> None:
         assert load_item(connection, ids[-1]).forgotten_at is not None
 
 
-def test_a_forgotten_answer_does_not_come_back_by_the_same_import(
-    log: GradedLog, tmp_path: Path
-) -> None:
+def test_a_forgotten_answer_does_not_come_back_by_the_same_import(log, tmp_path):
     from judgeboard.imports.importing import import_file
 
     file = tmp_path / "log.jsonl"
@@ -211,7 +200,7 @@ def test_a_forgotten_answer_does_not_come_back_by_the_same_import(
     assert (again.new, again.unchanged, with_texts(log)) == (0, 1, set())
 
 
-def test_a_killed_process_continues_where_it_stopped(log: GradedLog) -> None:
+def test_a_killed_process_continues_where_it_stopped(log):
     stored(log, *"abcde")
     for number in range(50):
         store_unused_trace(log, f"trace {number}", STORED, source="shop")
@@ -233,21 +222,19 @@ def test_a_killed_process_continues_where_it_stopped(log: GradedLog) -> None:
 
 
 @pytest.fixture
-def night(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[datetime]]:
+def night(monkeypatch):
     """The time of the duty, which a test sets."""
     clock = [LATER]
     monkeypatch.setattr("judgeboard.runs.retention.utc_now", lambda: clock[0])
     return clock
 
 
-def due(log: GradedLog) -> list[str] | None:
+def due(log):
     with log.store.reading() as connection:
         return RETENTION.due(connection)
 
 
-def test_workers_forget_once_a_night_and_leave_an_event(
-    log: GradedLog, night: list[datetime]
-) -> None:
+def test_workers_forget_once_a_night_and_leave_an_event(log, night):
     stored(log, "a")
     [key] = due(log) or []
     closing = threading.Event()
@@ -263,9 +250,7 @@ def test_workers_forget_once_a_night_and_leave_an_event(
     assert due(log) != []
 
 
-def test_the_night_is_due_although_a_person_has_chosen_one_source(
-    log: GradedLog, night: list[datetime]
-) -> None:
+def test_the_night_is_due_although_a_person_has_chosen_one_source(log, night):
     for name in ("shop", "other"):
         stored(log, name, source=name)
     forget_expired(log.store, night[0], actor="cli:mara", source="shop")
@@ -274,7 +259,7 @@ def test_the_night_is_due_although_a_person_has_chosen_one_source(
     assert (due(log), with_texts(log)) == ([], set())
 
 
-def test_traces_without_an_answer_go_also_of_a_source_without_answers(log: GradedLog) -> None:
+def test_traces_without_an_answer_go_also_of_a_source_without_answers(log):
     stored(log, "a")
     store_unused_trace(log, "traces", STORED, source="traces")
     store_unused_trace(log, "new", LATER, source="new")
@@ -286,14 +271,12 @@ def test_traces_without_an_answer_go_also_of_a_source_without_answers(log: Grade
         assert [*connection.scalars(select(SPAN.c.external_id))] == ["new"]
 
 
-def test_nothing_is_due_while_all_texts_are_kept(
-    log: GradedLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_due_while_all_texts_are_kept(log, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_KEEP_TEXTS", "always")
     assert due(log) is None
 
 
-def test_the_command_counts_before_it_deletes(log: GradedLog, shell: Shell) -> None:
+def test_the_command_counts_before_it_deletes(log, shell):
     reviewed, _ = stored(log, "a", "b")
     log.review(reviewed, groundedness=0.5)
     said = shell(f"db expire --dry-run --db {address(log.store)}")

@@ -18,7 +18,6 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.comparisons import NewComparison, store_comparisons
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.judge_versions import ensure_version
@@ -39,7 +38,6 @@ from judgeboard.store.runs import (
     start_or_continue_run,
 )
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import Run
 from query_plans import steps_of
 from stored_rows import read, write_to
 
@@ -52,19 +50,19 @@ def version(case):
     return case.version()
 
 
-def start(case, version, **options) -> Run:
+def start(case, version, **options):
     return write_to(case.store, start_or_continue_run, version, actor="test", **options)
 
 
-def finish(case, run: Run, state: RunState = RunState.DONE, why: str | None = None) -> None:
+def finish(case, run, state=RunState.DONE, why=None):
     write_to(case.store, finish_run, run.id, state, why_stopped=why)
 
 
-def asks(case, run: Run, *, after_id: int = 0, limit: int = 100) -> list[tuple[int, int]]:
+def asks(case, run, *, after_id=0, limit=100):
     return read(case.store, select_asks, run, after_id=after_id, limit=limit)
 
 
-def add(case, version, run: Run, verdicts: dict[tuple[int, int], Verdict]) -> None:
+def add(case, version, run, verdicts):
     items = [
         NewJudgment(response, ask, 0, verdict) for (response, ask), verdict in verdicts.items()
     ]
@@ -72,7 +70,7 @@ def add(case, version, run: Run, verdicts: dict[tuple[int, int], Verdict]) -> No
 
 
 @on_sqlite
-def test_a_plain_run_asks_what_this_version_was_never_asked(case, version) -> None:
+def test_a_plain_run_asks_what_this_version_was_never_asked(case, version):
     a, b, c = (case.answer(name) for name in "abc")
     first = start(case, version, where=RowFilter(ids=("a",)))
     add(case, version, first, {(a, 0): ERROR})
@@ -86,7 +84,7 @@ def test_a_plain_run_asks_what_this_version_was_never_asked(case, version) -> No
 
 
 @on_sqlite
-def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(case, version) -> None:
+def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(case, version):
     a, b = case.answer("a"), case.answer("b")
     run = start(case, version)
     add(case, version, run, {(a, 0): OK})
@@ -107,7 +105,7 @@ def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(case, ve
 
 
 @on_sqlite
-def test_an_interrupted_rejudge_goes_on_with_its_own_frontier(case, version) -> None:
+def test_an_interrupted_rejudge_goes_on_with_its_own_frontier(case, version):
     a, b = case.answer("a"), case.answer("b")
     case.say(version, a, groundedness=0.1)
     run = start(case, version, mode=AskMode.ALL)
@@ -122,7 +120,7 @@ def test_an_interrupted_rejudge_goes_on_with_its_own_frontier(case, version) -> 
     assert (anew.id != run.id, [ask for _, ask in asks(case, anew)]) == (True, [2, 0, 0])
 
 
-def test_failed_asks_those_whose_latest_is_not_ok_once(case, version) -> None:
+def test_failed_asks_those_whose_latest_is_not_ok_once(case, version):
     ids = {name: case.answer(name) for name in ("ok", "failed", "mended", "broken", "unasked")}
     for name, statuses in {
         "ok": [Status.OK],
@@ -148,7 +146,7 @@ def test_failed_asks_those_whose_latest_is_not_ok_once(case, version) -> None:
 @pytest.mark.parametrize(
     "other", [{"mode": AskMode.ALL}, {"where": RowFilter(query_types=("sql",))}, {"limit": 3}]
 )
-def test_another_selection_is_another_run(case, version, other) -> None:
+def test_another_selection_is_another_run(case, version, other):
     case.answer("a", query_type="sql")
     run = start(case, version)
     assert start(case, version, **other).id != run.id
@@ -156,7 +154,7 @@ def test_another_selection_is_another_run(case, version, other) -> None:
 
 
 @on_sqlite
-def test_a_limit_is_kept_by_whoever_continues_the_run(case, version) -> None:
+def test_a_limit_is_kept_by_whoever_continues_the_run(case, version):
     a, b, c = (case.answer(name) for name in "abc")
     run = start(case, version, limit=2)
     assert asks(case, run) == [(a, 0), (b, 0)]
@@ -169,7 +167,7 @@ def test_a_limit_is_kept_by_whoever_continues_the_run(case, version) -> None:
 
 
 @on_sqlite
-def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version) -> None:
+def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version):
     ids = [case.answer(name) for name in "abcd"]
     run, empty = start(case, version), start(case, case.version(t=1))
     add(
@@ -186,7 +184,7 @@ def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version) -> None:
     assert counts[empty.id].cost_micro is None
 
 
-def test_runs_are_listed_newest_first(case, version) -> None:
+def test_runs_are_listed_newest_first(case, version):
     case.answer()
     ids = [start(case, version, limit=number).id for number in range(1, 5)]
     ids.append(write_to(case.store, start_import_run, version, "test").id)
@@ -200,7 +198,7 @@ def test_runs_are_listed_newest_first(case, version) -> None:
 
 
 @on_sqlite
-def test_an_unknown_run_or_mode_is_said(case, version) -> None:
+def test_an_unknown_run_or_mode_is_said(case, version):
     with case.store.reading() as connection, pytest.raises(NotFound, match="no run 9"):
         get_run(connection, 9)
     with pytest.raises(BadInput, match="failed or all"):
@@ -208,7 +206,7 @@ def test_an_unknown_run_or_mode_is_said(case, version) -> None:
 
 
 @pytest.mark.parametrize("mode", AskMode)
-def test_the_next_asks_are_found_without_sorting_the_log(sqlite_case, mode: str) -> None:
+def test_the_next_asks_are_found_without_sorting_the_log(sqlite_case, mode):
     sqlite_case.answer()
     run = start(sqlite_case, sqlite_case.version(), mode=mode)
     with steps_of(sqlite_case.store, "SELECT response.id") as steps:
@@ -217,7 +215,7 @@ def test_the_next_asks_are_found_without_sorting_the_log(sqlite_case, mode: str)
     assert "INDEX ix_response_kind (kind=?" in steps[0][1]
 
 
-def test_made_answers_are_asked_only_where_their_kind_is_named(case, version) -> None:
+def test_made_answers_are_asked_only_where_their_kind_is_named(case, version):
     log = case.answer("a")
     control = case.answer("b", kind=ResponseKind.CONTROL, derived_from=log)
     candidate = case.answer("c", kind=ResponseKind.CANDIDATE)
@@ -234,7 +232,7 @@ def test_made_answers_are_asked_only_where_their_kind_is_named(case, version) ->
 
 
 @on_sqlite
-def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
+def test_reasons_are_counted_with_an_answer_each(store):
     above = "groundedness 85 is above 1"
     verdicts = [
         *[Verdict(Status.UNPARSABLE, error=above)] * 3,
@@ -267,7 +265,7 @@ def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
 
 
 @on_sqlite
-def test_reasons_of_steps_about_a_pair_name_the_pair(store: Store) -> None:
+def test_reasons_of_steps_about_a_pair_name_the_pair(store):
     lost = StepRecord(Status.UNPARSABLE, error="winner is null")
     with store.writing() as connection:
         (pair,) = store_pairs(connection, [Pair("log", "p1", "?", "left", "right")]).new

@@ -17,17 +17,17 @@ from stored_rows import read, write_to
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def put(store, key: str, value) -> None:
+def put(store, key, value):
     write_to(store, set_setting, key, value, "Mara", NOW)
 
 
 @on_sqlite
-def test_the_defaults_are_those_of_the_method(store) -> None:
+def test_the_defaults_are_those_of_the_method(store):
     assert read(store, thresholds) == Thresholds()
     assert {line.origin for line in read(store, setting_origins)} == {"default"}
 
 
-def test_the_latest_stored_value_counts_and_says_who(case) -> None:
+def test_the_latest_stored_value_counts_and_says_who(case):
     store = case.store
     case.answer("a", query_type="sql")
     case.answer("b", query_type="complex")
@@ -44,14 +44,14 @@ def test_the_latest_stored_value_counts_and_says_who(case) -> None:
 
 
 @on_sqlite
-def test_none_brings_the_default_back(store) -> None:
+def test_none_brings_the_default_back(store):
     put(store, "low_quality", 1)
     put(store, "low_quality", None)
     assert read(store, thresholds) == Thresholds()
 
 
 @on_sqlite
-def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_wins_and_says_so(store, monkeypatch):
     put(store, "random_share", 0.5)
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "0.1")
     monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", "sql, complex")
@@ -65,7 +65,7 @@ def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch
 @on_sqlite
 def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_each_change(
     store,
-) -> None:
+):
     with store.reading() as connection, statements_of(store) as sent:
         assert thresholds(connection) == thresholds(connection) == Thresholds()
     assert sum("FROM setting" in statement for statement in sent) == 1
@@ -79,7 +79,7 @@ def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_ea
 @on_sqlite
 def test_peoples_grades_are_read_once_however_a_figure_asks_for_them_and_anew_for_another_viewer(
     store,
-) -> None:
+):
     with store.reading() as connection, statements_of(store) as sent:
         kept = graded_reviews(connection)
         assert graded_reviews(connection, None, implied_labels=True, classes=()) is kept
@@ -100,17 +100,13 @@ def test_peoples_grades_are_read_once_however_a_figure_asks_for_them_and_anew_fo
         ("primary_judge", "rag", "no judge 'rag'; in use: none"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_and_not_stored(
-    store, key: str, value, message: str
-) -> None:
+def test_what_cannot_be_meant_is_refused_and_not_stored(store, key, value, message):
     with pytest.raises(BadInput, match=message):
         put(store, key, value)
     assert {line.origin for line in read(store, setting_origins)} == {"default"}
 
 
-def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(
-    case, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(case, monkeypatch):
     with pytest.raises(BadInput, match=r"always_review: .*'sql'"):
         case.set("always_review", ["sql"])
     for number in range(21):
@@ -128,16 +124,14 @@ def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(
 
 
 @on_sqlite
-def test_an_environment_outside_the_range_is_named(store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_outside_the_range_is_named(store, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "2")
     with pytest.raises(BadInput, match=r"JUDGEBOARD_RANDOM_SHARE .* 0 to 1"):
         read(store, thresholds)
 
 
 @on_sqlite
-def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(
-    case, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(case, monkeypatch):
     assert read(case.store, primary_judge) is None
     response = case.answer()
     case.version("zen")
@@ -153,7 +147,7 @@ def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(
 
 
 @on_sqlite
-def test_a_judge_without_scores_of_ours_is_not_primary_by_being_first(case) -> None:
+def test_a_judge_without_scores_of_ours_is_not_primary_by_being_first(case):
     response = case.answer()
     case.say(case.version("rubric"), response)
     assert read(case.store, primary_judge) is None

@@ -2,13 +2,11 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 from sqlalchemy import event, select
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeVersion, Label, Response, Status, Verdict
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
@@ -82,7 +79,7 @@ histories = st.lists(st.lists(said, min_size=1, max_size=5) | rated, max_size=10
 
 
 @pytest.fixture(scope="module")
-def template(new_store: Callable[[], Store]) -> Path:
+def template(new_store):
     """A database with the answers and the judge versions."""
     store = new_store()
     with store.writing() as connection:
@@ -95,7 +92,7 @@ def template(new_store: Callable[[], Store]) -> Path:
 
 
 @contextmanager
-def fresh(template: Path, primary_judge: str | None = None) -> Iterator[Store]:
+def fresh(template, primary_judge=None):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "judgeboard.db"
         shutil.copyfile(template, path)
@@ -107,7 +104,7 @@ def fresh(template: Path, primary_judge: str | None = None) -> Iterator[Store]:
         store.close()
 
 
-def hurry(store: Store) -> None:
+def hurry(store):
     """Nothing here outlives the process: no commit waits for the disk."""
     store.close()
     event.listen(
@@ -117,15 +114,15 @@ def hurry(store: Store) -> None:
     )
 
 
-def logged(number: int, *feedback: Feedback) -> Response:
+def logged(number, *feedback):
     return Response(
         "log", f"a{number}", "query", "answer", query_type=f"type {number}", feedback=feedback
     )
 
 
-def play(store: Store, history: list[list[Said] | Rated]) -> int:
+def play(store, history):
     """Store a history batch by batch; return how many judgments came in."""
-    asks: dict[tuple[int, int, int], int] = {}
+    asks = {}
     stored = 0
     for step in history:
         with store.writing() as connection:
@@ -147,16 +144,16 @@ def play(store: Store, history: list[list[Said] | Rated]) -> int:
     return stored
 
 
-def table(store: Store, row: Any) -> list[Any]:
+def table(store, row):
     with store.reading() as connection:
         return list(connection.execute(select(row)))
 
 
-def defined_current(store: Store) -> set[tuple[Any, ...]]:
+def defined_current(store):
     """The definition, by brute force: latest ok judgment (highest id, repeat 0) of a version, and of a judge."""
     judgments = [row for row in table(store, JUDGMENT) if row.status == "ok" and row.repeat == 0]
     versions = {row.id: row for row in table(store, VERSION)}
-    feedback: dict[int, float] = {}
+    feedback = {}
     for row in sorted(table(store, FEEDBACK), key=lambda row: row.id):
         feedback[row.response_id] = 1 + (row.value - 1) * 0.75
     current = set()
@@ -174,13 +171,13 @@ def defined_current(store: Store) -> set[tuple[Any, ...]]:
     return current
 
 
-def kept_current(store: Store) -> set[tuple[Any, ...]]:
+def kept_current(store):
     ids = "judge_version_id", "response_id", "judgment_id", "judge_name", "is_current"
     values = "groundedness", "quality", "label", "user_quality", "query_type"
     return {attrgetter(*ids, *values)(row) for row in table(store, CURRENT)}
 
 
-def open_flags(store: Store) -> set[tuple[int, str]]:
+def open_flags(store):
     return {(row.response_id, row.raise_key) for row in table(store, FLAG) if row.state == "open"}
 
 
@@ -188,9 +185,7 @@ def open_flags(store: Store) -> set[tuple[int, str]]:
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(history=histories)
-def test_current_and_flags_follow_from_what_was_said(
-    template: Path, history: list[list[Said] | Rated]
-) -> None:
+def test_current_and_flags_follow_from_what_was_said(template, history):
     with fresh(template) as store:
         stored = play(store, history)
         assert stored == sum(len(step) for step in history if isinstance(step, list))
@@ -216,7 +211,7 @@ def test_current_and_flags_follow_from_what_was_said(
         assert (table(store, JUDGMENT), kept_current(store), table(store, FLAG)) == before
 
 
-def judged_first(store: Store) -> str | None:
+def judged_first(store):
     versions = {row.id: row.name for row in table(store, VERSION)}
     judgments = sorted(table(store, JUDGMENT), key=lambda row: row.id)
     return versions[judgments[0].judge_version_id] if judgments else None
@@ -233,7 +228,7 @@ GROWING = (
 )
 
 
-def test_no_statement_of_storing_reads_a_whole_table(sqlite_case) -> None:
+def test_no_statement_of_storing_reads_a_whole_table(sqlite_case):
     said = (Feedback(FeedbackKind.THUMBS, 0),)
     answers = [Response(f"log {number % 3}", f"a{number}", "q", "a") for number in range(20)]
     rag, nli = sqlite_case.version(), sqlite_case.version("nli")
@@ -266,7 +261,7 @@ def test_no_statement_of_storing_reads_a_whole_table(sqlite_case) -> None:
     assert scans == []
 
 
-def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_case) -> None:
+def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_case):
     counts = []
     for size in (50, 200):
         ids = sqlite_case.add(
@@ -287,12 +282,12 @@ WRITERS = 6
 ANSWERS = 40
 
 
-def answer_with_thumbs(number: int) -> Response:
+def answer_with_thumbs(number):
     return Response("log", f"a{number}", "q", "a", feedback=(Feedback(FeedbackKind.THUMBS, 1),))
 
 
-def test_two_imports_of_one_log_store_it_once(case) -> None:
-    def add(_writer: int) -> tuple[int, int, int]:
+def test_two_imports_of_one_log_store_it_once(case):
+    def add(_writer):
         result = write_to(
             case.store, store_responses, [answer_with_thumbs(number) for number in range(ANSWERS)]
         )
@@ -305,11 +300,11 @@ def test_two_imports_of_one_log_store_it_once(case) -> None:
     assert sum(added for _, _, added in result) == len(case.rows(FEEDBACK)) == ANSWERS
 
 
-def test_one_ask_answered_by_several_is_stored_once_with_one_flag(case) -> None:
+def test_one_ask_answered_by_several_is_stored_once_with_one_flag(case):
     ids = case.add(*(answer_with_thumbs(number) for number in range(ANSWERS))).new
     rag, nli = case.version(), case.version("nli")
 
-    def add(writer: int) -> int:
+    def add(writer):
         order = (
             ids if writer % 2 else ids[::-1]
         )  # locks are taken in one order whatever the batch's is
@@ -327,10 +322,10 @@ def test_one_ask_answered_by_several_is_stored_once_with_one_flag(case) -> None:
     assert all(len([row for row in case.current(id_) if row["is_current"]]) == 2 for id_ in ids)
 
 
-def test_writers_that_wait_for_their_turn_keep_no_connection(case) -> None:
+def test_writers_that_wait_for_their_turn_keep_no_connection(case):
     pool = case.store.engine.pool
 
-    def write(number: int) -> int:
+    def write(number):
         with case.store.writing() as connection:
             store_responses(connection, [answer_with_thumbs(number)])
             return pool.checkedout()

@@ -1,7 +1,6 @@
 """Flags follow judgments and feedback in the same transaction."""
 
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ from stored_rows import write_to
 TRUNCATED = (Attempt("first", "http_500"), Attempt("retry", "truncated", '{"groun', 900, 512))
 
 
-def test_a_low_score_is_flagged_with_what_the_queue_filters_by(case) -> None:
+def test_a_low_score_is_flagged_with_what_the_queue_filters_by(case):
     asked_at = datetime(2026, 3, 1, tzinfo=UTC)
     response = case.answer(query_type="sql", asked_at=asked_at)
     version = case.version()
@@ -44,7 +43,7 @@ def test_a_low_score_is_flagged_with_what_the_queue_filters_by(case) -> None:
 
 
 @on_sqlite
-def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case) -> None:
+def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case):
     refusal, claim, unread = (
         case.answer("refusal", answer="I could not find that.", passages=()),
         case.answer("claim", answer="It costs 5 euros.", passages=()),
@@ -68,7 +67,7 @@ def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case) 
 
 
 @pytest.mark.parametrize("decided", [FlagState.CONFIRMED, FlagState.DISMISSED])
-def test_a_decided_flag_stays_and_a_new_version_names_it(case, decided: FlagState) -> None:
+def test_a_decided_flag_stays_and_a_new_version_names_it(case, decided):
     response, one = case.answer(), case.version()
     case.say(one, response, quality=1)
     case.decide(response, "low_quality", decided)
@@ -85,7 +84,7 @@ def test_a_decided_flag_stays_and_a_new_version_names_it(case, decided: FlagStat
     )
 
 
-def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case) -> None:
+def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case):
     response = case.answer()
     case.thumbs("a", 0)
     assert case.flags(response) == [("poor_rating", "open")]
@@ -98,7 +97,7 @@ def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case)
 
 
 @on_sqlite
-def test_a_poor_rating_that_changes_is_named_as_it_is_now(case) -> None:
+def test_a_poor_rating_that_changes_is_named_as_it_is_now(case):
     stars = [
         Feedback(FeedbackKind.STARS, each, at=datetime(2026, 1, each, tzinfo=UTC))
         for each in (1, 2)
@@ -111,7 +110,7 @@ def test_a_poor_rating_that_changes_is_named_as_it_is_now(case) -> None:
 
 
 @on_sqlite
-def test_a_failed_primary_judge_is_flagged_until_it_succeeds(case) -> None:
+def test_a_failed_primary_judge_is_flagged_until_it_succeeds(case):
     response, version = case.answer(), case.version()
     case.say(version, response, Status.UNPARSABLE, attempts=TRUNCATED)
     [flag] = case.flag_rows(response)
@@ -129,7 +128,7 @@ def test_a_failed_primary_judge_is_flagged_until_it_succeeds(case) -> None:
 
 
 @on_sqlite
-def test_a_second_judge_that_fails_is_no_reason(case) -> None:
+def test_a_second_judge_that_fails_is_no_reason(case):
     response = case.answer()
     case.say(case.version(), response, quality=4)
     case.say(case.version("nli"), response, Status.REFUSED)
@@ -137,7 +136,7 @@ def test_a_second_judge_that_fails_is_no_reason(case) -> None:
 
 
 @on_sqlite
-def test_only_the_primary_judge_is_low_and_every_judge_disagrees(case) -> None:
+def test_only_the_primary_judge_is_low_and_every_judge_disagrees(case):
     response = case.answer()
     case.say(case.version(), response, groundedness=0.9)
     case.say(case.version("nli"), response, groundedness=0.1)
@@ -158,7 +157,7 @@ def test_only_the_primary_judge_is_low_and_every_judge_disagrees(case) -> None:
 
 
 @on_sqlite
-def test_the_first_that_judged_is_primary_until_a_setting_says_otherwise(case) -> None:
+def test_the_first_that_judged_is_primary_until_a_setting_says_otherwise(case):
     first, second = case.answer(), case.answer("b")
     rag, nli = case.version(), case.version("nli")
     case.say(nli, first, groundedness=0.1)
@@ -171,19 +170,19 @@ def test_the_first_that_judged_is_primary_until_a_setting_says_otherwise(case) -
 
 
 @on_sqlite
-def test_only_logged_answers_are_flagged(case) -> None:
+def test_only_logged_answers_are_flagged(case):
     control = case.answer(kind=ResponseKind.CONTROL)
     case.say(case.version(), control, groundedness=0.0, quality=1)
     assert case.flags(control) == []
     assert len(case.current(control)) == 1
 
 
-def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(case) -> None:
+def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(case):
     """The rules read a new answer as it is in hand, and a stored one as the database has it."""
     up, down = (Feedback(FeedbackKind.THUMBS, value, "ann") for value in (1, 0))
     asked_at = datetime(2026, 3, 1, 23, tzinfo=timezone(timedelta(hours=-2)))
 
-    def answers(source: str) -> list[Response]:
+    def answers(source):
         return [
             Response(source, "down again is newer", "q", "a", feedback=(down, up, down)),
             Response(
@@ -193,7 +192,7 @@ def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(ca
             Response(source, "control", "q", "a", kind=ResponseKind.CONTROL, feedback=(down,)),
         ]
 
-    def flags(ids: list[int]) -> list[dict[str, Any]]:
+    def flags(ids):
         own = {"id", "response_id", "source", "created_at"}
         return [
             {name: row[name] for name in row.keys() - own}
@@ -223,7 +222,7 @@ def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(ca
     ]
 
 
-def test_rules_that_are_drawn_wait_for_storing_or_the_command(case) -> None:
+def test_rules_that_are_drawn_wait_for_storing_or_the_command(case):
     response = case.answer()
     case.set("random_share", 1)
     case.say(case.version(), response, quality=4)
@@ -233,10 +232,10 @@ def test_rules_that_are_drawn_wait_for_storing_or_the_command(case) -> None:
 
 
 @on_sqlite
-def test_nothing_is_left_of_a_transaction_that_fails(case) -> None:
+def test_nothing_is_left_of_a_transaction_that_fails(case):
     response, version = case.answer(), case.version()
 
-    def fails_half_way() -> None:
+    def fails_half_way():
         with case.store.writing() as connection:
             item = NewJudgment(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
             store_judgments(connection, version, None, [item])
@@ -248,7 +247,7 @@ def test_nothing_is_left_of_a_transaction_that_fails(case) -> None:
 
 
 @on_sqlite
-def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primary(case) -> None:
+def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primary(case):
     response = case.answer()
     case.say(case.version(), response, groundedness=0.9)
     replayed = write_to(case.store, ensure_version, JudgeVersion("rag", "replay"))
@@ -258,7 +257,7 @@ def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primar
 
 
 @on_sqlite
-def test_a_flag_survives_hostile_names(case) -> None:
+def test_a_flag_survives_hostile_names(case):
     case.answer("first", query_type="<script>alert(1)</script>")
     case.set("always_review", ["<script>alert(1)</script>"])
     [response] = case.add(
@@ -267,7 +266,7 @@ def test_a_flag_survives_hostile_names(case) -> None:
     assert case.flags(response) == [("always_review", "open")]
 
 
-def test_texts_that_order_a_verdict_are_flagged_once_the_setting_is_on(case) -> None:
+def test_texts_that_order_a_verdict_are_flagged_once_the_setting_is_on(case):
     plain = case.answer()
     order = case.answer("b", answer=injected("It is long.", "ignore", Asks.HIGH))
     raise_flags(case.store)

@@ -1,15 +1,11 @@
 """An import that is undone leaves nothing that a query could find; copies of all its rows are kept."""
 
 import json
-from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import (
-    Table,
     insert,
     select,
     text,
@@ -24,7 +20,6 @@ from judgeboard.imports import importing
 from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.receiving.keys import create_key
 from judgeboard.store import withdrawals
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -39,9 +34,8 @@ from judgeboard.store.tables import (
     REVIEWER,
     TRACE,
     WITHDRAWN_ROW,
-    StoredVersion,
 )
-from judgeboard.store.withdrawals import ImportUndo, get_batch, plan_undo
+from judgeboard.store.withdrawals import get_batch, plan_undo
 from sent_traces import receiving
 from stored_rows import made_row, read, rows_of, write_to
 
@@ -57,7 +51,7 @@ LOG = [
 
 
 @pytest.fixture
-def logged(store: Store, tmp_path: Path) -> "Log":
+def logged(store, tmp_path):
     """A database with a judged and reviewed log."""
     log = Log(store, tmp_path)
     log.imported(EARLIER)
@@ -67,22 +61,22 @@ def logged(store: Store, tmp_path: Path) -> "Log":
 
 
 class Log:
-    def __init__(self, store: Store, folder: Path) -> None:
+    def __init__(self, store, folder):
         self.store = store
         self.folder = folder
 
-    def imported(self, rows: list[dict[str, Any]], kind: str = "responses", **options: Any) -> Any:
+    def imported(self, rows, kind="responses", **options):
         file = self.folder / f"{kind}.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         return import_file(self.store, file, kind=kind, **options)
 
-    def id_of(self, external_id: str) -> int:
+    def id_of(self, external_id):
         return read(self.store, responses_named, [external_id])[external_id][0].id
 
-    def version(self, name: str = "rag") -> StoredVersion:
+    def version(self, name="rag"):
         return write_to(self.store, ensure_version, JudgeVersion(name, name))
 
-    def judge(self, *external_ids: str, name: str = "rag", run_id: int | None = None) -> None:
+    def judge(self, *external_ids, name="rag", run_id=None):
         items = [
             NewJudgment(self.id_of(each), 0, 0, Verdict(Status.OK, groundedness=0.1, quality=1))
             for each in external_ids
@@ -90,7 +84,7 @@ class Log:
         version = self.version(name)
         write_to(self.store, store_judgments, version, run_id, items)
 
-    def review(self, external_id: str) -> None:
+    def review(self, external_id):
         with self.store.writing() as connection:
             known = connection.scalar(select(REVIEWER.c.id).where(REVIEWER.c.name == "Mara"))
             person = {"origin": "page", "name": "Mara", "created_at": NOW}
@@ -103,10 +97,10 @@ class Log:
             }
             connection.execute(insert(REVIEW), row | {"request_key": external_id})
 
-    def undo(self, **options: Any) -> ImportUndo:
+    def undo(self, **options):
         return undo_import(self.store, **options)
 
-    def contents(self) -> dict[str, list[dict[str, Any]]]:
+    def contents(self):
         """Return every row that a page, an export or a figure can read."""
         with self.store.reading() as connection:
             return {
@@ -117,7 +111,7 @@ class Log:
                 if name not in {"change", "event", "import_batch", "withdrawn_row"}
             }
 
-    def search(self, words: str) -> int:
+    def search(self, words):
         with self.store.reading() as connection:
             if not self.store.is_sqlite:
                 return 0
@@ -125,7 +119,7 @@ class Log:
             return int(connection.scalar(found, {"words": words}))
 
 
-def about_answers() -> Iterator[Table]:
+def about_answers():
     """Yield the tables with rows about an answer, directly or through another table; but a trace stays."""
     named = {"response"}
     for table in METADATA.sorted_tables:
@@ -137,7 +131,7 @@ def about_answers() -> Iterator[Table]:
                 yield table
 
 
-def filled(store: Store, tables: Iterator[Table], ids: dict[str, int]) -> None:
+def filled(store, tables, ids):
     """Insert a row into each of the tables that refers to the rows with these ids, and add its id."""
     for table in tables:
         with store.writing() as connection:
@@ -148,9 +142,9 @@ def filled(store: Store, tables: Iterator[Table], ids: dict[str, int]) -> None:
                 )
 
 
-def test_nothing_that_was_derived_from_the_answers_is_left(logged: Log) -> None:
+def test_nothing_that_was_derived_from_the_answers_is_left(logged):
     about = list(about_answers())
-    ids: dict[str, int] = {}
+    ids = {}
     parents = (
         "reviewer",
         "label_schema",
@@ -185,7 +179,7 @@ def test_nothing_that_was_derived_from_the_answers_is_left(logged: Log) -> None:
     assert of_answers == []
 
 
-def test_the_copies_hold_every_value(logged: Log) -> None:
+def test_the_copies_hold_every_value(logged):
     logged.imported(LOG)
     (answer, *_) = [row for row in rows_of(logged.store, RESPONSE) if row["external_id"] == "n0"]
     logged.undo()
@@ -204,7 +198,7 @@ def test_the_copies_hold_every_value(logged: Log) -> None:
 
 
 @on_sqlite
-def test_the_same_file_can_be_imported_again_and_gives_new_answers(logged: Log) -> None:
+def test_the_same_file_can_be_imported_again_and_gives_new_answers(logged):
     logged.imported(LOG)
     logged.judge("n0", "n1", "n2")
     old = [logged.id_of(row["id"]) for row in LOG]
@@ -216,7 +210,7 @@ def test_the_same_file_can_be_imported_again_and_gives_new_answers(logged: Log) 
     assert all(row["response_id"] not in old for row in rows_of(logged.store, JUDGMENT))
 
 
-def test_answers_on_which_people_decided_stay_unless_their_reviews_go_too(logged: Log) -> None:
+def test_answers_on_which_people_decided_stay_unless_their_reviews_go_too(logged):
     logged.imported(LOG)
     logged.judge("n0", "n1", "n2")
     logged.review("n1")
@@ -244,9 +238,7 @@ RATINGS = [{"response_id": row["id"], "stars": 5, "user": "u"} for row in EARLIE
 @pytest.mark.parametrize(
     ("kind", "rows"), [("verdicts", VERDICTS), ("grades", GRADES), ("feedback", RATINGS)]
 )
-def test_what_an_import_added_to_stored_answers_is_taken_back_alone(
-    logged: Log, kind: str, rows: list[dict[str, Any]]
-) -> None:
+def test_what_an_import_added_to_stored_answers_is_taken_back_alone(logged, kind, rows):
     before = logged.contents()
     logged.imported(rows, kind)
     assert logged.contents() != before
@@ -263,7 +255,7 @@ def test_what_an_import_added_to_stored_answers_is_taken_back_alone(
 
 
 @on_sqlite
-def test_a_verdict_that_a_reviewer_saw_stays(logged: Log) -> None:
+def test_a_verdict_that_a_reviewer_saw_stays(logged):
     logged.imported(VERDICTS, "verdicts")
     with logged.store.writing() as connection:
         seen = connection.scalar(select(JUDGMENT.c.id).order_by(JUDGMENT.c.id.desc()).limit(1))
@@ -280,7 +272,7 @@ def test_a_verdict_that_a_reviewer_saw_stays(logged: Log) -> None:
 
 
 @on_sqlite
-def test_verdicts_that_an_earlier_version_imported_are_not_told_apart(logged: Log) -> None:
+def test_verdicts_that_an_earlier_version_imported_are_not_told_apart(logged):
     with logged.store.writing() as connection:
         batch = {"file": "verdicts.jsonl", "sha256": None, "importer": "jsonl", "actor": "me"}
         start_batch(connection, **batch, kind="verdicts", now=datetime.now(UTC))
@@ -292,13 +284,11 @@ def test_verdicts_that_an_earlier_version_imported_are_not_told_apart(logged: Lo
 
 
 @pytest.mark.parametrize("broken_off", [False, True])
-def test_a_verdict_that_was_sent_during_an_import_stays(
-    logged: Log, monkeypatch: pytest.MonkeyPatch, broken_off: bool
-) -> None:
+def test_a_verdict_that_was_sent_during_an_import_stays(logged, monkeypatch, broken_off):
     key = {"x-api-key": create_key(logged.store, "shop", by="test")}
     sent = {"response_id": "e0", "groundedness": 0.3}
 
-    def send(*_: object) -> None:
+    def send(*_):
         with receiving(logged.store) as http:
             verdicts = [sent | {"judge": judge} for judge in ("sent", "other")]
             assert http.post("/api/judgments", json=verdicts, headers=key).json()["stored"] == 2
@@ -316,7 +306,7 @@ def test_a_verdict_that_was_sent_during_an_import_stays(
 
 
 @on_sqlite
-def test_a_verdict_that_an_earlier_version_received_stays(logged: Log) -> None:
+def test_a_verdict_that_an_earlier_version_received_stays(logged):
     logged.imported(VERDICTS, "verdicts")
     version = logged.version("sent")
     with logged.store.writing() as connection:
@@ -325,7 +315,7 @@ def test_a_verdict_that_an_earlier_version_received_stays(logged: Log) -> None:
     assert logged.undo().rows["judgment"] == len(VERDICTS)
 
 
-def test_an_answer_that_was_received_too_comes_from_its_trace_again(logged: Log) -> None:
+def test_an_answer_that_was_received_too_comes_from_its_trace_again(logged):
     logged.imported(LOG[:1])
     with logged.store.writing() as connection:
         row = {
@@ -344,15 +334,13 @@ def test_an_answer_that_was_received_too_comes_from_its_trace_again(logged: Log)
     assert (trace["state"], trace["response_id"]) == ("waiting", None)
 
 
-def test_an_import_that_breaks_off_while_it_is_undone_is_whole(
-    logged: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_that_breaks_off_while_it_is_undone_is_whole(logged, monkeypatch):
     logged.imported(LOG)
     logged.judge("n0", "n1")
     before = logged.contents()
     delete = withdrawals._delete
 
-    def killed(connection: Any, table: Table, keys: Any) -> None:
+    def killed(connection, table, keys):
         if table is RESPONSE:
             raise KeyboardInterrupt
         delete(connection, table, keys)
@@ -364,7 +352,7 @@ def test_an_import_that_breaks_off_while_it_is_undone_is_whole(
     assert rows_of(logged.store, WITHDRAWN_ROW) == []
 
 
-def test_a_withdrawn_answer_can_be_forgotten(logged: Log) -> None:
+def test_a_withdrawn_answer_can_be_forgotten(logged):
     logged.imported(LOG)
     logged.judge("n0", "n1")
     logged.undo()
@@ -377,6 +365,6 @@ def test_a_withdrawn_answer_can_be_forgotten(logged: Log) -> None:
 
 
 @on_sqlite
-def test_an_unknown_import_is_answered_with_the_latest(logged: Log) -> None:
+def test_an_unknown_import_is_answered_with_the_latest(logged):
     with pytest.raises(NotFound, match=r"import 7; .* 1 \(responses\.jsonl\)"):
         logged.undo(number=7)

@@ -1,14 +1,13 @@
 """DeepEval: scores of metrics, and passages of saved datasets."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tool_files import only, opened, written
 
 
-def test_scores_on_an_unknown_scale_are_kept_and_not_counted(tmp_path: Path) -> None:
+def test_scores_on_an_unknown_scale_are_kept_and_not_counted(tmp_path):
     case = {"input": "q", "actualOutput": "a", "retrievalContext": ["p"]}
     scores = [
         {"name": "Length", "score": 37.0},
@@ -24,9 +23,7 @@ def test_scores_on_an_unknown_scale_are_kept_and_not_counted(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("cell", ['["a|b", "c"]', "['a|b', 'c']"])
-def test_passages_of_a_saved_dataset_may_be_a_list_with_bars_in_its_texts(
-    tmp_path: Path, cell: str
-) -> None:
+def test_passages_of_a_saved_dataset_may_be_a_list_with_bars_in_its_texts(tmp_path, cell):
     row = {"input": "q", "actual_output": "a", "retrieval_context": cell, "source_file": ""}
     _, response = only(written(tmp_path, row))
     assert response.passages == ("a|b", "c")

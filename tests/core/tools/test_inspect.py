@@ -2,14 +2,13 @@
 
 import json
 import zipfile
-from pathlib import Path
 
 import pyarrow as pa
 
 from tool_files import INSPECT_SAMPLE, only, opened
 
 
-def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path: Path) -> None:
+def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path):
     log = tmp_path / "log.json"
     log.write_text(
         json.dumps({"version": 2, "eval": {"model": "openai/m"}, "samples": [INSPECT_SAMPLE]})
@@ -33,7 +32,7 @@ def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path: Path) -> 
         }
 
 
-def _zstd_archive(name: str, content: bytes) -> bytes:
+def _zstd_archive(name, content):
     """Return a ZIP file as newer versions of Inspect write it; Python 3.11 can neither write nor read them."""
     packed = pa.compress(content, codec="zstd", asbytes=True)
     sizes = len(packed).to_bytes(4, "little") + len(content).to_bytes(4, "little")
@@ -57,7 +56,7 @@ def _zstd_archive(name: str, content: bytes) -> bytes:
     return local + entry + end + bytes(2)
 
 
-def test_an_encrypted_sample_is_damage_and_not_a_crash(tmp_path: Path) -> None:
+def test_an_encrypted_sample_is_damage_and_not_a_crash(tmp_path):
     file = tmp_path / "log.eval"
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("samples/s1_epoch_1.json", json.dumps(INSPECT_SAMPLE))

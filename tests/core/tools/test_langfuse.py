@@ -2,21 +2,18 @@
 
 import csv
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from judgeboard.domain import Rejected
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import Store
 from judgeboard.tools import langfuse
 from judgeboard.traces.spans import Operation, Passage
 from made_spans import part_of
 from tool_files import records
 
 
-def observation(name: str, kind: str, parent: str | None, **more: Any) -> dict[str, Any]:
+def observation(name, kind, parent, **more):
     start = {"root": 0, "find": 1, "call": 2}[name]
     return {
         "id": f"o-{name}",
@@ -65,7 +62,7 @@ OBSERVATIONS = [
 ]
 
 
-def _as_csv(folder: Path) -> Path:
+def _as_csv(folder):
     file = folder / "export.csv"
     with file.open("w", newline="") as stream:
         table = csv.DictWriter(stream, list(OBSERVATIONS[-1]))
@@ -77,14 +74,12 @@ def _as_csv(folder: Path) -> Path:
     return file
 
 
-def _cell(value: Any) -> str:
+def _cell(value):
     return value if isinstance(value, str) else json.dumps(value)
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "rest"])
-def test_observations_of_langfuse_become_the_answer_of_their_trace(
-    tmp_path: Path, form: str
-) -> None:
+def test_observations_of_langfuse_become_the_answer_of_their_trace(tmp_path, form):
     file = tmp_path / f"export.{form}"
     if form == "csv":
         file = _as_csv(tmp_path)
@@ -140,9 +135,7 @@ def test_observations_of_langfuse_become_the_answer_of_their_trace(
         ("gold_star", 1, []),
     ],
 )
-def test_the_name_of_a_score_tells_feedback_of_users(
-    tmp_path: Path, name: str, value: Any, feedback: list[int]
-) -> None:
+def test_the_name_of_a_score_tells_feedback_of_users(tmp_path, name, value, feedback):
     file = tmp_path / "export.json"
     file.write_text(
         json.dumps(
@@ -156,7 +149,7 @@ def test_the_name_of_a_score_tells_feedback_of_users(
     assert [each.value for each in answer.feedback] == feedback
 
 
-def test_an_unknown_column_among_those_of_langfuse_is_metadata_and_no_score(tmp_path: Path) -> None:
+def test_an_unknown_column_among_those_of_langfuse_is_metadata_and_no_score(tmp_path):
     file = tmp_path / "export.json"
     file.write_text(
         json.dumps([{"region": 1} | observation("root", "SPAN", None, input="q?", output="a.")])
@@ -166,7 +159,7 @@ def test_an_unknown_column_among_those_of_langfuse_is_metadata_and_no_score(tmp_
     assert records(file, "verdicts")[1] == []
 
 
-def test_a_trace_without_an_id_is_rejected_alone(tmp_path: Path) -> None:
+def test_a_trace_without_an_id_is_rejected_alone(tmp_path):
     trace = {
         "id": "t",
         "name": "n",
@@ -184,8 +177,8 @@ def test_a_trace_without_an_id_is_rejected_alone(tmp_path: Path) -> None:
 
 
 def test_an_id_that_an_application_chose_may_be_another_trace_in_another_source(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+    sqlite_store, tmp_path
+):
     own = {
         "id": "o",
         "traceId": "chat-1",
@@ -221,9 +214,7 @@ def test_an_id_that_an_application_chose_may_be_another_trace_in_another_source(
         ("broken", (None, None)),
     ],
 )
-def test_tokens_of_langfuse_in_both_styles(
-    usage: Any, tokens: tuple[int | None, int | None]
-) -> None:
+def test_tokens_of_langfuse_in_both_styles(usage, tokens):
     attributes = {
         "langfuse.observation.type": "GENERATION",
         "langfuse.observation.usage_details": json.dumps(usage),
@@ -233,7 +224,7 @@ def test_tokens_of_langfuse_in_both_styles(
     assert (part.prompt_tokens, part.completion_tokens, part.cost) == (*tokens, 0.75)
 
 
-def test_langfuse_prefers_the_question_and_answer_of_the_trace() -> None:
+def test_langfuse_prefers_the_question_and_answer_of_the_trace():
     part = part_of(
         langfuse.read_span,
         {
@@ -254,7 +245,7 @@ def test_langfuse_prefers_the_question_and_answer_of_the_trace() -> None:
     assert part.metadata == {"tenant": "acme", "environment": "production", "public": True}
 
 
-def test_langfuse_adds_to_spans_of_other_libraries_without_calling_them_its_own() -> None:
+def test_langfuse_adds_to_spans_of_other_libraries_without_calling_them_its_own():
     part = part_of(
         langfuse.read_span,
         {"langfuse.trace.tags": ["a"], "session.id": "s-1", "input.value": "Hi?"},
@@ -278,11 +269,11 @@ def test_langfuse_adds_to_spans_of_other_libraries_without_calling_them_its_own(
         *((kind, Operation.OTHER) for kind in ("embedding", "event")),
     ],
 )
-def test_types_of_langfuse(kind: str, operation: Operation) -> None:
+def test_types_of_langfuse(kind, operation):
     assert part_of(langfuse.read_span, {"langfuse.observation.type": kind}).operation is operation
 
 
-def test_a_retriever_may_return_one_text() -> None:
+def test_a_retriever_may_return_one_text():
     part = part_of(
         langfuse.read_span,
         {"langfuse.observation.type": "retriever", "langfuse.observation.output": "One.\nTwo."},

@@ -1,7 +1,6 @@
 """LangSmith: its exported runs and spans."""
 
 import json
-from pathlib import Path
 
 from judgeboard.tools import langsmith
 from judgeboard.traces.spans import Operation, Passage
@@ -9,7 +8,7 @@ from made_spans import part_of
 from tool_files import records
 
 
-def test_the_parts_of_model_and_retriever_runs() -> None:
+def test_the_parts_of_model_and_retriever_runs():
     message = {
         "content": "Hello.",
         "type": "ai",
@@ -40,7 +39,7 @@ def test_the_parts_of_model_and_retriever_runs() -> None:
     assert retrieval.passages == (Passage("One.", "a", 0.9),)
 
 
-def test_a_failed_run_has_its_error(tmp_path: Path) -> None:
+def test_a_failed_run_has_its_error(tmp_path):
     failed = {"id": "r", "run_type": "chain", "inputs": {"question": "q?"}, "error": "RateLimit()"}
     failed |= {"outputs": None, "start_time": "2026-11-21T04:00:00", "end_time": None}
     file = tmp_path / "runs.jsonl"
@@ -49,7 +48,7 @@ def test_a_failed_run_has_its_error(tmp_path: Path) -> None:
     assert "RateLimit()" in rejected.reason
 
 
-def test_runs_of_langsmith_become_the_answer_of_their_trace(tmp_path: Path) -> None:
+def test_runs_of_langsmith_become_the_answer_of_their_trace(tmp_path):
     common = {
         "trace_id": "t",
         "start_time": "2026-11-21T04:00:00",
@@ -103,7 +102,7 @@ def test_runs_of_langsmith_become_the_answer_of_their_trace(tmp_path: Path) -> N
     ]
 
 
-def test_the_session_of_langsmith_is_not_its_project() -> None:
+def test_the_session_of_langsmith_is_not_its_project():
     attributes = {
         "langsmith.span.kind": "chain",
         "langsmith.trace.session_id": "project",
@@ -118,7 +117,7 @@ def test_the_session_of_langsmith_is_not_its_project() -> None:
     assert (named.session, named.tags, named.question) == ("t-1", ("a",), "Hi?")
 
 
-def test_spans_written_by_hand_for_langsmith() -> None:
+def test_spans_written_by_hand_for_langsmith():
     part = part_of(
         langsmith.read_span,
         {
@@ -140,6 +139,6 @@ def test_spans_written_by_hand_for_langsmith() -> None:
     assert (part.prompt_tokens, part.completion_tokens) == (5, 2)
 
 
-def test_langsmith_without_content_says_which_variables_hide_it() -> None:
+def test_langsmith_without_content_says_which_variables_hide_it():
     hidden = {"langsmith.span.kind": "chain", "gen_ai.prompt": "{}", "gen_ai.completion": "{}"}
     assert "LANGSMITH_HIDE_INPUTS=false" in str(part_of(langsmith.read_span, hidden).missing)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 from judgeboard.domain import Response
 from judgeboard.tools import mlflow
@@ -16,9 +15,7 @@ TRACE = "49c250410fbe305e914b2b7072849737"
 OF_MLFLOW = "48bd85d40d5a223affcc0c4fe68b03de"
 
 
-def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(
-    shared: Path, tmp_path: Path
-) -> None:
+def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(shared, tmp_path):
     infos = json.loads((shared / "captures" / "mlflow" / "rest_search.json").read_text())
     (info,) = [each for each in infos if each["trace_id"].endswith(OF_MLFLOW)]
     metadata = info["trace_metadata"]
@@ -64,7 +61,7 @@ def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(
     assert all("judgeboard pull" in item.reason for item in items[2:])
 
 
-def test_assessments_of_mlflow_become_verdicts_grades_feedback_and_references(shared: Path) -> None:
+def test_assessments_of_mlflow_become_verdicts_grades_feedback_and_references(shared):
     file = shared / "captures" / "mlflow" / "trace_to_json.json"
     _, (answer,) = records(file)
     assert re.findall(r"\d+ °C", answer.reference or "") == ["145 °C", "250 °C"]
@@ -79,7 +76,7 @@ def test_assessments_of_mlflow_become_verdicts_grades_feedback_and_references(sh
     )
 
 
-def test_mlflow_writes_json_in_json() -> None:
+def test_mlflow_writes_json_in_json():
     part = part_of(
         mlflow.read_span,
         {
@@ -98,7 +95,7 @@ def test_mlflow_writes_json_in_json() -> None:
     assert (part.session, part.user, part.metadata) == ("s-1", "u-1", {"env": "prod"})
 
 
-def test_mlflow_in_the_form_of_genai_says_that_documents_are_left_out() -> None:
+def test_mlflow_in_the_form_of_genai_says_that_documents_are_left_out():
     retriever = part_of(
         mlflow.read_span, {"gen_ai.operation.name": "execute_tool"}, scope="mlflow.tracing.provider"
     )

@@ -1,8 +1,5 @@
 """OpenAI chat logs: what is one, and its last reply."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from tool_files import only, opened, written
@@ -39,15 +36,13 @@ from tool_files import only, opened, written
         },
     ],
 )
-def test_openai_chat_logs_give_the_last_question_and_its_reply(
-    tmp_path: Path, row: dict[str, Any]
-) -> None:
+def test_openai_chat_logs_give_the_last_question_and_its_reply(tmp_path, row):
     title, response = only(written(tmp_path, row))
     assert title == "OpenAI chat logs"
     assert (response.query, response.answer) == ("q", "a")
 
 
-def test_a_log_with_its_own_question_and_answer_is_no_chat_log(tmp_path: Path) -> None:
+def test_a_log_with_its_own_question_and_answer_is_no_chat_log(tmp_path):
     turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     reading, (response,) = opened(
         written(tmp_path, {"question": "q", "answer": "a", "messages": turns})

@@ -1,7 +1,6 @@
 """OpenLLMetry: its messages old and new, tasks, and results of vector stores."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,7 @@ from judgeboard.traces.spans import Operation, Passage, SpanEvent
 from made_spans import part_of
 
 
-def test_old_openllmetry_numbers_its_messages() -> None:
+def test_old_openllmetry_numbers_its_messages():
     part = part_of(
         openllmetry.read_span,
         {
@@ -43,9 +42,7 @@ def test_old_openllmetry_numbers_its_messages() -> None:
     assert (part.prompt_tokens, part.completion_tokens, part.session) == (9, 4, "7")
 
 
-def test_old_openllmetry_on_langchain_writes_no_text_as_json_and_the_session_beside_the_input() -> (
-    None
-):
+def test_old_openllmetry_on_langchain_writes_no_text_as_json_and_the_session_beside_the_input():
     called = {
         "gen_ai.completion.0.content": '""',
         "gen_ai.completion.0.tool_calls.0.name": "lookup",
@@ -72,7 +69,7 @@ def test_old_openllmetry_on_langchain_writes_no_text_as_json_and_the_session_bes
     assert (part.tags, part.metadata) == (("prod",), {"build": "1"})
 
 
-def test_openllmetry_without_content_says_which_variable_turns_it_on() -> None:
+def test_openllmetry_without_content_says_which_variable_turns_it_on():
     part = part_of(
         openllmetry.read_span, {"llm.request.type": "chat", "gen_ai.usage.prompt_tokens": 9}
     )
@@ -93,9 +90,7 @@ def test_openllmetry_without_content_says_which_variable_turns_it_on() -> None:
         ),
     ],
 )
-def test_a_task_of_openllmetry_that_returns_documents_is_a_retrieval(
-    name: str, output: Any, operation: Operation
-) -> None:
+def test_a_task_of_openllmetry_that_returns_documents_is_a_retrieval(name, output, operation):
     attributes = {
         "traceloop.span.kind": "task",
         "traceloop.entity.name": name,
@@ -121,7 +116,7 @@ def test_a_task_of_openllmetry_that_returns_documents_is_a_retrieval(
         },
     ],
 )
-def test_documents_that_a_task_of_openllmetry_got_are_passages(given: Any) -> None:
+def test_documents_that_a_task_of_openllmetry_got_are_passages(given):
     attributes = {"traceloop.span.kind": "task", "traceloop.entity.input": json.dumps(given)}
     part = part_of(openllmetry.read_span, attributes | {"traceloop.entity.output": '"Hello."'})
     assert (part.operation, part.answer, part.passages) == (
@@ -131,7 +126,7 @@ def test_documents_that_a_task_of_openllmetry_got_are_passages(given: Any) -> No
     )
 
 
-def test_results_of_a_vector_store_are_passages() -> None:
+def test_results_of_a_vector_store_are_passages():
     event = {
         "db.query.result.id": "a",
         "db.query.result.score": 0.9,

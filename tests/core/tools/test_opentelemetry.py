@@ -1,7 +1,6 @@
 """OpenTelemetry: files of a Collector."""
 
 import json
-from pathlib import Path
 
 from google.protobuf.json_format import MessageToJson
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -14,7 +13,7 @@ OF_WEATHER = "What is the weather in Bergen?"
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
 
 
-def test_the_log_records_of_a_file_belong_to_its_spans(shared: Path, tmp_path: Path) -> None:
+def test_the_log_records_of_a_file_belong_to_its_spans(shared, tmp_path):
     requests = [
         path.read_text() for path in sorted((shared / "captures" / "v2_legacy").glob("*[a-z].json"))
     ]
@@ -26,7 +25,7 @@ def test_the_log_records_of_a_file_belong_to_its_spans(shared: Path, tmp_path: P
     assert sorted(questions) == ["And nylon?", QUESTION, QUESTION, OF_WEATHER]
 
 
-def test_a_bad_character_in_one_trace_of_a_request_keeps_the_others(tmp_path: Path) -> None:
+def test_a_bad_character_in_one_trace_of_a_request_keeps_the_others(tmp_path):
     body = MessageToJson(
         ExportTraceServiceRequest.FromString(request([*trace(1), *trace(2)])), indent=None
     )

@@ -1,17 +1,15 @@
 """Phoenix: its spans, and the annotations in their attributes."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.responses import NO_PASSAGES
-from judgeboard.store.engine import Store
 from tool_files import records
 
 
-def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path: Path) -> None:
+def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path):
     root = {
         "name": "ask",
         "span_kind": "CHAIN",
@@ -41,9 +39,7 @@ def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["dotted", "nested", "columns"])
-def test_annotations_in_the_attributes_of_a_span_are_read(
-    store: Store, tmp_path: Path, form: str
-) -> None:
+def test_annotations_in_the_attributes_of_a_span_are_read(store, tmp_path, form):
     judge = {
         "name": "groundedness",
         "score": 0.25,

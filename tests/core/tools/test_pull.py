@@ -2,8 +2,7 @@
 
 import os
 import signal
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
@@ -14,18 +13,16 @@ from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.imports.exports.traced import OWN, SENT_BY
 from judgeboard.people.roster import add_person, admit
-from judgeboard.store.engine import Store
 from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW, RUN
 from judgeboard.text import as_utc
 from judgeboard.tools.history import Names, whole_traces
-from judgeboard.tools.pull import PullResult, pull
+from judgeboard.tools.pull import pull
 from judging_log import address
 from recording_tool import Reply
 from stored_rows import row_count, values_of
 from tool_histories import TOOLS as FAKES
 from tool_histories import (
-    HistoryTool,
     OldLangfuseWithHistory,
     PhoenixWithHistory,
     time_of,
@@ -40,7 +37,7 @@ class _Killed(BaseException):
     """Ends a pull as a kill does."""
 
 
-def pulled(store: Store, name: str, tool: HistoryTool, **options: Any) -> PullResult:
+def pulled(store, name, tool, **options):
     return pull(
         store,
         name.split(maxsplit=1)[0],
@@ -50,18 +47,18 @@ def pulled(store: Store, name: str, tool: HistoryTool, **options: Any) -> PullRe
     )
 
 
-def counts(store: Store) -> dict[str, int]:
+def counts(store):
     return {table.name: row_count(store, table) for table in (RESPONSE, JUDGMENT, REVIEW, FEEDBACK)}
 
 
-def answers(store: Store) -> list[tuple[str, str, Any, str]]:
+def answers(store):
     with store.reading() as connection:
         rows = connection.execute(select(RESPONSE).order_by(RESPONSE.c.asked_at)).all()
     return [(row.query, row.answer, row.passages, row.source) for row in rows]
 
 
 @pytest.mark.parametrize("name", FAKES)
-def test_history_comes_once_with_its_scores(name: str, sqlite_store: Store) -> None:
+def test_history_comes_once_with_its_scores(name, sqlite_store):
     with FAKES[name](COUNT) as tool:
         tool.given = [
             (2, "groundedness", 0.2, None, {}),
@@ -116,8 +113,8 @@ def test_history_comes_once_with_its_scores(name: str, sqlite_store: Store) -> N
         assert len(few) <= 3, few  # a pull without news reads no trace again
 
 
-def test_a_trace_at_the_border_of_a_page_is_read_by_its_id() -> None:
-    def span(trace: str, parent: str | None, begin: int, end: int | None) -> dict[str, Any]:
+def test_a_trace_at_the_border_of_a_page_is_read_by_its_id():
+    def span(trace, parent, begin, end):
         return {
             "trace": trace,
             "parent": parent,
@@ -139,11 +136,11 @@ def test_a_trace_at_the_border_of_a_page_is_read_by_its_id() -> None:
 
 
 @pytest.mark.parametrize("name", ["phoenix", "langsmith"])
-def test_a_killed_pull_goes_on_at_its_page(name: str, store: Store) -> None:
+def test_a_killed_pull_goes_on_at_its_page(name, store):
     with FAKES[name](COUNT) as tool:
-        traces: list[int] = []
+        traces = []
 
-        def kill(number: int) -> None:
+        def kill(number):
             traces.append(number)
             if len(traces) == 2:
                 raise _Killed
@@ -167,7 +164,7 @@ class KillingPhoenix(PhoenixWithHistory):
 
     victim: int | None = None
 
-    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+    def reply(self, path, query, request):
         if (
             self.victim
             and path.endswith("/span_annotations")
@@ -177,7 +174,7 @@ class KillingPhoenix(PhoenixWithHistory):
         return super().reply(path, query, request)
 
 
-def test_a_pull_whose_process_is_killed_brings_everything_once(store: Store) -> None:
+def test_a_pull_whose_process_is_killed_brings_everything_once(store):
     with KillingPhoenix(COUNT) as tool:
         tool.given = [
             (number, *score, {})
@@ -205,9 +202,9 @@ def test_a_pull_whose_process_is_killed_brings_everything_once(store: Store) -> 
 
 
 def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks_for(
-    sqlite_store: Store,
-) -> None:
-    waits: list[float] = []
+    sqlite_store,
+):
+    waits = []
     with PhoenixWithHistory(COUNT) as tool:
         tool.retry_after = 7
         tool.failing = [429] * 6
@@ -221,11 +218,11 @@ def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks
         assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(1))).new["responses"] == 5
 
 
-def test_a_pull_since_a_day_leaves_no_gap_before_it(sqlite_store: Store) -> None:
-    def at(number: int) -> datetime:
+def test_a_pull_since_a_day_leaves_no_gap_before_it(sqlite_store):
+    def at(number):
         return as_utc(time_of(number))
 
-    def kill(_traces: int) -> None:
+    def kill(_traces):
         raise _Killed
 
     with PhoenixWithHistory(COUNT) as tool:
@@ -240,7 +237,7 @@ def test_a_pull_since_a_day_leaves_no_gap_before_it(sqlite_store: Store) -> None
     ]
 
 
-def test_a_pull_is_one_import_of_each_kind(sqlite_store: Store) -> None:
+def test_a_pull_is_one_import_of_each_kind(sqlite_store):
     with PhoenixWithHistory(COUNT) as tool:
         tool.given = [(number, "groundedness", 0.2, None, {}) for number in (1, COUNT)]
         pulled(sqlite_store, "phoenix", tool)
@@ -258,7 +255,7 @@ def test_a_pull_is_one_import_of_each_kind(sqlite_store: Store) -> None:
 
 
 class PhoenixWithABadPage(PhoenixWithHistory):
-    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+    def reply(self, path, query, request):
         return (
             Reply(500, {"detail": "defect"})
             if query.get("cursor") == "4"
@@ -266,13 +263,13 @@ class PhoenixWithABadPage(PhoenixWithHistory):
         )
 
 
-def test_a_page_that_is_always_refused_ends_the_pull(sqlite_store: Store) -> None:
+def test_a_page_that_is_always_refused_ends_the_pull(sqlite_store):
     with PhoenixWithABadPage(COUNT) as tool, pytest.raises(BadInput, match="500"):
         pulled(sqlite_store, "phoenix", tool)
 
 
 class PhoenixWithARunningTrace(PhoenixWithHistory):
-    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+    def reply(self, path, query, request):
         reply = super().reply(path, query, request)
         for row in reply[1]["data"] if path.endswith(("/traces", "/spans")) else ():
             row["start_time"] = (LATER - timedelta(minutes=5)).isoformat()
@@ -281,7 +278,7 @@ class PhoenixWithARunningTrace(PhoenixWithHistory):
         return reply
 
 
-def test_a_young_trace_is_not_read_before_its_root_has_ended(sqlite_store: Store) -> None:
+def test_a_young_trace_is_not_read_before_its_root_has_ended(sqlite_store):
     with PhoenixWithARunningTrace(3) as tool:
         assert pulled(sqlite_store, "phoenix", tool).traces == 2
     assert [query for query, *_ in answers(sqlite_store)] == ["question 1", "question 2"]
@@ -290,15 +287,15 @@ def test_a_young_trace_is_not_read_before_its_root_has_ended(sqlite_store: Store
 class LangfuseThatRefusesATrace(OldLangfuseWithHistory):
     refused: str | None = trace_of(2)
 
-    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+    def reply(self, path, query, request):
         if self.refused is not None and path.endswith(self.refused):
             return Reply(500, {"message": "defect"})
         return super().reply(path, query, request)
 
 
 def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     with LangfuseThatRefusesATrace(3) as tool:
         result = pulled(sqlite_store, "langfuse", tool)
         assert (result.stopped, *result.rejected.values(), *result.examples.values()) == (
@@ -319,7 +316,7 @@ def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(
     ]
 
 
-def test_only_leads_pull(sqlite_store: Store) -> None:
+def test_only_leads_pull(sqlite_store):
     add_person(sqlite_store, "eve@example.org", Role.REVIEWER, "cli:root")
     with PhoenixWithHistory(1) as tool, pytest.raises(NotAllowed):
         pulled(sqlite_store, "phoenix", tool, actor=admit(sqlite_store, "eve@example.org"))

@@ -1,14 +1,12 @@
 """A push sends each judgment, review and gold label once, to every tool the same scores."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 import recording_tool as fakes
-from graded_log import BAD, GOOD, NOON, GradedLog
+from graded_log import BAD, GOOD, NOON
 from judgeboard.cli.app import run
 from judgeboard.domain import ResponseKind
 from judgeboard.errors import BadInput, NotFound
@@ -16,7 +14,7 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.reviews import is_current
 from judgeboard.store.tables import REVIEW
 from judgeboard.store.tools import What, target_states
-from judgeboard.tools.push import PushResult, push
+from judgeboard.tools.push import push
 
 TRACE, OTHER, UNKNOWN = "ab" * 16, "cd" * 16, "ef" * 16
 SPAN = "12" * 8
@@ -32,7 +30,7 @@ class Pushed(NamedTuple):
     comment: str | None
 
 
-def of_phoenix(tool: fakes.RecordingTool) -> list[Pushed]:
+def of_phoenix(tool):
     subjects = {SPAN: "first", OTHER: "second"}
     return [
         Pushed(
@@ -46,7 +44,7 @@ def of_phoenix(tool: fakes.RecordingTool) -> list[Pushed]:
     ]
 
 
-def of_mlflow(tool: fakes.RecordingTool) -> list[Pushed]:
+def of_mlflow(tool):
     subjects = {f"tr-{TRACE}": "first", f"tr-{OTHER}": "second"}
     return [
         Pushed(
@@ -60,7 +58,7 @@ def of_mlflow(tool: fakes.RecordingTool) -> list[Pushed]:
     ]
 
 
-def of_langfuse(tool: fakes.RecordingTool) -> list[Pushed]:
+def of_langfuse(tool):
     subjects = {TRACE: "first", OTHER: "second"}
     return [
         Pushed(
@@ -75,7 +73,7 @@ def of_langfuse(tool: fakes.RecordingTool) -> list[Pushed]:
     ]
 
 
-def of_langsmith(tool: fakes.RecordingTool) -> list[Pushed]:
+def of_langsmith(tool):
     subjects = {TRACE: "first", OTHER: "second"}
     return [
         Pushed(
@@ -89,7 +87,7 @@ def of_langsmith(tool: fakes.RecordingTool) -> list[Pushed]:
     ]
 
 
-def of_label_studio(tool: fakes.RecordingTool) -> list[Pushed]:
+def of_label_studio(tool):
     scores = []
     for (kind, _), each in tool.scores.items():
         texts = [
@@ -107,7 +105,7 @@ def of_label_studio(tool: fakes.RecordingTool) -> list[Pushed]:
     return scores
 
 
-def of_collector(tool: fakes.RecordingTool) -> list[Pushed]:
+def of_collector(tool):
     scores = []
     for record in tool.scores.values():
         values = {each["key"]: next(iter(each["value"].values())) for each in record["attributes"]}
@@ -125,9 +123,7 @@ def of_collector(tool: fakes.RecordingTool) -> list[Pushed]:
     return scores
 
 
-TOOLS: Mapping[
-    str, tuple[type[fakes.RecordingTool], tuple[str, ...], Callable[[Any], list[Pushed]]]
-] = {
+TOOLS = {
     "phoenix": (fakes.FakePhoenix, (SPAN, OTHER), of_phoenix),
     "mlflow": (fakes.FakeMlflow, (f"tr-{TRACE}", f"tr-{OTHER}"), of_mlflow),
     "langfuse": (fakes.FakeLangfuse, (TRACE, OTHER), of_langfuse),
@@ -141,7 +137,7 @@ TOOLS: Mapping[
 }
 
 
-def judged_and_reviewed(log: GradedLog) -> tuple[int, int]:
+def judged_and_reviewed(log):
     """Two answers that the tools know, one that they do not know, one without a trace, and what nobody gets back."""
     first, second, unknown, without = (
         log.answers(metadata=metadata)[0]
@@ -186,18 +182,18 @@ REVIEWS = [
 GOLD = [Pushed("second", "label", "hallucinated", True, None)]
 
 
-def without_comments(scores: list[Pushed]) -> list[Pushed]:
+def without_comments(scores):
     return in_order(each._replace(comment=None) for each in scores)
 
 
-def in_order(scores: Iterable[Pushed]) -> list[Pushed]:
+def in_order(scores):
     return sorted(
         scores,
         key=lambda each: (each.subject, each.name, str(each.value), each.person, str(each.comment)),
     )
 
 
-def pushed_to(tool: fakes.RecordingTool, name: str, log: GradedLog, **options: Any) -> PushResult:
+def pushed_to(tool, name, log, **options):
     return push(
         log.store,
         name,
@@ -210,9 +206,7 @@ def pushed_to(tool: fakes.RecordingTool, name: str, log: GradedLog, **options: A
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(
-    name: str, sqlite_log: GradedLog
-) -> None:
+def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name, sqlite_log):
     fake, known, scores_of = TOOLS[name]
     first, _ = judged_and_reviewed(sqlite_log)
     with fake(*known) as tool:
@@ -277,7 +271,7 @@ def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(
             assert in_order(has) == in_order(changed)
 
 
-def rows(log: GradedLog) -> list[Any]:
+def rows(log):
     with log.store.reading() as connection:
         return list(
             connection.execute(
@@ -286,7 +280,7 @@ def rows(log: GradedLog) -> list[Any]:
         )
 
 
-def test_the_database_knows_what_each_tool_has(log: GradedLog) -> None:
+def test_the_database_knows_what_each_tool_has(log):
     judged_and_reviewed(log)
     with fakes.FakePhoenix(SPAN, OTHER) as tool:
         name = f"phoenix {tool.address}"
@@ -322,7 +316,7 @@ def test_the_database_knows_what_each_tool_has(log: GradedLog) -> None:
     }
 
 
-def test_a_missing_key_or_a_wrong_one_is_named(sqlite_log: GradedLog) -> None:
+def test_a_missing_key_or_a_wrong_one_is_named(sqlite_log):
     judged_and_reviewed(sqlite_log)
     with fakes.FakeLangfuse(TRACE) as tool:
         with pytest.raises(BadInput, match="LANGFUSE_SECRET_KEY"):
@@ -340,7 +334,7 @@ def test_a_missing_key_or_a_wrong_one_is_named(sqlite_log: GradedLog) -> None:
         push(sqlite_log.store, "mlflow", address="databricks", environment={})
 
 
-def corrected_in_mlflow(tool: fakes.RecordingTool) -> list[str]:
+def corrected_in_mlflow(tool):
     return [
         each["expectation"]["value"]
         for each in tool.scores.values()
@@ -348,7 +342,7 @@ def corrected_in_mlflow(tool: fakes.RecordingTool) -> list[str]:
     ]
 
 
-def corrected_in_langsmith(tool: fakes.RecordingTool) -> list[str]:
+def corrected_in_langsmith(tool):
     return [
         each["correction"]["corrected_answer"]
         for each in tool.scores.values()
@@ -356,7 +350,7 @@ def corrected_in_langsmith(tool: fakes.RecordingTool) -> list[str]:
     ]
 
 
-def corrected_in_label_studio(tool: fakes.RecordingTool) -> list[str]:
+def corrected_in_label_studio(tool):
     regions = [region for each in tool.scores.values() for region in each["result"]]
     return [
         region["value"]["text"][0]
@@ -374,8 +368,8 @@ def corrected_in_label_studio(tool: fakes.RecordingTool) -> list[str]:
     ],
 )
 def test_the_corrected_answer_goes_where_a_tool_has_a_place_if_texts_are_sent(
-    name: str, corrected: Callable[[fakes.RecordingTool], list[str]], sqlite_log: GradedLog
-) -> None:
+    name, corrected, sqlite_log
+):
     judged_and_reviewed(sqlite_log)
     fake, known, _ = TOOLS[name]
     for with_notes, expected in ((False, []), (True, ["250 °C"])):
@@ -386,7 +380,7 @@ def test_the_corrected_answer_goes_where_a_tool_has_a_place_if_texts_are_sent(
             assert sent is with_notes
 
 
-def test_requests_have_the_fields_of_captured_ones(shared: Path, sqlite_log: GradedLog) -> None:
+def test_requests_have_the_fields_of_captured_ones(shared, sqlite_log):
     judged_and_reviewed(sqlite_log)
     captures = shared / "captures"
     files = sorted(captures.glob("langfuse_v5/*scores.json"))
@@ -416,9 +410,7 @@ def test_requests_have_the_fields_of_captured_ones(shared: Path, sqlite_log: Gra
         }.items() <= kinds.items()
 
 
-def test_the_command_says_what_was_sent_and_what_each_tool_has(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_says_what_was_sent_and_what_each_tool_has(sqlite_log, capsys, monkeypatch):
     first, _ = judged_and_reviewed(sqlite_log)
     database = ("--db", str(sqlite_log.store.engine.url.database))
     with fakes.FakePhoenix(SPAN, OTHER) as tool:
@@ -431,7 +423,7 @@ def test_the_command_says_what_was_sent_and_what_each_tool_has(
         assert json.loads(refused)["sent"] == {"judgments": 2, "reviews": 0, "gold": 0}
         assert run([*to_phoenix, "--what", "golds"]) == 2
 
-        def review_meanwhile(seconds: float) -> None:
+        def review_meanwhile(seconds):
             if seconds != 60 or sqlite_log.reviewers.get("eve"):
                 raise KeyboardInterrupt
             sqlite_log.review(first, "eve", quality=1)
@@ -446,12 +438,12 @@ def test_the_command_says_what_was_sent_and_what_each_tool_has(
 
 
 def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(
-    sqlite_log: GradedLog,
-) -> None:
+    sqlite_log,
+):
     judged_and_reviewed(sqlite_log)
     with fakes.FakePhoenix(SPAN, OTHER) as tool:
 
-        def stopped(key: str) -> str | None:
+        def stopped(key):
             environment = {"PHOENIX_API_KEY": key}
             return push(
                 sqlite_log.store, "phoenix", address=tool.address, environment=environment
@@ -468,12 +460,12 @@ def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(
 class SignInPage(fakes.RecordingTool):
     """A server that answers every request with a page."""
 
-    def answer(self, request: fakes.ToolRequest) -> fakes.Reply:
+    def answer(self, request):
         return fakes.Reply(200, b"<html>Sign in</html>")
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_page_instead_of_json_does_not_count_as_sent(name: str, sqlite_log: GradedLog) -> None:
+def test_a_page_instead_of_json_does_not_count_as_sent(name, sqlite_log):
     judged_and_reviewed(sqlite_log)
     with SignInPage() as tool:
         keys = TOOLS[name][0].environment
@@ -482,11 +474,11 @@ def test_a_page_instead_of_json_does_not_count_as_sent(name: str, sqlite_log: Gr
     assert result.stopped is not None
 
 
-def test_an_empty_reply_counts_as_sent(sqlite_log: GradedLog) -> None:
+def test_an_empty_reply_counts_as_sent(sqlite_log):
     judged_and_reviewed(sqlite_log)
 
     class Empty(fakes.RecordingTool):
-        def answer(self, request: fakes.ToolRequest) -> fakes.Reply:
+        def answer(self, request):
             return fakes.Reply(200, b"")
 
     with Empty() as tool:
@@ -498,7 +490,7 @@ def test_an_empty_reply_counts_as_sent(sqlite_log: GradedLog) -> None:
 class LostReply(fakes.FakeLabelStudio):
     """Label Studio behind a proxy that gives up on the first of each kind of POST, after it was stored."""
 
-    def answer(self, request: fakes.ToolRequest) -> fakes.Reply:
+    def answer(self, request):
         reply = super().answer(request)
         return (
             fakes.Reply(504, {"detail": "timeout"})
@@ -508,9 +500,7 @@ class LostReply(fakes.FakeLabelStudio):
 
 
 @pytest.mark.parametrize("what", [What.REVIEWS, What.JUDGMENTS])
-def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(
-    what: What, sqlite_log: GradedLog
-) -> None:
+def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(what, sqlite_log):
     judged_and_reviewed(sqlite_log)
     with LostReply("1", "2") as tool:
         assert "504" in str(pushed_to(tool, "label-studio", sqlite_log, what=[what]).stopped)
@@ -519,7 +509,7 @@ def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(
         assert len(tool.scores) == 2
 
 
-def test_langfuse_gets_scores_only_of_answers_that_have_a_trace(sqlite_log: GradedLog) -> None:
+def test_langfuse_gets_scores_only_of_answers_that_have_a_trace(sqlite_log):
     answers = [
         sqlite_log.answers(metadata=metadata)[0]
         for metadata in ({}, {"trace_id": "lf-7"}, {"tool": "Langfuse"})

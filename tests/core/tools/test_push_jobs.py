@@ -6,13 +6,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import product
-from typing import Any
 
 import pytest
 
 import recording_tool as fakes
 from forked_commands import ReadCommand
-from graded_log import GOOD, GradedLog
+from graded_log import GOOD
 from judgeboard.cli.app import run
 from judgeboard.domain import RuleKind, RuleState
 from judgeboard.errors import BadInput, NotFound
@@ -26,28 +25,28 @@ from judgeboard.tools.push import add_target, push_due, push_to, target_state
 TRACES = [f"{number:032x}" for number in range(1, 121)]
 
 
-def judged(log: GradedLog, traces: list[str]) -> None:
+def judged(log, traces):
     answers = [log.answers(metadata={"trace_id": trace})[0] for trace in traces]
     log.say_all(log.version("lexical"), answers, label=GOOD)
     log.review_all(answers[:10], label=GOOD.value)
 
 
-def targets(log: GradedLog) -> list[PushTarget]:
+def targets(log):
     with log.store.reading() as connection:
         return list_rules(connection, PushTarget)
 
 
-def state(log: GradedLog) -> str:
+def state(log):
     (target,) = targets(log)
     with log.store.reading() as connection:
         return target_state(target, live_workers(connection))
 
 
-def change(log: GradedLog, new: RuleState) -> None:
+def change(log, new):
     change_rule(log.store, RuleKind.PUSH, "phoenix", new, "test")
 
 
-def pushed_by(log: GradedLog, *executor_ids: str, minutes: int = 0) -> None:
+def pushed_by(log, *executor_ids, minutes=0):
     """Let workers push at once to the targets that are due in some minutes."""
     now = datetime.now(UTC) + timedelta(minutes=minutes)
     with log.store.writing() as connection:
@@ -59,9 +58,7 @@ def pushed_by(log: GradedLog, *executor_ids: str, minutes: int = 0) -> None:
             threads.submit(push_due, log.store, str(target.id), executor_id, threading.Event(), now)
 
 
-def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(
-    log: GradedLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(log, monkeypatch):
     judged(log, TRACES[:4])
     monkeypatch.setenv("PHOENIX_API_KEY", "key")
     with fakes.FakePhoenix(*TRACES[:3]) as tool:
@@ -108,16 +105,14 @@ class KillingPhoenix(fakes.FakePhoenix):
 
     victim = 0
 
-    def answer(self, request: fakes.ToolRequest) -> fakes.Reply:
+    def answer(self, request):
         reply = super().answer(request)
         if len(self.requests) == 2:
             os.kill(self.victim, signal.SIGKILL)
         return reply
 
 
-def test_a_killed_push_is_continued_and_no_score_is_twice(
-    sqlite_log: GradedLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_push_is_continued_and_no_score_is_twice(sqlite_log, monkeypatch):
     judged(sqlite_log, TRACES)
     monkeypatch.setenv("PHOENIX_API_KEY", "key")
     with KillingPhoenix(*TRACES) as tool:
@@ -147,12 +142,10 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(
         assert (target.pushed, target.refused) == (130, 0)
 
 
-def test_the_commands_add_list_and_change_targets(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_add_list_and_change_targets(sqlite_log, capsys):
     judged(sqlite_log, TRACES[:1])
     database = ("--db", str(sqlite_log.store.engine.url.database))
-    add: Any = ("rule", "add", "push", "mlflow", "--url", "http://localhost:5000", "--every")
+    add = ("rule", "add", "push", "mlflow", "--url", "http://localhost:5000", "--every")
     assert run([*add, "5m", "--what", "gold", "--source", "log", *database]) == 0
     assert run([*add, "soon", *database]) == 2
     assert targets(sqlite_log)[0].every_s == 300
@@ -166,9 +159,7 @@ def test_the_commands_add_list_and_change_targets(
         assert capsys.readouterr().out == f"push mlflow: {done}\n"
 
 
-def test_a_target_that_was_removed_meanwhile_gets_nothing_more(
-    log: GradedLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_target_that_was_removed_meanwhile_gets_nothing_more(log, monkeypatch):
     judged(log, TRACES[:2])
     monkeypatch.setenv("PHOENIX_API_KEY", "key")
     with fakes.FakePhoenix(*TRACES) as tool:

@@ -1,16 +1,14 @@
 """ragas: its metrics, and ids of passages."""
 
-from pathlib import Path
-
 from tool_files import opened, written
 
 
-def test_ids_of_passages_are_kept_beside_them(shared: Path) -> None:
+def test_ids_of_passages_are_kept_beside_them(shared):
     _, (first, _) = opened(shared / "captures" / "ragas" / "dataset.csv")
     assert first.metadata["context_details"] == [{"id": "slings-07"}, {"id": "ropes-02"}]
 
 
-def test_only_metrics_of_ragas_are_scores(tmp_path: Path) -> None:
+def test_only_metrics_of_ragas_are_scores(tmp_path):
     sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"]}
     metrics = {
         "factual_correctness(mode=f1)": 0.25,

@@ -2,14 +2,11 @@
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from captured_spans import captured_spans
 from judgeboard.tools import langfuse, langsmith, mlflow, openllmetry, trulens
-from judgeboard.traces.spans import Part, Span
 from made_spans import made_span
 
 DIALECTS = {
@@ -31,7 +28,7 @@ FILES = {
 
 
 @cache
-def captured_parts(folder: Path, dialect: str) -> list[tuple[Span, Part]]:
+def captured_parts(folder, dialect):
     spans = [span for file in FILES[dialect] for span in captured_spans(folder / file)]
     return [
         (span, part)
@@ -41,9 +38,7 @@ def captured_parts(folder: Path, dialect: str) -> list[tuple[Span, Part]]:
 
 
 @pytest.mark.parametrize("dialect", FILES)
-def test_every_span_of_a_real_request_is_read_by_its_own_dialect_alone(
-    shared: Path, dialect: str
-) -> None:
+def test_every_span_of_a_real_request_is_read_by_its_own_dialect_alone(shared, dialect):
     parts = captured_parts(shared / "captures", dialect)
     assert len(parts) == sum(
         len(captured_spans(shared / "captures" / file)) for file in FILES[dialect]
@@ -58,7 +53,7 @@ def test_every_span_of_a_real_request_is_read_by_its_own_dialect_alone(
 
 
 @pytest.mark.parametrize("dialect", FILES)
-def test_attributes_of_wrong_types_are_no_errors(shared: Path, dialect: str) -> None:
+def test_attributes_of_wrong_types_are_no_errors(shared, dialect):
     for span, _ in captured_parts(shared / "captures", dialect)[::3]:
         for wrong in (
             None,
@@ -89,5 +84,5 @@ def test_attributes_of_wrong_types_are_no_errors(shared: Path, dialect: str) -> 
         {"ai.prompt": "{}"},
     ],
 )
-def test_spans_of_other_conventions_are_left_alone(attributes: dict[str, Any]) -> None:
+def test_spans_of_other_conventions_are_left_alone(attributes):
     assert all(module.read_span(made_span(attributes), ()) is None for module in DIALECTS.values())

@@ -5,8 +5,6 @@ import json
 import re
 import shlex
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -28,7 +26,7 @@ PUBLISHED = [
 ]
 
 
-def records(*rows: tuple[Any, Any, Any]) -> list[dict[str, Any]]:
+def records(*rows):
     names = ("teacher_grading", "reviewer_feedback", "human_grading")
     return [
         {
@@ -40,7 +38,7 @@ def records(*rows: tuple[Any, Any, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def written(file: Path, rows: list[dict[str, Any]]) -> Path:
+def written(file, rows):
     with file.open("w", newline="") as stream:
         if file.suffix == ".csv":
             table = csv.DictWriter(stream, rows[0].keys())
@@ -51,7 +49,7 @@ def written(file: Path, rows: list[dict[str, Any]]) -> Path:
     return file
 
 
-def measured(report: dict[str, Any]) -> tuple[list[int], dict[str, float]]:
+def measured(report):
     """How many verdicts were audited, marked and graded, and what an audit found."""
     counts = [report["about"]["counts"][name] for name in ("audited", "marked", "graded")]
     return counts, {
@@ -62,9 +60,7 @@ def measured(report: dict[str, Any]) -> tuple[list[int], dict[str, float]]:
 
 
 @pytest.mark.parametrize("name", ["records.jsonl", "records.csv"])
-def test_the_published_rows_give_the_published_figures(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_published_rows_give_the_published_figures(name, tmp_path, capsys):
     file, database = written(tmp_path / name, records(*PUBLISHED)), str(tmp_path / "d.db")
     assert run(["import", str(file), "--db", database]) == 0
     printed = capsys.readouterr()
@@ -83,9 +79,7 @@ def test_the_published_rows_give_the_published_figures(
     assert measured(report) == ([5, 5, 5], {"marks_precision": 1, "marks_recall": 1})
 
 
-def test_the_next_step_of_grades_without_marks_asks_a_supreme_judge(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_next_step_of_grades_without_marks_asks_a_supreme_judge(tmp_path, capsys):
     rows = [
         {name: row[name] for name in ("question", "student_answer", "teacher_grading")}
         for row in records((1, 1, 1))
@@ -96,12 +90,12 @@ def test_the_next_step_of_grades_without_marks_asks_a_supreme_judge(
     assert shlex.split(next_step)[:5] == ["test", "audit", "teacher", "--model", "gpt-4o"]
 
 
-def built(tmp_path: Path, kind: str, *rows: tuple[Any, Any, Any]) -> list[Any]:
+def built(tmp_path, kind, *rows):
     with read_records(written(tmp_path / "records.jsonl", records(*rows)), kind=kind) as reading:
         return list(reading)
 
 
-def test_an_unreadable_grade_or_mark_is_unparsable_and_keeps_its_text(tmp_path: Path) -> None:
+def test_an_unreadable_grade_or_mark_is_unparsable_and_keeps_its_text(tmp_path):
     rows = [
         ("It depends.", "Correctness: 1", "?"),
         ("Grade: 1", "Grade: 1", None),
@@ -144,8 +138,8 @@ SEED = [
 
 
 def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     names = ("student_answer", "teacher_grading", "reviewer_feedback", "human_grading")
     rows = [dict(zip(names, row, strict=True)) for row in SEED]
     file, database = written(tmp_path / "records.jsonl", rows), ("--db", str(tmp_path / "d.db"))

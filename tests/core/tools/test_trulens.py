@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 from judgeboard.domain import Rejected
 from judgeboard.tools import trulens
@@ -12,7 +11,7 @@ from made_spans import part_of
 from tool_files import records
 
 
-def test_a_database_of_trulens_gives_its_records_and_scores(tmp_path: Path) -> None:
+def test_a_database_of_trulens_gives_its_records_and_scores(tmp_path):
     own = "ai.observability."
     events = [
         (
@@ -61,7 +60,7 @@ def test_a_database_of_trulens_gives_its_records_and_scores(tmp_path: Path) -> N
     assert (verdict.response_id, verdict.verdict.groundedness) == (answer.external_id, 0.9)
 
 
-def test_a_trace_id_of_thousands_of_digits_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_a_trace_id_of_thousands_of_digits_is_kept_as_it_is(tmp_path):
     own = {"ai.observability.record_root.input": "q?", "ai.observability.span_type": "record_root"}
     event = {
         "record": {},
@@ -74,7 +73,7 @@ def test_a_trace_id_of_thousands_of_digits_is_kept_as_it_is(tmp_path: Path) -> N
     assert (title, type(rejected)) == ("TruLens events", Rejected)
 
 
-def test_records_retrievals_and_generations_of_trulens() -> None:
+def test_records_retrievals_and_generations_of_trulens():
     base = "ai.observability."
     root = part_of(
         trulens.read_span,

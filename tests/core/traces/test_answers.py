@@ -2,13 +2,11 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
-from judgeboard.domain import Response
 from judgeboard.errors import BadInput
-from judgeboard.traces.answers import Taken, answer_of
+from judgeboard.traces.answers import answer_of
 from judgeboard.traces.maps import rules_of
 from judgeboard.traces.spans import LogRecord, Span, SpanEvent
 
@@ -20,13 +18,13 @@ PROMPT = f"Context:\n[1] {FIRST}\n[2] {SECOND}\n\nQuestion: {QUESTION}"
 
 
 def span(
-    number: int,
-    parent: int | None = None,
+    number,
+    parent=None,
     /,
-    name: str = "step",
-    at: tuple[int, int] | None = None,
-    **more: Any,
-) -> Span:
+    name="step",
+    at=None,
+    **more,
+):
     """A span; ``at`` are its start and end in ms, by default so that it is inside its parent and ends before the next.
 
     Fields of `Span` are given by name; all others are attributes.
@@ -48,18 +46,18 @@ def span(
     )
 
 
-def chain(number: int, parent: int | None, given: Any, returned: Any, **more: Any) -> Span:
+def chain(number, parent, given, returned, **more):
     fields = {"openinference.span.kind": "CHAIN", "input.value": given, "output.value": returned}
     return span(
         number, parent, a={name: each for name, each in fields.items() if each is not None}, **more
     )
 
 
-def model(number: int, parent: int | None, given: Any, returned: str | None, **more: Any) -> Span:
+def model(number, parent, given, returned, **more):
     """A model call of the newest OTel GenAI; ``given`` is a text or a list of (role, text)."""
     turns = [("user", given)] if isinstance(given, str) else given
     inputs = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in turns]
-    fields: dict[str, Any] = {
+    fields = {
         "gen_ai.operation.name": "chat",
         "gen_ai.response.model": "m-2",
         "gen_ai.usage.input_tokens": 5,
@@ -72,7 +70,7 @@ def model(number: int, parent: int | None, given: Any, returned: str | None, **m
     return span(number, parent, a={**fields, **more.pop("a", {})}, **more)
 
 
-def retrieval(number: int, parent: int | None, documents: Any, **more: Any) -> Span:
+def retrieval(number, parent, documents, **more):
     fields = {
         "gen_ai.operation.name": "retrieval",
         "gen_ai.retrieval.query.text": QUESTION,
@@ -81,20 +79,20 @@ def retrieval(number: int, parent: int | None, documents: Any, **more: Any) -> S
     return span(number, parent, a=fields, **more)
 
 
-def answered(*spans: Span, logs: tuple[LogRecord, ...] = ()) -> Response:
+def answered(*spans, logs=()):
     taken = answer_of(spans, logs)
     assert taken.response is not None, taken.reason
     return taken.response
 
 
-def pair(taken: Response) -> tuple[str, str]:
+def pair(taken):
     return taken.query, taken.answer
 
 
 # The root
 
 
-def test_the_root_gives_question_answer_time_and_ids() -> None:
+def test_the_root_gives_question_answer_time_and_ids():
     taken = answer_of(
         [chain(1, None, QUESTION, ANSWER), model(2, 1, PROMPT, "a draft")], source="bot"
     )
@@ -115,13 +113,13 @@ def test_the_root_gives_question_answer_time_and_ids() -> None:
 @pytest.mark.parametrize(
     "output", ["<generator object stream at 0x7f5e>", "", None, '{"documents": []}']
 )
-def test_a_root_without_an_answer_takes_that_of_the_last_model(output: str | None) -> None:
+def test_a_root_without_an_answer_takes_that_of_the_last_model(output):
     first = model(2, 1, "Rewrite: battery", "battery life", at=(2, 10))
     last = model(3, 1, PROMPT, ANSWER, at=(20, 90))
     assert pair(answered(chain(1, None, QUESTION, output), first, last)) == (QUESTION, ANSWER)
 
 
-def test_a_root_that_is_no_span_of_the_assistant_takes_the_step_inside() -> None:
+def test_a_root_that_is_no_span_of_the_assistant_takes_the_step_inside():
     root = span(
         1,
         None,
@@ -136,7 +134,7 @@ def test_a_root_that_is_no_span_of_the_assistant_takes_the_step_inside() -> None
     assert (response.metadata["session"], response.metadata["user"]) == ("s-1", "u-1")
 
 
-def test_without_its_root_a_trace_takes_the_model_and_the_question_of_the_retriever() -> None:
+def test_without_its_root_a_trace_takes_the_model_and_the_question_of_the_retriever():
     spans = [
         retrieval(2, 1, [{"id": "a", "score": 0.5, "content": FIRST}]),
         model(3, 1, PROMPT, ANSWER),
@@ -146,7 +144,7 @@ def test_without_its_root_a_trace_takes_the_model_and_the_question_of_the_retrie
     assert response.passages == (FIRST,)
 
 
-def test_without_root_and_model_a_step_that_joins_passages_is_no_answer() -> None:
+def test_without_root_and_model_a_step_that_joins_passages_is_no_answer():
     spans = [
         chain(2, 1, QUESTION, f"{FIRST}\n{SECOND}", remote_parent=False),
         retrieval(3, 2, [{"id": "a", "content": FIRST}]),
@@ -154,7 +152,7 @@ def test_without_root_and_model_a_step_that_joins_passages_is_no_answer() -> Non
     assert answer_of(spans).response is None
 
 
-def test_a_root_with_a_parent_in_another_process_is_a_root() -> None:
+def test_a_root_with_a_parent_in_another_process_is_a_root():
     assert pair(answered(chain(2, 1, QUESTION, ANSWER, remote_parent=True))) == (QUESTION, ANSWER)
     assert pair(answered(chain(2, 1, QUESTION, ANSWER))) == (
         QUESTION,
@@ -164,7 +162,7 @@ def test_a_root_with_a_parent_in_another_process_is_a_root() -> None:
     assert pair(answered(request, chain(3, 2, QUESTION, ANSWER))) == (QUESTION, ANSWER)
 
 
-def test_of_several_roots_the_one_with_passages_is_the_answer() -> None:
+def test_of_several_roots_the_one_with_passages_is_the_answer():
     spans = [
         chain(1, None, QUESTION, ANSWER, at=(0, 50)),
         retrieval(2, 1, [{"id": "a", "content": FIRST}], at=(1, 9)),
@@ -173,7 +171,7 @@ def test_of_several_roots_the_one_with_passages_is_the_answer() -> None:
     assert pair(answered(*spans)) == (QUESTION, ANSWER)
 
 
-def test_model_calls_inside_tools_and_retrievers_do_not_answer() -> None:
+def test_model_calls_inside_tools_and_retrievers_do_not_answer():
     spans = [
         span(1, None, name="POST /ask"),
         model(2, 1, QUESTION, ANSWER, at=(2, 30)),
@@ -188,7 +186,7 @@ def test_model_calls_inside_tools_and_retrievers_do_not_answer() -> None:
     assert answered(*spans).answer == ANSWER
 
 
-def test_model_calls_inside_checks_do_not_answer() -> None:
+def test_model_calls_inside_checks_do_not_answer():
     spans = [
         span(1, None, name="POST /ask"),
         span(2, 1, name="step", at=(1, 50)),
@@ -199,14 +197,14 @@ def test_model_calls_inside_checks_do_not_answer() -> None:
     assert pair(answered(*spans)) == (QUESTION, ANSWER)
 
 
-def test_spans_in_a_circle_and_spans_twice_end() -> None:
+def test_spans_in_a_circle_and_spans_twice_end():
     circle = [model(1, 2, QUESTION, ANSWER), chain(2, 1, QUESTION, None)]
     assert answered(*circle, *circle).answer == ANSWER
     early = chain(1, None, QUESTION, None, at=(0, 0))
     assert pair(answered(early, chain(1, None, QUESTION, ANSWER))) == (QUESTION, ANSWER)
 
 
-def test_a_trace_may_be_nested_as_deep_as_it_has_spans() -> None:
+def test_a_trace_may_be_nested_as_deep_as_it_has_spans():
     steps = [span(number, number - 1 or None, at=(0, 90)) for number in range(1, 3000)]
     assert pair(answered(*steps, model(3000, 2999, QUESTION, ANSWER, at=(1, 80)))) == (
         QUESTION,
@@ -217,7 +215,7 @@ def test_a_trace_may_be_nested_as_deep_as_it_has_spans() -> None:
 # Passages
 
 
-def test_passages_are_in_order_without_repeats_and_keep_their_details() -> None:
+def test_passages_are_in_order_without_repeats_and_keep_their_details():
     documents = [
         {"id": "b", "score": 0.9, "content": SECOND},
         {"id": "a", "score": 0.4, "content": FIRST},
@@ -239,7 +237,7 @@ def test_passages_are_in_order_without_repeats_and_keep_their_details() -> None:
     ]
 
 
-def test_reranked_passages_replace_those_before() -> None:
+def test_reranked_passages_replace_those_before():
     ranked = {
         "openinference.span.kind": "RERANKER",
         "reranker.output_documents.1.document.content": SECOND,
@@ -254,7 +252,7 @@ def test_reranked_passages_replace_those_before() -> None:
     assert answered(*spans).passages == (SECOND,)
 
 
-def test_texts_of_passages_come_from_a_prompt_that_numbers_just_these() -> None:
+def test_texts_of_passages_come_from_a_prompt_that_numbers_just_these():
     ids = [{"id": "a", "score": 0.9}, {"id": "b", "score": 0.4}]
     spans = [span(1, None, name="POST /ask"), retrieval(2, 1, ids), model(3, 1, PROMPT, ANSWER)]
     response = answered(*spans)
@@ -277,7 +275,7 @@ def test_texts_of_passages_come_from_a_prompt_that_numbers_just_these() -> None:
     assert answered(*spans[:2], model(3, 1, tagged, ANSWER)).passages == (FIRST, SECOND)
 
 
-def test_nothing_retrieved_differs_from_nothing_known() -> None:
+def test_nothing_retrieved_differs_from_nothing_known():
     assert answered(chain(1, None, QUESTION, ANSWER), retrieval(2, 1, [])).passages == ()
     unknown = span(2, 1, a={"gen_ai.operation.name": "retrieval"})
     assert answered(chain(1, None, QUESTION, ANSWER), unknown).passages is None
@@ -286,7 +284,7 @@ def test_nothing_retrieved_differs_from_nothing_known() -> None:
 # Model, tokens, messages and the rest
 
 
-def test_tokens_and_cost_of_nested_calls_count_once() -> None:
+def test_tokens_and_cost_of_nested_calls_count_once():
     totals = {
         "gen_ai.usage.input_tokens": 10,
         "gen_ai.usage.output_tokens": 6,
@@ -317,7 +315,7 @@ def test_tokens_and_cost_of_nested_calls_count_once() -> None:
     assert alone.metadata["prompt_tokens"] == 10
 
 
-def test_query_type_comes_from_metadata_or_a_tag() -> None:
+def test_query_type_comes_from_metadata_or_a_tag():
     typed = chain(1, None, QUESTION, ANSWER)
     for fields in (
         {"metadata": '{"query_type": "power"}'},
@@ -331,7 +329,7 @@ def test_query_type_comes_from_metadata_or_a_tag() -> None:
 @pytest.mark.parametrize(
     "tags", [7, True, [7, None], "alpha", {"query_type": "power"}, ["query_type:power"]]
 )
-def test_a_rule_may_take_tags_of_any_value(tags: object) -> None:
+def test_a_rule_may_take_tags_of_any_value(tags):
     root = span(1, None, a={**chain(1, None, QUESTION, ANSWER).attributes, "labels": tags})
     taken = answer_of([root], maps=rules_of(["metadata.tags=attributes.labels"]))
     assert taken.response is not None
@@ -341,7 +339,7 @@ def test_a_rule_may_take_tags_of_any_value(tags: object) -> None:
 # Conventions
 
 
-def test_messages_of_openinference_may_begin_at_one_and_have_parts() -> None:
+def test_messages_of_openinference_may_begin_at_one_and_have_parts():
     fields = {
         "llm.input_messages.1.message.role": "user",
         "llm.input_messages.1.message.content": "Hello",
@@ -358,7 +356,7 @@ def test_messages_of_openinference_may_begin_at_one_and_have_parts() -> None:
     assert (response.generator_model, response.generator_cost) == ("m-1", 0.01)
 
 
-def test_documents_of_openinference_may_be_json() -> None:
+def test_documents_of_openinference_may_be_json():
     document = {"document": {"content": FIRST, "id": "a", "score": 0.5}}
     for name, found in (
         ("retrieval.documents", json.dumps([document])),
@@ -370,7 +368,7 @@ def test_documents_of_openinference_may_be_json() -> None:
         assert answered(chain(1, None, QUESTION, ANSWER), read).passages == (FIRST,)
 
 
-def test_a_span_in_two_conventions_takes_what_one_lacks_from_the_other() -> None:
+def test_a_span_in_two_conventions_takes_what_one_lacks_from_the_other():
     fields = {
         "openinference.span.kind": "LLM",
         "llm.token_count.prompt": 7,
@@ -382,11 +380,11 @@ def test_a_span_in_two_conventions_takes_what_one_lacks_from_the_other() -> None
     assert (response.metadata["prompt_tokens"], response.metadata["completion_tokens"]) == (5, 3)
 
 
-def log(event: str, body: Any, at: int) -> LogRecord:
+def log(event, body, at):
     return LogRecord(TRACE, f"{1:016x}", event, START + at, body)
 
 
-def test_messages_up_to_version_1_36_come_as_logs_or_as_events() -> None:
+def test_messages_up_to_version_1_36_come_as_logs_or_as_events():
     fields = {
         "gen_ai.operation.name": "chat",
         "gen_ai.system": "openai",
@@ -424,7 +422,7 @@ def test_messages_up_to_version_1_36_come_as_logs_or_as_events() -> None:
     assert pair(answered(span(1, None, a=fields, events=older))) == (QUESTION, ANSWER)
 
 
-def test_parts_of_a_message_in_an_event_may_be_json() -> None:
+def test_parts_of_a_message_in_an_event_may_be_json():
     root = span(1, None, a={"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "bot"})
     events = (
         SpanEvent("gen_ai.user.message", START, {"content": json.dumps([{"text": QUESTION}])}),
@@ -447,7 +445,7 @@ def test_parts_of_a_message_in_an_event_may_be_json() -> None:
     )
 
 
-def test_structured_messages_in_a_log_record_are_read_as_json_on_a_span_is() -> None:
+def test_structured_messages_in_a_log_record_are_read_as_json_on_a_span_is():
     content = {
         "gen_ai.input.messages": [
             {"role": "user", "parts": [{"type": "text", "content": QUESTION}]}
@@ -511,9 +509,7 @@ def test_structured_messages_in_a_log_record_are_read_as_json_on_a_span_is() -> 
         ),
     ],
 )
-def test_plain_spans_are_read_by_the_names_of_their_attributes(
-    names: tuple[str, str], values: tuple[str, str]
-) -> None:
+def test_plain_spans_are_read_by_the_names_of_their_attributes(names, values):
     fields = dict(zip(names, values, strict=True)) | {
         "contexts": [FIRST, SECOND],
         "db.query": "SELECT 1",
@@ -525,7 +521,7 @@ def test_plain_spans_are_read_by_the_names_of_their_attributes(
     assert response.generator_model == "m"
 
 
-def test_a_plain_retriever_is_known_by_its_name() -> None:
+def test_a_plain_retriever_is_known_by_its_name():
     found = span(
         2, 1, name="retrieve_documents", a={"output": json.dumps([{"id": "a", "text": FIRST}])}
     )
@@ -538,13 +534,13 @@ def test_a_plain_retriever_is_known_by_its_name() -> None:
 # No answer
 
 
-def reason(*spans: Span) -> str:
-    taken: Taken = answer_of(spans)
+def reason(*spans):
+    taken = answer_of(spans)
     assert taken.response is None
     return taken.reason or ""
 
 
-def test_a_trace_without_content_names_the_variable_that_turns_it_on() -> None:
+def test_a_trace_without_content_names_the_variable_that_turns_it_on():
     off = span(2, 1, a={"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"})
     root = span(1, None, a={"gen_ai.operation.name": "invoke_workflow"})
     assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in reason(root, off)
@@ -569,7 +565,7 @@ def test_a_trace_without_content_names_the_variable_that_turns_it_on() -> None:
     assert "recordInputs" in reason(span(1, None, a={"ai.operationId": "ai.generateText"}))
 
 
-def test_other_reasons_say_what_is_there_instead() -> None:
+def test_other_reasons_say_what_is_there_instead():
     failed = model(1, None, QUESTION, None, error="rate limit\nTraceback")
     assert reason(failed).endswith(": rate limit")
     half = [chain(1, None, QUESTION, None, error="timeout"), model(2, 1, QUESTION, "A thought.")]
@@ -583,7 +579,7 @@ def test_other_reasons_say_what_is_there_instead() -> None:
 # Rules
 
 
-def test_rules_name_the_places_of_fields() -> None:
+def test_rules_name_the_places_of_fields():
     payload = json.dumps({"q": {"text": QUESTION}, "kind": "power"})
     root = span(1, None, name="ask", a={"app.payload": payload, "x.y": ANSWER})
     docs = span(2, 1, name="find", a={"hits.all": json.dumps([{"text": FIRST}])})
@@ -604,6 +600,6 @@ def test_rules_name_the_places_of_fields() -> None:
 @pytest.mark.parametrize(
     "text", ["question", "size=attributes.x", "question=body.x", "answer=", "metadata.=name"]
 )
-def test_a_rule_of_another_form_is_refused(text: str) -> None:
+def test_a_rule_of_another_form_is_refused(text):
     with pytest.raises(BadInput):
         rules_of([text])

@@ -4,23 +4,18 @@ import gzip
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
-from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.traces import dialects, plain_spans
-from judgeboard.traces.answers import Taken, answer_of
+from judgeboard.traces.answers import answer_of
 from judgeboard.traces.otlp import logs_in, traces_in
-from judgeboard.traces.spans import LogRecord, Span
 
 MODEL = "gpt-4o-mini-2024-07-18"
 ALIAS = "gpt-4o-mini"
@@ -42,15 +37,14 @@ FAILED, TOOL, ASKED, OFF = (
 ONE, TWO = (57, 21), (114, 42)
 US = ("sess-42", "u-7")
 
-Expected = list[tuple[object, ...] | str]
-OPENAI: Expected = [
+OPENAI = [
     (RAG, MODEL, ONE, US),
     (NEXT, MODEL, ONE, US),
     (WEATHER, MODEL, TWO, US),
     (PROMPT, MODEL, ONE, US),
     FAILED,
 ]
-LANGCHAIN: Expected = [
+LANGCHAIN = [
     (RAG, MODEL, ONE, US),
     (NEXT, MODEL, ONE, US),
     ASKED,
@@ -63,7 +57,7 @@ LANGCHAIN: Expected = [
 # The answers of each folder by the start of the trace: question, answer, whether it has the two
 # passages; the model; the tokens; session and user. A text is a part of the reason why there is no
 # answer.
-EXPECTED: dict[str, Expected] = {
+EXPECTED = {
     "genai_langchain_1.3b0_nocontent_default": [OFF, OFF, OFF, TOOL, OFF, OFF, FAILED],
     "genai_openai_1.3b0": [
         (RAG, MODEL, ONE, US),
@@ -114,10 +108,10 @@ EXPECTED: dict[str, Expected] = {
 
 
 @cache
-def traces_of(folder: Path) -> list[tuple[list[Span], list[LogRecord]]]:
+def traces_of(folder):
     """The traces of a folder by their start."""
-    spans: dict[str, list[Span]] = defaultdict(list)
-    logs: dict[str, list[LogRecord]] = defaultdict(list)
+    spans = defaultdict(list)
+    logs = defaultdict(list)
     for path in sorted(folder.glob("*.meta.json")):
         meta = json.loads(path.read_text(encoding="utf-8"))
         headers = {name.lower(): value for name, value in meta["headers"].items()}
@@ -134,7 +128,7 @@ def traces_of(folder: Path) -> list[tuple[list[Span], list[LogRecord]]]:
 
 
 @pytest.mark.parametrize("folder", EXPECTED)
-def test_captured_traces_give_the_right_answers_and_reasons(shared: Path, folder: str) -> None:
+def test_captured_traces_give_the_right_answers_and_reasons(shared, folder):
     traces = traces_of(shared / "captures" / folder)
     for number, ((spans, logs), expected) in enumerate(zip(traces, EXPECTED[folder], strict=True)):
         each = answer_of(spans, logs)
@@ -166,7 +160,7 @@ def test_captured_traces_give_the_right_answers_and_reasons(shared: Path, folder
             ]
 
 
-def test_the_table_has_every_capture_of_traces(shared: Path) -> None:
+def test_the_table_has_every_capture_of_traces(shared):
     folders = {path.parent.name for path in (shared / "captures").glob("*/*.meta.json")}
     assert {folder for folder in folders if traces_of(shared / "captures" / folder)} == set(
         EXPECTED
@@ -174,8 +168,8 @@ def test_the_table_has_every_capture_of_traces(shared: Path) -> None:
 
 
 def test_names_of_attributes_are_read_only_where_they_can_fill_a_gap_and_nothing_is_lost(
-    shared: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    shared, monkeypatch
+):
     spans = [
         span
         for folder in EXPECTED
@@ -187,7 +181,7 @@ def test_names_of_attributes_are_read_only_where_they_can_fill_a_gap_and_nothing
     assert parts == [dialects.read(span, ()) for span in spans]
 
 
-def in_requests(spans: Iterable[Span], random: Random) -> list[Span]:
+def in_requests(spans, random):
     """The spans as they may arrive: in any order, some of them twice."""
     sent = list(spans)
     sent += random.sample(sent, random.randint(0, len(sent)))
@@ -197,7 +191,7 @@ def in_requests(spans: Iterable[Span], random: Random) -> list[Span]:
 
 @settings(max_examples=25, deadline=None)
 @given(random=st.randoms(use_true_random=False))
-def test_the_order_of_spans_and_repeats_change_nothing(shared: Path, random: Random) -> None:
+def test_the_order_of_spans_and_repeats_change_nothing(shared, random):
     folder = random.choice(sorted(EXPECTED))
     for spans, logs in traces_of(shared / "captures" / folder):
         whole = answer_of(spans, logs)
@@ -206,11 +200,11 @@ def test_the_order_of_spans_and_repeats_change_nothing(shared: Path, random: Ran
         assert answer_of(in_requests(spans, random), sent) == whole
 
 
-def rewritten(record: Span | LogRecord, random: Random) -> Any:
+def rewritten(record, random):
     """A span or record as another exporter may write it: JSON as values, values as JSON, and numbers as texts."""
-    attributes: dict[str, Any] = {}
+    attributes = {}
     for name, value in record.attributes.items():
-        changed: Any = value
+        changed = value
         if (
             isinstance(value, str)
             and value.startswith(("{", "["))
@@ -228,7 +222,7 @@ def rewritten(record: Span | LogRecord, random: Random) -> Any:
 
 @settings(max_examples=25, deadline=None)
 @given(random=st.randoms(use_true_random=False))
-def test_values_may_be_json_and_numbers_texts(shared: Path, random: Random) -> None:
+def test_values_may_be_json_and_numbers_texts(shared, random):
     folder = random.choice(sorted(EXPECTED))
     for spans, logs in traces_of(shared / "captures" / folder):
         other = answer_of(
@@ -239,11 +233,11 @@ def test_values_may_be_json_and_numbers_texts(shared: Path, random: Random) -> N
 
 @settings(max_examples=25, deadline=None)
 @given(random=st.randoms(use_true_random=False))
-def test_a_part_of_a_trace_gives_no_wrong_answer(shared: Path, random: Random) -> None:
+def test_a_part_of_a_trace_gives_no_wrong_answer(shared, random):
     """Whatever span is missing, the answer is the right one or there is none."""
     folder = random.choice(sorted(EXPECTED))
     for spans, logs in traces_of(shared / "captures" / folder):
-        whole: Taken = answer_of(spans, logs)
+        whole = answer_of(spans, logs)
         part = answer_of([span for span in spans if random.random() < 0.7], logs)
         if part.response is not None:
             assert whole.response is not None

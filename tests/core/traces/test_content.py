@@ -1,7 +1,6 @@
 """The shapes in which frameworks and providers log questions, answers, messages and passages."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -29,7 +28,7 @@ CALL = {
 }
 CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 
-ANSWERS: list[tuple[Any, str | None]] = [
+ANSWERS = [
     ("Hello.", "Hello."),
     ('"Hello."', "Hello."),
     ('"{\\"answer\\": \\"Hello.\\"}"', "Hello."),
@@ -89,7 +88,7 @@ ANSWERS: list[tuple[Any, str | None]] = [
     (None, None),
 ]
 
-QUESTIONS: list[tuple[Any, str | None]] = [
+QUESTIONS = [
     ("Hi?", "Hi?"),
     ({"args": ["Hi?"], "kwargs": {}}, "Hi?"),
     ({"args": ["u-7", "How are you?"], "kwargs": {"k": 3}}, "How are you?"),
@@ -133,7 +132,7 @@ QUESTIONS: list[tuple[Any, str | None]] = [
 ]
 
 A, B = Passage("One.", "a", 0.9, "a.pdf"), Passage("Two.", "b", 0.5, "b.pdf")
-PASSAGES: list[tuple[Any, tuple[Passage, ...] | None]] = [
+PASSAGES = [
     (
         [
             {"id": "a", "score": 0.9, "text": "One.", "source": "a.pdf"},
@@ -209,12 +208,12 @@ PASSAGES: list[tuple[Any, tuple[Passage, ...] | None]] = [
 ]
 
 
-def shapes(rows: list[tuple[Any, Any]]) -> Any:
+def shapes(rows):
     return pytest.mark.parametrize(("value", "expected"), rows, ids=lambda each: str(each)[:40])
 
 
 @shapes(ANSWERS)
-def test_the_text_of_an_answer(value: Any, expected: str | None) -> None:
+def test_the_text_of_an_answer(value, expected):
     assert text_of(value) == expected
     if isinstance(value, dict | list) and isinstance(parsed(expected), str | None):
         assert text_of(json.dumps(value)) == expected
@@ -222,12 +221,12 @@ def test_the_text_of_an_answer(value: Any, expected: str | None) -> None:
 
 
 @shapes(QUESTIONS)
-def test_the_text_of_a_question(value: Any, expected: str | None) -> None:
+def test_the_text_of_a_question(value, expected):
     assert question_of(value) == expected
 
 
 @shapes(PASSAGES)
-def test_passages(value: Any, expected: tuple[Passage, ...] | None) -> None:
+def test_passages(value, expected):
     assert passages_in(value) == expected
     assert passages_in(json.dumps(value)) == expected
 
@@ -235,12 +234,12 @@ def test_passages(value: Any, expected: tuple[Passage, ...] | None) -> None:
 @pytest.mark.parametrize(
     "value", [["a", "b"], [], {"answer": "Hello.", "documents": [{"id": "a", "text": "One."}]}]
 )
-def test_only_documents_make_any_span_a_retrieval(value: Any) -> None:
+def test_only_documents_make_any_span_a_retrieval(value):
     assert passages_in(value, retriever=False) is None
     assert passages_in([{"id": "a", "text": "One."}], retriever=False) == (Passage("One.", "a"),)
 
 
-def test_messages_have_roles_texts_and_tool_calls() -> None:
+def test_messages_have_roles_texts_and_tool_calls():
     call = {"id": "c1", "name": "weather", "arguments": {"city": "Bergen"}}
     part = {"type": "tool_call", "id": "c1", "name": "weather", "arguments": {"city": "Bergen"}}
     for calling in (CALLING, {"role": "assistant", "parts": [part]}):
@@ -265,8 +264,8 @@ def test_messages_have_roles_texts_and_tool_calls() -> None:
         )
 
 
-def test_deep_and_broken_values_have_no_text() -> None:
-    deep: Any = "x"
+def test_deep_and_broken_values_have_no_text():
+    deep = "x"
     for _ in range(200):
         deep = {"output": [deep]}
     for value in (

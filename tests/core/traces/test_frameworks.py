@@ -15,7 +15,7 @@ PROMPT = f"Context:\n{FIRST}\n{SECOND}\n\nQuestion: {Q}"
 TOOL = {"id": "c1", "name": "search", "arguments": {"query": "battery"}, "result": FIRST}
 
 
-def kind(name: str, given: Any = None, returned: Any = None, **more: Any) -> dict[str, Any]:
+def kind(name, given=None, returned=None, **more):
     """The attributes of a span of OpenInference."""
     values = {"input.value": given, "output.value": returned}
     texts = {
@@ -30,7 +30,7 @@ def kind(name: str, given: Any = None, returned: Any = None, **more: Any) -> dic
     }
 
 
-def documents(prefix: str) -> dict[str, Any]:
+def documents(prefix):
     texts = {
         f"{prefix}.{number}.document.content": text for number, text in enumerate((FIRST, SECOND))
     }
@@ -38,14 +38,14 @@ def documents(prefix: str) -> dict[str, Any]:
     return texts | ids
 
 
-def turns(prefix: str, *said: tuple[str, str]) -> dict[str, Any]:
+def turns(prefix, *said):
     roles = {f"{prefix}.{number}.message.role": role for number, (role, _) in enumerate(said)}
     return roles | {
         f"{prefix}.{number}.message.content": text for number, (_, text) in enumerate(said)
     }
 
 
-def asked(prefix: str) -> dict[str, Any]:
+def asked(prefix):
     return {
         f"{prefix}.id": "c1",
         f"{prefix}.function.name": "search",
@@ -53,7 +53,7 @@ def asked(prefix: str) -> dict[str, Any]:
     }
 
 
-def messages(*said: tuple[str, Any]) -> str:
+def messages(*said):
     """Messages of OTel GenAI; what is no text is a part."""
     return json.dumps(
         [
@@ -66,7 +66,7 @@ def messages(*said: tuple[str, Any]) -> str:
     )
 
 
-def recorded(prefix: str, name: str, given: Any, returned: Any) -> dict[str, Any]:
+def recorded(prefix, name, given, returned):
     """The attributes of a function of Langfuse or of a component of Haystack."""
     values = {"type": name, "input": json.dumps(given), "output": json.dumps(returned)}
     return {f"{prefix}.{key}": each for key, each in values.items()}
@@ -493,7 +493,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_a_framework_sends_becomes_the_answer(case: Case) -> None:
+def test_what_a_framework_sends_becomes_the_answer(case):
     taken = answer_of(
         Span(
             "a" * 32,

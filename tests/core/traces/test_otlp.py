@@ -2,12 +2,10 @@
 
 import base64
 from datetime import UTC, datetime
-from typing import Any
 
 import orjson
 import pytest
 from google.protobuf.json_format import ParseDict
-from google.protobuf.message import Message
 from google.rpc.status_pb2 import Status
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +23,7 @@ from judgeboard.traces.spans import Span
 TRACE, ROOT, CHILD = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
 
 
-def value(content: Any) -> dict[str, Any]:
+def value(content):
     match content:
         case bool():
             return {"boolValue": content}
@@ -41,7 +39,7 @@ def value(content: Any) -> dict[str, Any]:
             return {"stringValue": content}
 
 
-def attributes(fields: dict[str, Any]) -> list[dict[str, Any]]:
+def attributes(fields):
     return [{"key": name, "value": value(content)} for name, content in fields.items()]
 
 
@@ -53,7 +51,7 @@ FIELDS = {
     "names": ["a", 1],
     "deep": {"a": {"b": [False]}},
 }
-REQUEST: dict[str, Any] = {
+REQUEST = {
     "resourceSpans": [
         {
             "resource": {"attributes": attributes({"service.name": "bot"})},
@@ -93,7 +91,7 @@ REQUEST: dict[str, Any] = {
         }
     ]
 }
-LOGS: dict[str, Any] = {
+LOGS = {
     "resourceLogs": [
         {
             "scopeLogs": [
@@ -121,7 +119,7 @@ LOGS: dict[str, Any] = {
 }
 
 
-def in_base64(request: Any) -> Any:
+def in_base64(request):
     """The request with ids as the JSON of Protobuf itself has them."""
     if isinstance(request, list):
         return [in_base64(each) for each in request]
@@ -135,13 +133,13 @@ def in_base64(request: Any) -> Any:
     }
 
 
-def protobuf(request: dict[str, Any], message: Message | None = None) -> bytes:
+def protobuf(request, message=None):
     """The same request in protobuf, made without the code under test."""
     message = message or ExportTraceServiceRequest()
     return ParseDict(in_base64(request), message, ignore_unknown_fields=True).SerializeToString()
 
 
-def test_both_encodings_give_the_same_spans() -> None:
+def test_both_encodings_give_the_same_spans():
     spans = traces_in(orjson.dumps(REQUEST), "application/json; charset=utf-8")
     assert spans == traces_in(protobuf(REQUEST), PROTOBUF)
     first, second = spans
@@ -153,7 +151,7 @@ def test_both_encodings_give_the_same_spans() -> None:
     assert (second.parent_id, second.remote_parent, second.error) == (ROOT, True, None)
 
 
-def test_results_of_an_evaluator_belong_to_the_trace_that_its_span_is_linked_to() -> None:
+def test_results_of_an_evaluator_belong_to_the_trace_that_its_span_is_linked_to():
     name = "evaluations.0.evaluation.name"
     span = {
         "traceId": "ab" * 16,
@@ -166,7 +164,7 @@ def test_results_of_an_evaluator_belong_to_the_trace_that_its_span_is_linked_to(
         {name: "groundedness"},
     )
 
-    def request(fields: dict[str, Any]) -> dict[str, Any]:
+    def request(fields):
         return {
             "resourceSpans": [
                 {"scopeSpans": [{"spans": [span | {"attributes": attributes(fields)}]}]}
@@ -185,7 +183,7 @@ def test_results_of_an_evaluator_belong_to_the_trace_that_its_span_is_linked_to(
     ]
 
 
-def test_both_encodings_give_the_same_log_records_of_traces() -> None:
+def test_both_encodings_give_the_same_log_records_of_traces():
     records = logs_in(orjson.dumps(LOGS), JSON)
     assert records == logs_in(protobuf(LOGS, ExportLogsServiceRequest()), PROTOBUF)
     assert [(each.span_id, each.event, each.at_ns) for each in records] == [
@@ -196,11 +194,11 @@ def test_both_encodings_give_the_same_log_records_of_traces() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{}"])
-def test_an_empty_request_has_no_spans(body: bytes) -> None:
+def test_an_empty_request_has_no_spans(body):
     assert traces_in(body, JSON if body else PROTOBUF) == []
 
 
-def spoiled(**fields: Any) -> bytes:
+def spoiled(**fields):
     span = {"traceId": TRACE, "spanId": ROOT, "name": "ask", **fields}
     return orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
 
@@ -222,12 +220,12 @@ def spoiled(**fields: Any) -> bytes:
         spoiled(status=2),
     ],
 )
-def test_what_cannot_be_decoded_is_bad_input(body: bytes) -> None:
+def test_what_cannot_be_decoded_is_bad_input(body):
     with pytest.raises(BadInput):
         traces_in(body, JSON)
 
 
-def test_ids_may_be_in_base_64() -> None:
+def test_ids_may_be_in_base_64():
     """Programs that write requests by Protobuf's own JSON send them so."""
     ids = {"traceId": TRACE, "spanId": ROOT, "parentSpanId": CHILD}
     encoded = {name: base64.b64encode(bytes.fromhex(id_)).decode() for name, id_ in ids.items()}
@@ -236,7 +234,7 @@ def test_ids_may_be_in_base_64() -> None:
         traces_in(spoiled(spanId=encoded["traceId"]), JSON)
 
 
-def test_half_an_emoji_does_not_lose_the_request() -> None:
+def test_half_an_emoji_does_not_lose_the_request():
     texts = {
         r"cut \ud83d": "cut \ufffd",
         r"\ude00 \ud83d\ude00": "\ufffd \U0001f600",
@@ -248,15 +246,13 @@ def test_half_an_emoji_does_not_lose_the_request() -> None:
         assert parsed(f'{{"answer": "{written}"}}') == {"answer": text}
 
 
-def test_other_content_types_are_bad_input() -> None:
+def test_other_content_types_are_bad_input():
     for content_type in ("", "text/plain", "application/grpc"):
         with pytest.raises(BadInput, match="content type"):
             traces_in(b"{}", content_type)
 
 
-def test_protobuf_with_ids_of_another_length_is_bad_input_and_a_text_that_is_no_utf8_is_repaired() -> (
-    None
-):
+def test_protobuf_with_ids_of_another_length_is_bad_input_and_a_text_that_is_no_utf8_is_repaired():
     short = protobuf(REQUEST).replace(bytes.fromhex(ROOT), bytes.fromhex(ROOT)[:7] + b"\x00", 1)
     assert traces_in(short, PROTOBUF)
     request = ExportTraceServiceRequest()
@@ -269,7 +265,7 @@ def test_protobuf_with_ids_of_another_length_is_bad_input_and_a_text_that_is_no_
     assert repr(traces_in(body.replace("ü".encode(), b"\xff\xff"), PROTOBUF)) == repaired
 
 
-def test_replies_are_in_the_type_of_the_request() -> None:
+def test_replies_are_in_the_type_of_the_request():
     assert success(PROTOBUF) == b""
     assert success(JSON) == b"{}"
     assert Status.FromString(failure(PROTOBUF, 400, "no")) == Status(code=3, message="no")
@@ -291,13 +287,13 @@ JSON_VALUES = st.recursive(
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_no_change_of_a_request_raises_anything_else(data: st.DataObject) -> None:
+def test_no_change_of_a_request_raises_anything_else(data):
     """Any byte of protobuf and any value of JSON may be changed by accident or on purpose."""
     body = bytearray(protobuf(REQUEST))
     for place in data.draw(st.lists(st.integers(0, len(body) - 1), min_size=1, max_size=4)):
         body[place] = data.draw(st.integers(0, 255))
     request = orjson.loads(orjson.dumps(REQUEST))
-    target: Any = request
+    target = request
     while isinstance(target, dict | list) and target and data.draw(st.integers(0, 9)) > 0:
         holder = target
         key = data.draw(
@@ -362,7 +358,7 @@ KINDS = st.sampled_from(
         max_size=3,
     )
 )
-def test_no_value_of_an_attribute_stops_the_reading(found: list[dict[str, Any]]) -> None:
+def test_no_value_of_an_attribute_stops_the_reading(found):
     spans = [
         Span(
             TRACE,
@@ -386,7 +382,7 @@ def test_no_value_of_an_attribute_stops_the_reading(found: list[dict[str, Any]])
 
 
 @pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
-def test_a_clock_in_another_unit_gives_the_time_and_the_duration(unit: int) -> None:
+def test_a_clock_in_another_unit_gives_the_time_and_the_duration(unit):
     began = 1_795_232_414 * 10**9 // unit
     ended = began + 2 * 10**9 // unit
     span = {
@@ -407,7 +403,7 @@ def test_a_clock_in_another_unit_gives_the_time_and_the_duration(unit: int) -> N
     )
 
 
-def test_a_clock_far_ahead_loses_only_the_time() -> None:
+def test_a_clock_far_ahead_loses_only_the_time():
     span = {"traceId": TRACE, "spanId": ROOT, "startTimeUnixNano": str(2**64 - 1)}
     span |= {"attributes": attributes({"input.value": "q?", "output.value": "a."})}
     answer = answer_of(

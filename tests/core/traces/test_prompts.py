@@ -21,7 +21,7 @@ FAQ = f"{PASSAGES}\n\nQuestion: Is it waterproof?"
         f"<context>{PASSAGES}\n\nQuestion: no?</context>\n<question>\n{ASKED}\n</question>\nAnswer in one sentence.",
     ],
 )
-def test_the_question_of_a_usual_prompt_is_taken_alone(prompt: str) -> None:
+def test_the_question_of_a_usual_prompt_is_taken_alone(prompt):
     assert bare_question(prompt, []) == ASKED
 
 
@@ -44,11 +44,11 @@ def test_the_question_of_a_usual_prompt_is_taken_alone(prompt: str) -> None:
         f"<context>{PASSAGES}\n<query>SELECT 1</query> counts.</context>\n\n{ASKED}",
     ],
 )
-def test_a_prompt_that_is_not_certain_is_kept_whole(prompt: str) -> None:
+def test_a_prompt_that_is_not_certain_is_kept_whole(prompt):
     assert bare_question(prompt, []) == prompt
 
 
-def test_a_line_that_another_span_has_is_the_question_only_beside_passages_or_a_label() -> None:
+def test_a_line_that_another_span_has_is_the_question_only_beside_passages_or_a_label():
     more = f"{ASKED}\nI bought it 40 days ago in Spain."
     assert bare_question(more, [ASKED]) == more
     for prompt in (
@@ -83,8 +83,6 @@ ASK = f"\n\nQuestion: {ASKED}"
         ),  # the end of the last is not known
     ],
 )
-def test_texts_of_two_passages_are_taken_only_where_the_prompt_surely_has_them(
-    prompt: str, passages: list[str] | None
-) -> None:
+def test_texts_of_two_passages_are_taken_only_where_the_prompt_surely_has_them(prompt, passages):
     for role in ("user", "system"):
         assert passages_in_prompt([{"role": role, "content": prompt}], None, ["a", "b"]) == passages

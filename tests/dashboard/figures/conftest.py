@@ -1,26 +1,23 @@
 """The pages of figures, run without a browser on a log of six weeks."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from app_pages import OpenPage
-from figures_log import FiguresLog, fill_figures
-from judgeboard.store.engine import Store
+from figures_log import fill_figures
 
 
 @pytest.fixture
-def open_page(open_page: OpenPage, page_store: Store) -> OpenPage:
+def open_page(open_page, page_store):
     """Runs a page on ``sqlite_store`` for who has not given a name: ``open_page("trends", show="Quality")``."""
     return partial(open_page, reviewer="")
 
 
 @pytest.fixture(scope="session")
-def filled(new_store: Callable[[], Store]) -> tuple[Path, FiguresLog]:
+def filled(new_store):
     """The log over six weeks as a file: copying it is much faster than filling it."""
     store = new_store()
     log = fill_figures(store)
@@ -29,7 +26,7 @@ def filled(new_store: Callable[[], Store]) -> tuple[Path, FiguresLog]:
 
 
 @pytest.fixture
-def figures(sqlite_store: Store, filled: tuple[Path, FiguresLog]) -> FiguresLog:
+def figures(sqlite_store, filled):
     """A log over six weeks with judges, people and users, in a database of the test's own."""
     path, log = filled
     sqlite_store.close()

@@ -1,9 +1,6 @@
 """Agreement beside the judge with people: people, judges and repeats by themselves, a stand-in, what a report holds."""
 
-from streamlit.testing.v1 import AppTest
-
-from app_pages import OpenPage, charts, labels, table, text_with, texts
-from figures_log import FiguresLog
+from app_pages import charts, labels, table, text_with, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Status, Verdict
 from judgeboard.formats.output import to_plain
@@ -11,7 +8,6 @@ from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.cells import ALL, Cell
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.reports.agreement import report_results
-from judgeboard.store.engine import Store
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard_dashboard.widgets.navigation import cell_rows
@@ -20,14 +16,12 @@ from stored_rows import read
 PEOPLE, REPEATS = "People and people", "Judge and its repeats"
 
 
-def chips(app: AppTest) -> list[str]:
+def chips(app):
     """Return the chips of a list of answers, which narrow it."""
     return [each for each in labels(app) if each.endswith(" ✕")]
 
 
-def test_people_with_people_pair_by_pair_and_by_slice(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
+def test_people_with_people_pair_by_pair_and_by_slice(open_page, figures):
     app = open_page("agreement", compare=PEOPLE)
     (words,) = texts(app, "jb-say")
     assert words.startswith("On 19 items")
@@ -39,9 +33,7 @@ def test_people_with_people_pair_by_pair_and_by_slice(
     assert app.selectbox(key="people").disabled
 
 
-def test_a_slice_of_people_opens_its_rows(
-    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
-) -> None:
+def test_a_slice_of_people_opens_its_rows(open_page, figures, sqlite_store):
     result = measure_agreement(sqlite_store, of="people", by="query_type")
     largest = max(result.slices, key=lambda each: result.figure("n", each).n)
     cell = Cell("label", ALL, ALL, "people", by="query_type", slice=largest)
@@ -51,7 +43,7 @@ def test_a_slice_of_people_opens_its_rows(
     assert f" {largest}: {result.figure('n', largest).n} answers" in chip
 
 
-def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_a_judge_with_its_repeats(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     assert "--repeats 3" in texts(open_page("agreement", compare=REPEATS), "jb-empty")[0]
     version = log.version("again")
@@ -72,24 +64,20 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
         assert f"no {other}, only quality" in words
 
 
-def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(6), quality=2, groundedness=0.5)
     assert text_with(open_page("agreement"), "6 reviews", "label")
 
 
-def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_slices_by_another_field(open_page, figures):
     app = open_page("agreement", by="Length", tables="true", all="true")
     slices = table(app, "Length")
     assert slices["Length"].tolist() == ["under 200", "all answers"]
     assert slices["n"].nunique() == 1
 
 
-def test_a_stand_in_is_tested_at_the_chosen_price_of_people(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(40)
     truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
@@ -101,9 +89,7 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 
-def test_the_report_holds_judge_people_and_judges(
-    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
-) -> None:
+def test_the_report_holds_judge_people_and_judges(open_page, figures, sqlite_store):
     app = open_page("agreement")
     downloads = " ".join(each.label for each in app.get("download_button"))
     assert all(kind in downloads for kind in ("HTML", "JSON", "CSV"))

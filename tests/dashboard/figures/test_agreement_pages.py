@@ -2,22 +2,17 @@
 
 from datetime import UTC, datetime
 
-import pandas as pd
 import pytest
 from sqlalchemy import insert
-from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, charts, labels, table, table_rows, text_with, texts
-from figures_log import FELL, HOSTILE, FiguresLog
+from app_pages import charts, labels, table, table_rows, text_with, texts
+from figures_log import FELL, HOSTILE
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.store.engine import Store
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 
-def test_agreement_is_said_with_its_interval_and_drawn(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
+def test_agreement_is_said_with_its_interval_and_drawn(open_page, figures):
     app = open_page("agreement")
     (sentence,) = texts(app, "jb-say")
     assert "On 54 graded" in sentence
@@ -31,7 +26,7 @@ def test_agreement_is_said_with_its_interval_and_drawn(
     assert app.selectbox[0].options == ["rag v1", "second v1"]
 
 
-def test_a_switch_shows_the_other_figures(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_a_switch_shows_the_other_figures(open_page, figures):
     app = open_page("agreement", all="true")
     assert texts(app, "jb-part")[2:4] == ["By query type", "Calibration"]
     assert text_with(app, "n = 54", "at least 100", cls="jb-instead")
@@ -42,9 +37,7 @@ def test_a_switch_shows_the_other_figures(open_page: OpenPage, figures: FiguresL
     assert sum("54 graded answers" in each for each in captions) == 3
 
 
-def test_a_filter_limits_every_figure_and_the_answers_behind_it(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
+def test_a_filter_limits_every_figure_and_the_answers_behind_it(open_page, figures):
     app = open_page("agreement", query_type="complex", tables="true", all="true")
     types = table(app, "Query type")
     assert types["Query type"].tolist() == ["complex", "all answers"]
@@ -61,16 +54,14 @@ def test_a_filter_limits_every_figure_and_the_answers_behind_it(
 
 
 @pytest.mark.parametrize("grade", ["Label", "Groundedness"])
-def test_tables_take_the_place_of_the_pictures(
-    open_page: OpenPage, figures: FiguresLog, grade: str
-) -> None:
+def test_tables_take_the_place_of_the_pictures(open_page, figures, grade):
     app = open_page("agreement", grade=grade, tables="true", all="true")
     assert charts(app) == []
     assert table_rows(app, "Query type")[-1][0] == "all answers"
     assert ("Cohen's kappa" in table(app, "Week of")) is (grade == "Label")
 
 
-def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_under_ten_pairs_is_too_few(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     version, ids = log.version(), log.answers(12)
     log.say_all(version, ids, label=GOOD)
@@ -81,9 +72,7 @@ def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) ->
     assert charts(app) == []
 
 
-def test_without_grades_the_page_says_how_to_get_them(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_without_grades_the_page_says_how_to_get_them(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
     app = open_page("agreement")
@@ -93,14 +82,12 @@ def test_without_grades_the_page_says_how_to_get_them(
     assert app.button(key="rate_plan").label == "Plan the labels"
 
 
-def differing(app: AppTest) -> pd.DataFrame:
+def differing(app):
     """The list of the answers on which they differ."""
     return table(app, "Difference")
 
 
-def test_the_worst_differences_come_first_with_both_texts(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
+def test_the_worst_differences_come_first_with_both_texts(open_page, figures):
     app = open_page("agreement", version="second v1", grade="Groundedness")
     assert differing(app)["Difference"].abs().is_monotonic_decreasing
     assert text_with(app, "too kind", cls="jb-cap")
@@ -111,9 +98,7 @@ def test_the_worst_differences_come_first_with_both_texts(
 
 
 @pytest.mark.parametrize("grade", ["label", "groundedness"])
-def test_a_cell_in_the_address_lists_its_answers(
-    open_page: OpenPage, figures: FiguresLog, grade: str
-) -> None:
+def test_a_cell_in_the_address_lists_its_answers(open_page, figures, grade):
     people, judge = {"label": ("grounded", "grounded"), "groundedness": ("0.9", "0.9")}[grade]
     app = open_page("agreement", grade=grade.capitalize(), cell=f"{grade}:{people}:{judge}")
     [chip] = (label for label in labels(app) if label.endswith("✕"))
@@ -128,8 +113,8 @@ def test_a_cell_in_the_address_lists_its_answers(
 
 
 def test_what_the_judge_misses_is_counted_by_failure_mode_and_leads_to_the_answers(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+    open_page, sqlite_store
+):
     log = GradedLog(sqlite_store)
     version, ids = log.version(), log.answers(12)
     log.say(

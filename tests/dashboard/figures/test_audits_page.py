@@ -1,19 +1,15 @@
 """Audits: four counts, three rates with their intervals, and the answers of each list."""
 
-import pandas as pd
-from streamlit.testing.v1 import AppTest
-
-from app_pages import OpenPage, table, text_with, texts
+from app_pages import table, text_with, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.measure.notes import note
 from judgeboard.methods.audits.run import audit, audit_recorded, make_supreme
-from judgeboard.store.engine import Store
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"
 
 
-def audited(store: Store) -> GradedLog:
+def audited(store):
     """Twelve answers: 4 wrong verdicts are caught, 2 missed, 1 right one is accused, 5 are left alone."""
     log = GradedLog(store)
     ids = [*log.answers(11), *log.answers(1, query_type=HOSTILE)]
@@ -28,12 +24,12 @@ def audited(store: Store) -> GradedLog:
     return log
 
 
-def listed(app: AppTest) -> pd.DataFrame:
+def listed(app):
     """The answers of the chosen list."""
     return table(app, "Id")
 
 
-def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_an_audit_is_said_counted_and_listed(open_page, sqlite_store):
     audited(sqlite_store)
     app = open_page("judges", version="teacher v1")
     assert texts(app, "jb-say")[-1] == note("audit", supreme="supreme v1", caught=4, wrong=6).text
@@ -50,9 +46,7 @@ def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: 
         assert listed(app)["Answer"].tolist() == answers
 
 
-def test_without_grades_nobody_knows_and_the_lists_are_empty(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(2)
     log.say_all(log.version("teacher"), ids, groundedness=0.9)
@@ -65,9 +59,7 @@ def test_without_grades_nobody_knows_and_the_lists_are_empty(
     assert not any("Id" in each.value for each in app.dataframe)
 
 
-def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(open_page, sqlite_store):
     log = audited(sqlite_store)
     with RecordingEndpoint(always(completion("Hm."))) as endpoint:
         supreme = make_supreme(model="deaf", base_url=endpoint.base_url, tries=1)

@@ -1,11 +1,9 @@
 """What the charts draw: gaps stay open, dates stay right, text stays readable, every mark says which one it is."""
 
 import re
-from collections.abc import Sequence
 from inspect import getmembers, isfunction
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from judgeboard.measure.agreement_page import TimePoint
 from judgeboard.measure.disagreement import Picture
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
-from judgeboard_dashboard.theme import DARK, LIGHT, Palette
+from judgeboard_dashboard.theme import DARK, LIGHT
 from judgeboard_dashboard.widgets import charts
 from judgeboard_dashboard.widgets.charts import framed, grid, intervals, scores, trend
 from judgeboard_dashboard.widgets.charts.grid import STEPS, heat_step
@@ -27,27 +25,25 @@ AXIS = trend.TrendAxis(
 )
 
 
-def point(
-    week: int, value: float = 0.5, reach: float | None = 0.1, segment: int = 0, n: int = 10
-) -> TimePoint:
+def point(week, value=0.5, reach=0.1, segment=0, n=10):
     ends = (None, None) if reach is None else (value - reach, value + reach)
     return TimePoint(MONDAY + 7 * week, Estimate(value, *ends, n=n), segment)
 
 
-def specification(chart: Any) -> dict[str, Any]:
+def specification(chart):
     return framed(chart, 300).to_dict(validate=True)
 
 
-def rows(spec: dict[str, Any], name: str) -> list[Any]:
+def rows(spec, name):
     """One column of the largest data set of a chart that has it."""
     return list(max((data for data in spec["datasets"].values() if name in data), key=len)[name])
 
 
-def layers(spec: dict[str, Any], mark: str) -> list[dict[str, Any]]:
+def layers(spec, mark):
     return [layer for layer in spec["layer"] if layer["mark"]["type"] == mark]
 
 
-def test_a_line_is_drawn_within_a_segment_only() -> None:
+def test_a_line_is_drawn_within_a_segment_only():
     spec = specification(
         trend.trend_chart([point(0), point(1), point(3, segment=1), point(4, segment=1)], (), AXIS)
     )
@@ -56,7 +52,7 @@ def test_a_line_is_drawn_within_a_segment_only() -> None:
     assert rows(spec, "band") == [1, 1, 2, 2]
 
 
-def test_a_point_by_itself_has_a_whisker_and_one_answer_neither() -> None:
+def test_a_point_by_itself_has_a_whisker_and_one_answer_neither():
     table = trend.frame_of(
         [point(0), point(2, segment=1), point(3, reach=None, segment=1), point(4, segment=1)], AXIS
     )
@@ -66,7 +62,7 @@ def test_a_point_by_itself_has_a_whisker_and_one_answer_neither() -> None:
     assert joined["band"].tolist() == [1, 1, 1]
 
 
-def test_weeks_are_dates_on_a_utc_scale_with_ticks_of_our_own() -> None:
+def test_weeks_are_dates_on_a_utc_scale_with_ticks_of_our_own():
     spec = specification(trend.trend_chart([point(0), point(5)], [(MONDAY + 14, "rag v2")], AXIS))
     x = layers(spec, "line")[0]["encoding"]["x"]
     assert x["scale"]["type"] == "utc"
@@ -80,7 +76,7 @@ def test_weeks_are_dates_on_a_utc_scale_with_ticks_of_our_own() -> None:
     ]
 
 
-def each_kind_of_chart() -> dict[str, Any]:
+def each_kind_of_chart():
     """A chart of each function that makes one, by its name."""
     tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
     share = Estimate(0.5, 0.4, 0.6, 20)
@@ -99,7 +95,7 @@ def each_kind_of_chart() -> dict[str, Any]:
     }
 
 
-def test_every_kind_of_chart_is_as_vega_lite_describes_it() -> None:
+def test_every_kind_of_chart_is_as_vega_lite_describes_it():
     drawn = each_kind_of_chart()
     made = [
         each
@@ -111,7 +107,7 @@ def test_every_kind_of_chart_is_as_vega_lite_describes_it() -> None:
     assert all(map(specification, drawn.values()))
 
 
-def test_the_marks_of_every_chart_name_their_place() -> None:
+def test_the_marks_of_every_chart_name_their_place():
     for name, chart in each_kind_of_chart().items():
         spec = specification(chart)
         (chosen,) = spec["params"]
@@ -125,7 +121,7 @@ def test_the_marks_of_every_chart_name_their_place() -> None:
     )
 
 
-def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict() -> None:
+def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict():
     assert len(grid.quadrant_sides({("low", "up"): 1})) == 8
     assert len(grid.quadrant_sides({("none", "none"): 1})) == 12
     spec = specification(grid.quadrant_chart({("low", "down"): 41, ("high", "up"): 2_260}))
@@ -135,7 +131,7 @@ def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict() -> None
     assert rows(spec, "ground")[2] == LIGHT.quiet[1]
 
 
-def test_a_row_of_the_confusion_table_without_answers_says_so() -> None:
+def test_a_row_of_the_confusion_table_without_answers_says_so():
     spec = specification(grid.confusion_chart(Confusion(("bad", "good"), ((0, 0), (3, 97)))))
     empty, also_empty, bad, good = rows(spec, "word")
     assert empty == also_empty
@@ -144,7 +140,7 @@ def test_a_row_of_the_confusion_table_without_answers_says_so() -> None:
     assert good.startswith("97 % ")
 
 
-def test_only_cells_with_answers_are_drawn_and_those_apart_outlined() -> None:
+def test_only_cells_with_answers_are_drawn_and_those_apart_outlined():
     picture = Picture(("0.0", "0.4"), ((4, 0), (1, 9)), ((0, 0), (1, 0)))
     assert grid.heat_places(picture) == [(0, 0), (1, 0), (1, 1)]
     spec = specification(grid.heat_chart(picture, 0.4))
@@ -153,7 +149,7 @@ def test_only_cells_with_answers_are_drawn_and_those_apart_outlined() -> None:
     assert rows(chosen, "opacity") == [0.45, 1, 0.45]
 
 
-def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> None:
+def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart():
     picture = Picture(("0.0", "0.4"), ((4, 2_500), (31_000, 9)), ((0, 2_500), (1_200, 0)))
     spec = specification(grid.heat_chart(picture, 0.4))
     outlined = [place for place, width in enumerate(rows(spec, "width")) if width]
@@ -165,7 +161,7 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
     assert re.findall(r"\d[\d,.]*\d", tip) == ["31,000", "1,200", "0.4", "0.0", "0.4"]
 
 
-def test_a_slice_without_a_value_stays_with_its_reason() -> None:
+def test_a_slice_without_a_value_stays_with_its_reason():
     name, reason = "a very long name of a query type", "too few (n = 4)"
     slices = [
         intervals.Slice("All", 40, Estimate(0.5, 0.3, 0.7, 40)),
@@ -180,7 +176,7 @@ def test_a_slice_without_a_value_stays_with_its_reason() -> None:
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
-def test_text_on_every_ground_can_be_read(colours: Palette) -> None:
+def test_text_on_every_ground_can_be_read(colours):
     on_steps = [heat_step(share, colours) for share in (0, *STEPS)]
     assert len(set(on_steps)) == 5
     for ground, ink in (
@@ -198,7 +194,7 @@ def test_text_on_every_ground_can_be_read(colours: Palette) -> None:
         assert contrast(colours.page, mark) >= 3, mark
 
 
-def _tenth(mean: float | None, n: int) -> Tenth:
+def _tenth(mean, n):
     share = (
         Estimate(None, n=0, reason="none")
         if mean is None
@@ -207,14 +203,14 @@ def _tenth(mean: float | None, n: int) -> Tenth:
     return Tenth(0.0, 0.1, mean, share)
 
 
-def _linear(colour: str) -> list[float]:
+def _linear(colour):
     values = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
     return [
         value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in values
     ]
 
 
-def contrast(first: str, second: str) -> float:
+def contrast(first, second):
     """The contrast ratio of WCAG 2."""
     light, dark = sorted(
         (
@@ -227,7 +223,7 @@ def contrast(first: str, second: str) -> float:
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
-def test_colours_hold_for_colour_blind_readers(colours: Palette) -> None:
+def test_colours_hold_for_colour_blind_readers(colours):
     for first, second in _pairs(colours.series):
         assert distance(deuteranopia(first), deuteranopia(second)) >= 20, (first, second)
     for first, second in _pairs([colours.good[1], colours.doubt[1], colours.bad[1]]):
@@ -236,13 +232,13 @@ def test_colours_hold_for_colour_blind_readers(colours: Palette) -> None:
         assert distance(deuteranopia(first), deuteranopia(second)) >= 9, (first, second)
 
 
-def _pairs(colours: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(colours):
     return [
         (first, second) for place, first in enumerate(colours) for second in colours[place + 1 :]
     ]
 
 
-def deuteranopia(colour: str) -> list[float]:
+def deuteranopia(colour):
     """Linear RGB as seen without green cones (Machado, Oliveira and Fernandes 2009, severity 1)."""
     matrix = (
         (0.367322, 0.860646, -0.227968),
@@ -256,14 +252,14 @@ def deuteranopia(colour: str) -> list[float]:
     ]
 
 
-def distance(first: Sequence[float], second: Sequence[float]) -> float:
+def distance(first, second):
     """The CIE 1976 difference of two linear RGB colours."""
     return (
         sum((one - other) ** 2 for one, other in zip(_lab(first), _lab(second), strict=True)) ** 0.5
     )
 
 
-def _lab(linear: Sequence[float]) -> tuple[float, float, float]:
+def _lab(linear):
     matrix = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
     white = (0.9505, 1.0, 1.089)
     x, y, z = (

@@ -2,9 +2,8 @@
 
 import pytest
 
-from app_pages import OpenPage, labels, texts
+from app_pages import labels, texts
 from graded_log import GradedLog
-from judgeboard.store.engine import Store
 
 PURPOSES = {
     "suites": "A suite asks your assistant the same questions",
@@ -26,7 +25,7 @@ STARTED = (
 
 
 @pytest.mark.parametrize("page", STARTED)
-def test_an_empty_database_leads_to_the_import(open_page: OpenPage, page: str) -> None:
+def test_an_empty_database_leads_to_the_import(open_page, page):
     app = open_page(page)
     assert "Import a log" in labels(app)
     assert not app.code
@@ -35,8 +34,8 @@ def test_an_empty_database_leads_to_the_import(open_page: OpenPage, page: str) -
 
 @pytest.mark.parametrize("page", list(COMMANDS))
 def test_an_empty_page_says_what_it_is_for_and_has_its_command_to_copy(
-    open_page: OpenPage, sqlite_store: Store, page: str
-) -> None:
+    open_page, sqlite_store, page
+):
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
     app = open_page(page)

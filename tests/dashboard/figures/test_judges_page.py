@@ -2,15 +2,12 @@
 
 import json
 import shlex
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import update
 
 from aligned_log import CAREFUL, KIND, STRONG, kind_judge, measured_routes, numbers_of, script
 from app_pages import (
-    OpenPage,
     charts,
     click,
     labels,
@@ -23,7 +20,6 @@ from app_pages import (
     texts,
 )
 from graded_log import BAD, GOOD, GradedLog
-from held_endpoint import HeldEndpoint
 from job_steps import ended, working
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.health import record
@@ -41,7 +37,6 @@ from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.alignments import EvidenceRole
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.judgments import NewJudgment
@@ -54,7 +49,7 @@ from stored_rows import read, rows_of
 HOSTILE = "<script>alert(1)</script> **bold** $x$"
 
 
-def flat_judge(store: Store) -> GradedLog:
+def flat_judge(store):
     """A judge that says 4 of everything, under a name that is markup."""
     log = GradedLog(store)
     ids = log.answers(34, generator_model=HOSTILE)
@@ -62,9 +57,7 @@ def flat_judge(store: Store) -> GradedLog:
     return log
 
 
-def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_every_check_stands_in_the_list_with_its_figure_or_its_command(open_page, sqlite_store):
     flat_judge(sqlite_store)
     app = open_page("judges")
     checks = texts(app, "jb-check")
@@ -86,13 +79,11 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     assert any(HOSTILE in text for text in checks)
 
 
-def test_every_run_of_the_page_uses_the_same_kept_records(
-    open_page: OpenPage, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_run_of_the_page_uses_the_same_kept_records(open_page, sqlite_store, monkeypatch):
     flat_judge(sqlite_store)
-    reads: list[object] = []
+    reads = []
 
-    def counted(*given: Any) -> record.JudgeRecord:
+    def counted(*given):
         reads.append(given)
         return read_record(*given)
 
@@ -102,9 +93,7 @@ def test_every_run_of_the_page_uses_the_same_kept_records(
     assert len(reads) == 1
 
 
-def test_the_scores_are_drawn_by_level_and_open_their_answers(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_the_scores_are_drawn_by_level_and_open_their_answers(open_page, sqlite_store):
     flat_judge(sqlite_store)
     assert len(charts(open_page("judges"))) == 1
     app = open_page("judges", score="quality", tables="true")
@@ -113,7 +102,7 @@ def test_the_scores_are_drawn_by_level_and_open_their_answers(
     assert app.dataframe[0].value["Answers"].tolist() == [0, 0, 0, 34]
 
 
-def test_the_answers_that_show_a_fault_are_listed(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_the_answers_that_show_a_fault_are_listed(open_page, sqlite_store):
     rows = [
         Response(
             "log",
@@ -136,7 +125,7 @@ def test_the_answers_that_show_a_fault_are_listed(open_page: OpenPage, sqlite_st
     assert all(each.startswith("What of ") for each in listed["Question"])
 
 
-def test_the_version_that_was_chosen_is_shown(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_the_version_that_was_chosen_is_shown(open_page, sqlite_store):
     log = flat_judge(sqlite_store)
     log.say_all(log.version("second"), log.answers(2), quality=3)
     # The primary judge comes first.
@@ -147,17 +136,13 @@ def test_the_version_that_was_chosen_is_shown(open_page: OpenPage, sqlite_store:
     assert len(field.options) == 2
 
 
-def test_where_nobody_has_judged_the_command_is_named(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_where_nobody_has_judged_the_command_is_named(open_page, sqlite_store):
     GradedLog(sqlite_store).answers(3)
     (words,) = texts(open_page("judges"), "jb-empty")
     assert "--judge lexical" in words
 
 
-def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(12)
     for name, bad in (("one", 2), ("two", 4), (HOSTILE, 6)):
@@ -174,9 +159,7 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
 
 
-def test_repeats_show_how_often_all_are_the_same_and_else_the_command(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     with sqlite_store.writing() as connection:
         version = ensure_version(
@@ -201,8 +184,8 @@ FEW = {*numbers_of(EvidenceRole.HELD_OUT, 40)[:2], *numbers_of(EvidenceRole.DEVE
 
 @pytest.mark.parametrize(("bad", "better"), [(set(range(0, 40, 2)), True), (FEW, False)])
 def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
-    open_page: OpenPage, sqlite_store: Store, tmp_path: Path, bad: set[int], *, better: bool
-) -> None:
+    open_page, sqlite_store, tmp_path, bad, *, better
+):
     measured_routes(sqlite_store, 40, bad=bad.__contains__)
     with RecordingEndpoint(script([CAREFUL])) as endpoint:
         kind_judge(sqlite_store, endpoint, tmp_path)
@@ -241,15 +224,15 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
 ANSWERS = 60
 
 
-def saying(bad_below: int) -> Any:
-    def script(request: Any, _number: int) -> Any:
+def saying(bad_below):
+    def script(request, _number):
         score = 0.1 if number_in(request) < bad_below else 0.9
         return completion(json.dumps({**GOOD_VERDICT, "groundedness": score}))
 
     return script
 
 
-def fill_judged(store: Store) -> None:
+def fill_judged(store):
     """Store sixty labelled answers, judged as people do."""
     log = GradedLog(store)
     store_answers(store, ANSWERS)
@@ -260,15 +243,13 @@ def fill_judged(store: Store) -> None:
 
 
 @pytest.fixture
-def judged(sqlite_store: Store, fill_once: Any) -> Store:
+def judged(sqlite_store, fill_once):
     """A log whose judge agrees with people."""
     fill_once("judged", sqlite_store, fill_judged)
     return sqlite_store
 
 
-def test_the_page_shows_drift_and_the_verdicts_that_changed(
-    judged: Store, open_page: OpenPage
-) -> None:
+def test_the_page_shows_drift_and_the_verdicts_that_changed(judged, open_page):
     assert "anchors make" in markup(open_page("judges"))
     make_anchors(judged, by="cli:mara")
     assert text_with(open_page("judges"), "rag v1", "60 anchors")
@@ -282,9 +263,7 @@ def test_the_page_shows_drift_and_the_verdicts_that_changed(
     assert set(zip(changed["Now"], changed["People"], strict=True)) == {("bad", "good")}
 
 
-def test_the_button_judges_the_anchors_in_a_job(
-    judged: Store, open_page: OpenPage, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_button_judges_the_anchors_in_a_job(judged, open_page, endpoint, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     host = endpoint.url.split("/")[2]
@@ -303,9 +282,7 @@ def test_the_button_judges_the_anchors_in_a_job(
     assert len(rows_of(judged, ANCHOR_JUDGMENT)) == 60
 
 
-def test_control_answers_are_made_and_judged_in_a_job_from_the_page(
-    sqlite_store: Store, open_page: OpenPage
-) -> None:
+def test_control_answers_are_made_and_judged_in_a_job_from_the_page(sqlite_store, open_page):
     store_answers(sqlite_store, 40)
     judge_pending(sqlite_store, make_judge("lexical"), limit=20)
     page = open_page("judges", reviewer="Mara")

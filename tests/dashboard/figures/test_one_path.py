@@ -3,19 +3,17 @@
 import csv
 import io
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from app_pages import OpenPage, shown, table, texts
-from figures_log import FELL, FiguresLog
+from app_pages import shown, table, texts
+from figures_log import FELL
 from judgeboard.cli.app import run
-from judgeboard.domain import Decision, Estimate
-from judgeboard.formats.output import UNKNOWN, Table, to_csv, to_plain
+from judgeboard.domain import Decision
+from judgeboard.formats.output import UNKNOWN, to_csv, to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import headline_name, shown_statistics
-from judgeboard.measure.choice import GRADES, By, GradeName
+from judgeboard.measure.choice import GRADES
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.news import news
@@ -26,8 +24,7 @@ from judgeboard.measure.words import FIGURES
 from judgeboard.reports.lead_questions import now_note
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import percent_words
-from judgeboard.stats.ratings import SCALES, Human
-from judgeboard.store.engine import Store
+from judgeboard.stats.ratings import SCALES
 from judgeboard_dashboard.widgets import agreement_figures, tables
 from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of
@@ -38,25 +35,24 @@ LOGS = ("demo", "six weeks")
 
 
 @pytest.fixture(params=LOGS)
-def log(request: pytest.FixtureRequest) -> Store:
+def log(request):
     """A database of the test's own: the demo, or six weeks whose flags were decided."""
     if request.param == "demo":
-        demo: Store = request.getfixturevalue("demo_store")
-        return demo
-    figures: FiguresLog = request.getfixturevalue("figures")
+        return request.getfixturevalue("demo_store")
+    figures = request.getfixturevalue("figures")
     for place, each in enumerate(figures.ids[FELL][-12:]):
         decision = Decision.DISMISS if place % 3 else Decision.CONFIRM
         figures.log.decide(each, "low_groundedness", decision, "Mara", seconds=30)
     return figures.log.store
 
 
-def command(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+def command(capsys, *words):
     capsys.readouterr()
     assert run([*words, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
-def test_the_figures_of_overview(log: Store, open_page: OpenPage) -> None:
+def test_the_figures_of_overview(log, open_page):
     """They are those of the commands `labels rate`, `trends --corrected` and `agreement`."""
     says = shown(open_page("overview"))
     rate, judge, people = (
@@ -85,7 +81,7 @@ DRAWN = [name for name in MEASURES if name != "failed_check_share"]  # which nee
     [(name, LOGS[place % 2], ("week", "day")[place // 2 % 2]) for place, name in enumerate(DRAWN)],
     indirect=["log"],
 )
-def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: OpenPage) -> None:
+def test_the_points_of_a_trend(name, period, log, open_page):
     figures = read(log, trend, measure=name, period=period)
     panels = [panel for panel in figures.panels if panel.points]
     points = [point for panel in to_plain(panels) for point in panel["points"]]
@@ -120,22 +116,20 @@ def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: Op
         assert chart["n"].tolist() == [each.estimate.n for each in panel.points]
 
 
-def shown_as(name: str, log: Store) -> str:
+def shown_as(name, log):
     """What the page calls a measure: the share below is named by its threshold."""
     if name != "low_share":
         return {"groundedness": "Groundedness", "quality": "Quality"}.get(name, "Share flagged")
     return f"Share below {read(log, trend, measure='low_share').threshold:g}"
 
 
-def number(row: list[Any]) -> tuple[Any, ...]:
+def number(row):
     return tuple(row[2:])
 
 
-def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
+def test_what_the_flags_are_worth(log, open_page):
     worth = read(log, flags_worth)
-    expected: list[tuple[Any, ...]] = [
-        (each.bad, each.confirmed, each.decided, each.minutes) for each in worth.rules
-    ]
+    expected = [(each.bad, each.confirmed, each.decided, each.minutes) for each in worth.rules]
     expected += [(share, None, None, None) for share in (worth.flagged, worth.not_flagged)]
     app = open_page("agreement", all="true")
     shown = table(app, "Confirmed")
@@ -152,24 +146,24 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
         assert [known(row[name]) for name in ("Confirmed", "Decided", "Minutes")] == counts
 
 
-def known(value: Any) -> Any:
+def known(value):
     return None if value != value or value is None or str(value) == "<NA>" else value  # noqa: PLR0124 - NaN differs
 
 
-PEOPLE: dict[Human, dict[str, str]] = {
+PEOPLE = {
     "gold": {},
     "majority": {"people": "Everybody, without gold"},
     "each": {"people": "Each person alone"},
 }
-SLICES: dict[By, dict[str, str]] = {"query_type": {}, "time": {"by": "Month"}}
+SLICES = {"query_type": {}, "time": {"by": "Month"}}
 
 
 @pytest.fixture
-def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Table]:
+def files(monkeypatch):
     """The files behind the CSV buttons of the page, made at once, by name."""
-    made: dict[str, Table] = {}
+    made = {}
 
-    def button(rows: Table | Callable[[], Table], name: str, **_: Any) -> None:
+    def button(rows, name, **_):
         made[name] = rows() if callable(rows) else rows
 
     monkeypatch.setattr(tables, "csv_button", button)
@@ -177,16 +171,16 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Table]:
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def drawn(monkeypatch):
     """What the charts of the page are drawn from."""
-    seen: dict[str, Any] = {}
+    seen = {}
     slices, cells = agreement_figures.whisker_chart, grid.confusion_chart
 
-    def whiskers(rows: Any, *more: Any) -> Any:
+    def whiskers(rows, *more):
         seen["slices"] = {row.name: (row.n, row.estimate) for row in rows}
         return slices(rows, *more)
 
-    def matrix(table: Any, **more: Any) -> Any:
+    def matrix(table, **more):
         seen["confusion"] = table
         return cells(table, **more)
 
@@ -205,15 +199,15 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     ],
 )
 def test_charts_and_files_hold_the_figures_of_the_command(
-    open_page: OpenPage,
-    figures: FiguresLog,
-    sqlite_store: Store,
-    files: dict[str, Table],
-    drawn: dict[str, Any],
-    grade: GradeName,
-    human: Human,
-    by: By,
-) -> None:
+    open_page,
+    figures,
+    sqlite_store,
+    files,
+    drawn,
+    grade,
+    human,
+    by,
+):
     open_page(
         "agreement",
         version="rag v1",
@@ -245,5 +239,5 @@ def test_charts_and_files_hold_the_figures_of_the_command(
     assert drawn.get("confusion") == result.confusion
 
 
-def numbers(estimate: Estimate) -> tuple[float | None, float | None, float | None, int]:
+def numbers(estimate):
     return estimate.value, estimate.low, estimate.high, estimate.n

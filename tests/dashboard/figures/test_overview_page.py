@@ -4,20 +4,18 @@ import re
 from dataclasses import replace
 from datetime import date, timedelta
 from itertools import count
-from typing import Any
 
 import pytest
 from sqlalchemy import insert
 
-from app_pages import OpenPage, enter, press, shown, table, table_rows, text_with, texts
-from figures_log import HOSTILE, FiguresLog
+from app_pages import enter, press, shown, table, table_rows, text_with, texts
+from figures_log import HOSTILE
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Status
 from judgeboard.measure.alarms import watch
 from judgeboard.reports.lead_questions import pace_note, unusable_note
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
 from judgeboard.store.overview import DayCounts, Overview
 from judgeboard.store.runs import Counts
 from judgeboard.store.tables import FLAG, TRACE
@@ -37,15 +35,13 @@ QUESTIONS = [
 ]
 
 
-def case(
-    open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0
-) -> Overview:
+def case(open_flags=12, decided=(0,) * 7, raised=0, mine=0):
     days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
     return Overview(tuple(days), "rag", Counts())
 
 
-def fill_labelled(store: Store) -> None:
+def fill_labelled(store):
     """Store nine weeks of two query types, all labelled by Mara, 24 also by Jon; sql is bad, prose is good.
 
     The judge calls one in five bad answers good, and no good answer bad.
@@ -71,15 +67,13 @@ def fill_labelled(store: Store) -> None:
 
 
 @pytest.fixture
-def labelled(page_store: Store, fill_once: Any) -> GradedLog:
+def labelled(page_store, fill_once):
     """A log that people labelled whole."""
     fill_once("labelled", page_store, fill_labelled)
     return GradedLog(page_store, numbers=count(1_000))
 
 
-def test_the_five_questions_have_their_figures_and_lead_on(
-    open_page: OpenPage, labelled: GradedLog
-) -> None:
+def test_the_five_questions_have_their_figures_and_lead_on(open_page, labelled):
     page = open_page("overview", tables="true")
     assert [text for text in texts(page, "jb-part") if text[1] == "."] == QUESTIONS
     assert [row[0] for row in table_rows(page, "Bad answers")] == ["All", "sql", "prose"]
@@ -94,9 +88,7 @@ def test_the_five_questions_have_their_figures_and_lead_on(
     assert press(open_page("overview"), "overview_start").query_params["flag"]
 
 
-def test_without_labels_it_says_how_many_are_missing_and_plans_them(
-    open_page: OpenPage, page_store: Store
-) -> None:
+def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page, page_store):
     log = GradedLog(page_store)
     log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(100)})
     log.reviews({log.answers()[0]: {"quality": 3, "seconds": 12.0}})
@@ -110,9 +102,7 @@ def test_without_labels_it_says_how_many_are_missing_and_plans_them(
     assert "Label " in shown(page)
 
 
-def test_without_a_second_reviewer_it_starts_a_queue_for_two(
-    open_page: OpenPage, page_store: Store
-) -> None:
+def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page, page_store):
     log = GradedLog(page_store)
     ids = log.answers(40)
     log.say(
@@ -130,9 +120,7 @@ def test_without_a_second_reviewer_it_starts_a_queue_for_two(
     assert page.session_state["nq_reviews_needed"] == 2
 
 
-def test_what_failed_to_arrive_or_to_run_has_a_button(
-    open_page: OpenPage, page_store: Store
-) -> None:
+def test_what_failed_to_arrive_or_to_run_has_a_button(open_page, page_store):
     log = GradedLog(page_store)
     log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(3)})
     before = open_page("overview")
@@ -154,9 +142,7 @@ def test_what_failed_to_arrive_or_to_run_has_a_button(
     assert [title.value for title in press(page, "failure_0_open").title] == ["Data & settings"]
 
 
-def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(
-    open_page: OpenPage, page_store: Store
-) -> None:
+def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page, page_store):
     log = GradedLog(page_store)
     version = log.version()
     for week in range(9):
@@ -181,8 +167,8 @@ def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(
 
 
 def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_them(
-    open_page: OpenPage, page_store: Store
-) -> None:
+    open_page, page_store
+):
     assert "no answer" not in shown(open_page("overview"))
     with receiving(page_store) as http:
         unanswered = [Sent(2, 1), Sent(3, 1), Sent(4, 1, service="chat & co")]
@@ -207,9 +193,7 @@ def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_th
     assert shop[1:5] == [3, 1, 2, 0]
 
 
-def test_the_log_is_measured_again_only_after_new_rows(
-    open_page: OpenPage, labelled: GradedLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_is_measured_again_only_after_new_rows(open_page, labelled, monkeypatch):
     measured = []
     for name in ("rate_of", "agreement_of", "corrected_trend"):
         function = getattr(log_figures, name)
@@ -231,9 +215,7 @@ def test_the_log_is_measured_again_only_after_new_rows(
     assert sorted(measured) == sorted(once * 2)
 
 
-def test_the_open_flags_add_up(
-    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
-) -> None:
+def test_the_open_flags_add_up(open_page, figures, sqlite_store):
     app = open_page("overview")
     by_rule = table(app, "rule")
     total = int(by_rule["all"].sum())
@@ -246,7 +228,7 @@ def test_the_open_flags_add_up(
     assert by_rule.filter(like="type_").sum().sum() == total
 
 
-def test_query_types_with_any_name_are_columns() -> None:
+def test_query_types_with_any_name_are_columns():
     counts = [("low_quality", "rule", 2), ("low_quality", HOSTILE, 1), ("feedback_gap", "all", 5)]
     rows = table_frame(rows_of(counts))
     assert types_of(counts) == ["all", "rule", HOSTILE]
@@ -258,14 +240,12 @@ def test_query_types_with_any_name_are_columns() -> None:
     ("open_flags", "raised", "days"),
     [(12, 0, 3), (4, 0, 1), (60, 0, 15), (12, 4, None), (4000, 0, None), (0, 0, None)],
 )
-def test_the_pace_is_said_where_the_queue_gets_shorter(
-    open_flags: int, raised: int, days: int | None
-) -> None:
+def test_the_pace_is_said_where_the_queue_gets_shorter(open_flags, raised, days):
     pace = pace_note(case(open_flags, decided=(4,) * 7, raised=raised))
     assert (pace and pace.values["day"]) == (days and (DAY - date(1970, 1, 1)).days + days)
 
 
-def test_the_judges_replies_add_up() -> None:
+def test_the_judges_replies_add_up():
     judged = Counts(ok=2973, unparsable=21, refused=4, error=14)
     unusable = unusable_note(judged)
     assert unusable is not None

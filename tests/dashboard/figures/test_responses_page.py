@@ -4,25 +4,24 @@ from dataclasses import replace
 
 import pytest
 
-from app_pages import OpenPage, click, enter, labels, texts
-from figures_log import HOSTILE, FiguresLog
+from app_pages import click, enter, labels, texts
+from figures_log import HOSTILE
 from judgeboard.domain import Response
 from judgeboard.measure.cells import Cell, answers_in
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.measure.trend import trend
-from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.navigation import cell_rows
 from stored_rows import read
 
 
-def count_in(app) -> int:
+def count_in(app):
     (words,) = texts(app, "jb-say")
     return int(words.split(" answer", maxsplit=1)[0].replace(",", ""))
 
 
-def test_all_answers_fifty_at_a_time(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_all_answers_fifty_at_a_time(open_page, figures):
     app = open_page("responses")
     assert count_in(app) == 3 * 36 + 5
     assert len(app.dataframe[0].value) == 50
@@ -32,9 +31,7 @@ def test_all_answers_fifty_at_a_time(open_page: OpenPage, figures: FiguresLog) -
 
 
 @pytest.mark.parametrize("measure", ["groundedness", "quality", "low_share", "flagged_share"])
-def test_a_point_of_a_trend_opens_its_n_rows(
-    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store, measure: str
-) -> None:
+def test_a_point_of_a_trend_opens_its_n_rows(open_page, figures, sqlite_store, measure):
     found = read(sqlite_store, trend, measure=measure)
     panel = next(panel for panel in found.panels if panel.group == HOSTILE)
     point = panel.points[2]
@@ -44,9 +41,7 @@ def test_a_point_of_a_trend_opens_its_n_rows(
     assert f"· {HOSTILE}, " in texts(app, "jb-say")[0]
 
 
-def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
-    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
-) -> None:
+def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(open_page, figures, sqlite_store):
     cell = Cell("label", figures.second.id, people="grounded", judge="hallucinated")
     inside = len(read(sqlite_store, answers_in, cell))
     assert inside
@@ -72,17 +67,13 @@ def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
         {"pairs": "label", "raters": "judge-1-0", "scored": "9"},
     ],
 )
-def test_a_cell_that_there_is_not_is_left_out_and_said(
-    open_page: OpenPage, figures: FiguresLog, address: dict[str, str]
-) -> None:
+def test_a_cell_that_there_is_not_is_left_out_and_said(open_page, figures, address):
     app = open_page("responses", **address)
     assert "is ignored" in texts(app, "jb-note")[0]
     assert count_in(app) == 113
 
 
-def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
+def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(open_page, figures):
     app = open_page("responses", judge_side="low", user="down")
     chips = [label for label in labels(app) if label.endswith("✕")]
     assert len(chips) == 2
@@ -92,14 +83,12 @@ def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(
     assert count_in(app) > narrowed
 
 
-def test_nothing_matches_and_nothing_is_there(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_nothing_matches_and_nothing_is_there(open_page, sqlite_store):
     assert "step_Import a log" in [button.key for button in open_page("responses").button]
     assert texts(open_page("responses", query_type="none"), "jb-empty") == ["No answer matches."]
 
 
-def test_metadata_is_filtered_sorted_and_shown_in_columns(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page, sqlite_store):
     with sqlite_store.writing() as connection:
         store_responses(
             connection,

@@ -2,11 +2,10 @@
 
 import pytest
 
-from app_pages import OpenPage, click, table_rows, text_with, texts
+from app_pages import click, table_rows, text_with, texts
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.methods.self_reference.queries import NewSample, store_samples
 from judgeboard.store.comparisons import NewComparison, store_comparisons
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.pairs import store_pairs
 from page_rows import HOSTILE
@@ -22,9 +21,7 @@ ITEMS = [
 ]
 
 
-def fill(
-    store: Store, items: list[tuple[str, str, str]], name: str = "solver", question: str = "Which?"
-) -> list[int]:
+def fill(store, items, name="solver", question="Which?"):
     """Store these items of a judge; its better answer is the first."""
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion(name, "ssr", params={"samples": 5}))
@@ -68,18 +65,18 @@ def fill(
 REASONING = "I worked it out."
 
 
-def _record(said: str) -> StepRecord:
+def _record(said):
     if said == "-":
         return StepRecord(Status.UNPARSABLE, raw="hm")
     return StepRecord(Status.OK, raw=f'{{"reasoning": "{REASONING}", "answer": "{said}"}}')
 
 
 @pytest.fixture
-def filled(sqlite_store: Store) -> list[int]:
+def filled(sqlite_store):
     return fill(sqlite_store, ITEMS)
 
 
-def test_the_figures_the_list_and_the_chosen_pair(open_page: OpenPage, filled: list[int]) -> None:
+def test_the_figures_the_list_and_the_chosen_pair(open_page, filled):
     app = open_page("self_reference")
     slices = table_rows(app, "Share of all")
     assert [row[1] for row in slices] == [3, 2, 2, 1, 0, 1, 5]
@@ -101,9 +98,7 @@ def test_the_figures_the_list_and_the_chosen_pair(open_page: OpenPage, filled: l
     assert app.query_params["pair"] in (str(filled[2]), [str(filled[2])])
 
 
-def test_a_slice_a_gate_and_a_number_of_samples_are_chosen_in_the_address(
-    open_page: OpenPage, filled: list[int]
-) -> None:
+def test_a_slice_a_gate_and_a_number_of_samples_are_chosen_in_the_address(open_page, filled):
     narrowed = open_page("self_reference", listed="Gate on, own answer right")
     assert [line[3] for line in table_rows(narrowed, "Own answer")] == ["B", "B"]
     app = open_page("self_reference", samples="3", gate="3 of 3")
@@ -115,9 +110,7 @@ def test_a_slice_a_gate_and_a_number_of_samples_are_chosen_in_the_address(
     assert "4. " in more
 
 
-def test_samples_alone_show_the_calibration_and_say_what_is_missing(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page, sqlite_store):
     fill(sqlite_store, [("BBBBB", "", ""), ("ABBAB", "", "")])
     app = open_page("self_reference")
     assert "not available" in texts(app, "jb-say")[0]
@@ -130,9 +123,7 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(
 
 
 @pytest.mark.parametrize("name", ["script", "markdown", "marks"])
-def test_hostile_texts_are_shown_as_they_are(
-    open_page: OpenPage, sqlite_store: Store, name: str
-) -> None:
+def test_hostile_texts_are_shown_as_they_are(open_page, sqlite_store, name):
     fill(sqlite_store, ITEMS[:1], question=HOSTILE[name])
     (panel,) = texts(open_page("self_reference"), "jb-one")
     assert HOSTILE[name].split("\n")[0][:40] in panel

@@ -1,20 +1,19 @@
 """The part Thresholds of Settings, and what a score means on the page Judges."""
 
 from itertools import count
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
-from app_pages import OpenPage, charts, click, labels, shown, table, texts
+from app_pages import charts, click, labels, shown, table, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.measure.thresholds import Aim
-from judgeboard.store.engine import Store
 from judgeboard.store.settings import thresholds
 from judgeboard_dashboard.widgets.thresholds import AIMS, NUMBERS
 from stored_rows import read
 
 
-def fill(store: Store) -> None:
+def fill(store):
     """Store a log that one judge scored and one person labelled."""
     log = GradedLog(store)
     ids = log.answers(200, query_type="sql")
@@ -28,14 +27,14 @@ def fill(store: Store) -> None:
 
 
 @pytest.fixture
-def labelled(sqlite_store: Store, fill_once: Any) -> GradedLog:
+def labelled(sqlite_store, fill_once):
     """A log with scores and labels."""
     fill_once("scores and labels", sqlite_store, fill)
     return GradedLog(sqlite_store, numbers=count(1_000))
 
 
 @pytest.mark.usefixtures("labelled")
-def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) -> None:
+def test_a_threshold_says_what_would_change_in_the_queue(open_page):
     app = open_page("thresholds")
     [sentence] = texts(app, "jb-say")  # not a second figure for the chosen threshold
     assert sentence.startswith("Keep 0.5, ")
@@ -46,13 +45,11 @@ def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) ->
     assert "cheaper" in texts(app, "jb-say")[0]
 
 
-def test_the_page_offers_each_goal_of_the_command() -> None:
+def test_the_page_offers_each_goal_of_the_command():
     assert set(AIMS) == set(NUMBERS) == set(get_args(Aim))
 
 
-def test_without_a_judge_or_labels_it_says_what_to_do_first(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_without_a_judge_or_labels_it_says_what_to_do_first(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(3)
     assert "--judge lexical" in shown(open_page("thresholds"))
@@ -60,9 +57,7 @@ def test_without_a_judge_or_labels_it_says_what_to_do_first(
     assert "Plan the labels" in labels(open_page("thresholds"))
 
 
-def test_a_threshold_is_replayed_and_set_for_one_query_type(
-    labelled: GradedLog, open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_a_threshold_is_replayed_and_set_for_one_query_type(labelled, open_page, sqlite_store):
     labelled.answers(1, query_type="text")
     app = open_page("thresholds", by_type="true", reviewer="Mara")
     assert len(charts(app)) == 1

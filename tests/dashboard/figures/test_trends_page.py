@@ -1,24 +1,20 @@
 """Trends: the sentence first, one panel a query type, everything in the address, nothing where nothing is."""
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, charts, labels, texts
-from figures_log import FELL, HOSTILE, FiguresLog
+from app_pages import charts, labels, texts
+from figures_log import FELL, HOSTILE
 from graded_log import GradedLog
 from judgeboard.domain import DimensionScore
 from judgeboard.measure.trend import trend
-from judgeboard.store.engine import Store
 from stored_rows import read
 
 
-def chips(app: AppTest) -> list[str]:
+def chips(app):
     return [label for label in labels(app) if label.endswith("✕")]
 
 
-def test_the_worst_change_and_its_panel_come_first(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
+def test_the_worst_change_and_its_panel_come_first(open_page, figures):
     app = open_page("trends", show="Mood", last="3 years", verdicts="nobody")
     assert [field.value for field in app.segmented_control] == ["groundedness", "week"]
     assert "30 Mar 2026" in texts(app, "jb-say")[0]
@@ -31,9 +27,7 @@ def test_the_worst_change_and_its_panel_come_first(
     assert without_time
 
 
-def test_answers_without_a_score_are_said_and_open(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_answers_without_a_score_are_said_and_open(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     version = log.version()
     log.say_all(version, log.answers(5, day=20_000), groundedness=0.5)
@@ -58,17 +52,13 @@ def test_answers_without_a_score_are_said_and_open(
     assert [chip.lower() for chip in chips(of_version)] == [f"{without} ✕"]
 
 
-def test_one_version_of_another_judge_can_be_chosen(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
+def test_one_version_of_another_judge_can_be_chosen(open_page, figures):
     app = open_page("trends", verdicts="second, current", tables="true")
     table = app.dataframe[-1].value
     assert table[table["Query type"] == FELL]["Groundedness"].tolist()[0] == pytest.approx(1 - 0.85)
 
 
-def test_without_any_time_there_is_a_sentence_and_no_axis(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_without_any_time_there_is_a_sentence_and_no_axis(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(12), groundedness=0.5)
     app = open_page("trends")
@@ -78,7 +68,7 @@ def test_without_any_time_there_is_a_sentence_and_no_axis(
     assert charts(app) == []
 
 
-def test_a_metadata_field_splits_the_panels(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_a_metadata_field_splits_the_panels(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     version = log.version()
     for tenant, score in (("acme", 0.25), ("globex", 0.75)):
@@ -95,9 +85,7 @@ def test_a_metadata_field_splits_the_panels(open_page: OpenPage, sqlite_store: S
     assert texts(app, "jb-part") == ["All answers", "acme", "globex"]
 
 
-def test_fields_that_differ_in_each_answer_are_no_split(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_fields_that_differ_in_each_answer_are_no_split(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     for number in range(8):
         fields = {"span_id": f"s{number}", "latency_ms": number / 7, "tenant": f"t{number % 2}"}
@@ -106,9 +94,7 @@ def test_fields_that_differ_in_each_answer_are_no_split(
     assert split.options == ["Query type", "Source", "Generator model", "metadata.tenant"]
 
 
-def test_more_than_six_types_show_the_six_with_most_answers(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_more_than_six_types_show_the_six_with_most_answers(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     version = log.version()
     for place in range(8):
@@ -123,16 +109,12 @@ def test_more_than_six_types_show_the_six_with_most_answers(
     assert len(charts(open_page("trends", type=["type 0", "type 1"]))) == 1 + 2
 
 
-def test_without_sampled_labels_the_page_tells_how_to_get_them(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
+def test_without_sampled_labels_the_page_tells_how_to_get_them(open_page, figures):
     page = open_page("trends", show="Bad, corrected")
     assert any("random_share" in each for each in texts(page, "jb-empty"))
 
 
-def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(12, day=20_000)
     log.say_all(log.version(), ids, groundedness=0.5)

@@ -1,13 +1,10 @@
 """The page Verdicts: two judge versions on the same answers, row by row."""
 
-from app_pages import OpenPage, labels, texts
+from app_pages import labels, texts
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.store.engine import Store
 
 
-def test_the_verdicts_of_two_versions_are_listed_by_direction(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     old, new = log.version("rag"), log.version("rag", prompt="new")
     towards, away, same = log.answers(3)
@@ -31,9 +28,7 @@ def test_the_verdicts_of_two_versions_are_listed_by_direction(
     assert list(table.value["Direction"]) == ["away from people"]
 
 
-def test_the_verdicts_of_a_run_are_compared_with_those_before_it(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
+def test_the_verdicts_of_a_run_are_compared_with_those_before_it(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     version, (first, second) = log.version("rag"), log.answers(2)
     log.say_all(version, [first, second], groundedness=0.1)

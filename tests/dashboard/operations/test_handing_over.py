@@ -4,7 +4,6 @@ import pytest
 
 from app_pages import click, enter, markup
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments, store_responses
@@ -13,7 +12,7 @@ MANY = 120
 
 
 @pytest.fixture
-def many_flags(page_rows, sqlite_store: Store) -> None:
+def many_flags(page_rows, sqlite_store):
     """More open flags than a page holds."""
     with sqlite_store.writing() as connection:
         ids = store_responses(
@@ -25,7 +24,7 @@ def many_flags(page_rows, sqlite_store: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["open_flags", "responses"])
-def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
+def test_a_list_turns_forth_and_back(many_flags, open_page, name):
     page = open_page(name)
     first = page.dataframe[0].value["Id"].tolist()
     click(page, f"{name}_next")
@@ -41,9 +40,7 @@ def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "rows"), [("open_flags", "open"), ("responses", "match")])
-def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(
-    page_rows, open_page, name: str, rows: str
-) -> None:
+def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(page_rows, open_page, name, rows):
     page = open_page(name, query_type="complex")
     click(page, f"{name}_rejudge")
     assert page.title[0].value == "Runs & alerts"

@@ -1,7 +1,6 @@
 """The import page: what it says of a file before and after it comes in."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import click, enter, markup, texts
 from judgeboard.domain import Pair
-from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_log
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
@@ -32,14 +30,12 @@ LOG = [
     for n in range(4)
 ]
 
-Upload = Callable[..., AppTest]
-
 
 @pytest.fixture
-def upload(page_store: Store) -> Upload:
+def upload(page_store):
     """Opens the page as Mara and uploads rows (or bytes) under a name."""
 
-    def uploaded(rows: list[object] | bytes, name: str = "log.jsonl", **query: str) -> AppTest:
+    def uploaded(rows, name="log.jsonl", **query):
         page = AppTest.from_file(VIEW, default_timeout=60)
         page.session_state["reviewer_name"] = "Mara"
         for field, value in query.items():
@@ -54,22 +50,22 @@ def upload(page_store: Store) -> Upload:
     return uploaded
 
 
-def lead(page: AppTest) -> str:
+def lead(page):
     """Return the first sentence of the card: how many rows can be imported, or were."""
     return texts(page, "jb-say")[0]
 
 
-def problems(page: AppTest) -> str:
+def problems(page):
     """Return the one warning of the page."""
     (words,) = texts(page, "jb-note")
     return words
 
 
-def responses(store: Store) -> int:
+def responses(store):
     return read(store, count_log)
 
 
-def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store) -> None:
+def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store):
     page = AppTest.from_file(VIEW, default_timeout=60).run()
     assert "judgeboard import FILE" in markup(page)
     assert len(texts(page, "jb-empty")) == 1
@@ -79,9 +75,7 @@ def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store)
 SAMPLE = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
 
 
-def test_the_verdicts_of_an_export_are_imported_with_its_answers(
-    upload, sqlite_store: Store
-) -> None:
+def test_the_verdicts_of_an_export_are_imported_with_its_answers(upload, sqlite_store):
     page = upload([SAMPLE])
     facts = dict(words.split(": ") for words in texts(page, "jb-cap") if ": " in words)
     assert "ragas" in facts["Recognised"]
@@ -97,7 +91,7 @@ def test_the_verdicts_of_an_export_are_imported_with_its_answers(
     assert again.button(key="import_start").disabled
 
 
-def test_verdicts_of_stored_answers_are_imported_alone(upload, sqlite_store: Store) -> None:
+def test_verdicts_of_stored_answers_are_imported_alone(upload, sqlite_store):
     answer = {key: value for key, value in SAMPLE.items() if key != "faithfulness"}
     click(upload([answer]), "import_start")
     page = upload([SAMPLE])
@@ -107,7 +101,7 @@ def test_verdicts_of_stored_answers_are_imported_alone(upload, sqlite_store: Sto
     assert responses(sqlite_store) == len(rows_of(sqlite_store, JUDGMENT)) == 1
 
 
-def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Store) -> None:
+def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store):
     page = upload([*LOG, {"id": "b", "question": "q", "response": 7}])
     assert "4 of 5" in lead(page)
     assert any(words.startswith("1 rejected") for words in texts(page, "jb-cap"))
@@ -126,11 +120,11 @@ def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Sto
     assert (batch.file, batch.actor) == ("log.jsonl", "Mara")
 
 
-def box(page: AppTest, label: str):
+def box(page, label):
     return next(each for each in page.selectbox if each.label == label)
 
 
-def read_as(page: AppTest, theirs: str, ours: str) -> AppTest:
+def read_as(page, theirs, ours):
     """Choose a column and a field, and press Change."""
     box(page, "Column").set_value(theirs)
     box(page, "Is read as").set_value(ours).run()
@@ -140,9 +134,7 @@ def read_as(page: AppTest, theirs: str, ours: str) -> AppTest:
 OTHER_NAMES = b"nr,Frage,Antwort,Wann\n1,Was?,Das.,03/04/2026\n2,Wo?,Hier.,04/04/2026\n"
 
 
-def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(
-    upload, sqlite_store: Store
-) -> None:
+def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(upload, sqlite_store):
     page = upload(OTHER_NAMES, name="log.csv")
     assert "import_start" not in [each.key for each in page.button]
     assert "--map" not in markup(page)
@@ -161,7 +153,7 @@ def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(
     assert responses(sqlite_store) == 0
 
 
-def test_a_file_with_broken_rows_is_read_by_its_likely_columns(upload) -> None:
+def test_a_file_with_broken_rows_is_read_by_its_likely_columns(upload):
     good = "".join(f"{n},Wo ist Paket {n}?,Es kommt am Montag um {n} Uhr.,web\n" for n in range(24))
     content = "nr,Frage,Antwort,Kanal\n" + good + "90,nur eine Frage,,web\n91,,nur Antwort,web\n"
     page = upload(content.encode(), name="log.csv")
@@ -170,7 +162,7 @@ def test_a_file_with_broken_rows_is_read_by_its_likely_columns(upload) -> None:
     assert "24 of 26" in lead(page)
 
 
-def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
+def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload):
     page = upload(
         [{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)]
     )
@@ -187,16 +179,14 @@ def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(u
         (b'{"response_id": "' + b"x" * 3_000_000, "Verdicts", "0 of 1"),
     ],
 )
-def test_a_wrong_file_gives_a_sentence(
-    upload: Upload, content: bytes | list[object], kind: str, why: str
-) -> None:
+def test_a_wrong_file_gives_a_sentence(upload, content, kind, why):
     page = upload(content, "rows.jsonl", kind=kind)
     assert why in markup(page)
     assert "Something went wrong" not in markup(page)
     assert all(button.disabled for button in page.button if button.key == "import_start")
 
 
-def test_words_for_labels_are_shown_and_chosen(upload) -> None:
+def test_words_for_labels_are_shown_and_chosen(upload):
     click(upload(LOG), "import_start")
     words = (("a0", "inconsistent"), ("a1", "so so"))
     rows = [{"response_id": name, "annotator": "lea", "label": word} for name, word in words]
@@ -214,7 +204,7 @@ def test_words_for_labels_are_shown_and_chosen(upload) -> None:
     assert "'so so'" in labels
 
 
-def test_nothing_is_imported_without_a_name(sqlite_store: Store, upload) -> None:
+def test_nothing_is_imported_without_a_name(sqlite_store, upload):
     page = AppTest.from_file(VIEW, default_timeout=60)
     page.session_state["reviewer_name"] = ""
     page.run()
@@ -231,7 +221,7 @@ def test_nothing_is_imported_without_a_name(sqlite_store: Store, upload) -> None
     assert responses(sqlite_store) == 1
 
 
-def test_hostile_rows_stay_text(upload) -> None:
+def test_hostile_rows_stay_text(upload):
     evil = "<script>alert(1)</script> :red[x] =1+1"
     page = upload([{"id": evil, "question": evil, "response": evil, evil: 1}])
     assert "<script>" not in markup(page)
@@ -277,7 +267,7 @@ RECORDED = {
 
 
 @pytest.mark.parametrize("kind", RECORDED)
-def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, kind: str) -> None:
+def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store, kind):
     with sqlite_store.writing() as connection:
         store_pairs(connection, [Pair("default", "p0", "which?", "left", "right")])
     row, done = RECORDED[kind]
@@ -291,7 +281,7 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, ki
     assert done in lead(page)
 
 
-def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store: Store) -> None:
+def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store):
     page = upload(
         [
             {"id": f"n{n}", "input": {"question": f"q {n}"}, "run": {"text": f"a {n}"}}
@@ -304,9 +294,7 @@ def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store: Stor
     assert "3 of 3" in lead(page)
 
 
-def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(
-    upload, sqlite_store: Store
-) -> None:
+def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(upload, sqlite_store):
     click(upload(LOG), "import_start")
     with sqlite_store.writing() as connection:
         person = {"origin": "page", "name": "Ann", "created_at": datetime.now(UTC)}
@@ -314,7 +302,7 @@ def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(
         review = {"response_id": 2, "reviewer_id": 1, "label": "grounded", "request_key": "k"}
         connection.execute(insert(REVIEW), review | {"at": datetime.now(UTC)})
 
-    def chosen() -> AppTest:
+    def chosen():
         page = AppTest.from_file(VIEW, default_timeout=60)
         page.session_state["reviewer_name"] = "Mara"
         return enter(page.run(), "import_undo_number", 1)

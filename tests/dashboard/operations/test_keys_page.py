@@ -1,15 +1,12 @@
 """The part Keys of Sources: a lead creates a key, sees its token once and its last use, and revokes it."""
 
-from app_pages import OpenPage, press, shown, table_rows
+from app_pages import press, shown, table_rows
 from judgeboard.store.api_keys import list_keys
-from judgeboard.store.engine import Store
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
 from stored_rows import read
 
 
-def test_a_key_is_created_shown_once_used_and_revoked(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+def test_a_key_is_created_shown_once_used_and_revoked(open_page, page_rows, page_store):
     app = open_page("sources", part="Keys")
     assert not app.dataframe
     # A key needs a name.

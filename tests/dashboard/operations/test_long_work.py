@@ -3,12 +3,10 @@
 from datetime import timedelta
 
 from sqlalchemy import event
-from streamlit.testing.v1 import AppTest
 
 from app_pages import press
 from judgeboard.domain import JudgeVersion, Response, RunState, Status, StepRecord
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
 from judgeboard.store.jobs import add_to_share
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.runs import finish_run, insert_run
@@ -18,13 +16,13 @@ from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.long_work import FirstSeen
 
 
-def chips(app: AppTest) -> list[str]:
+def chips(app):
     """The links in the head of a page that lead to Runs."""
     links = [element.proto for element in app.get("page_link")]
     return [link.label for link in links if link.page == "runs" and link.label != "Runs"]
 
 
-def start(store: Store, *, asked: int, ago: timedelta = timedelta(), kind: str = "rejudge") -> int:
+def start(store, *, asked, ago=timedelta(), kind="rejudge"):
     """A run of 700 steps that is under way, and that stored its last result so long ago."""
     now = utc_now() - ago
     with store.writing() as connection:
@@ -37,9 +35,7 @@ def start(store: Store, *, asked: int, ago: timedelta = timedelta(), kind: str =
     return run.id
 
 
-def test_the_chip_shows_what_runs_now_and_leads_to_runs(
-    page_rows, page_store: Store, open_page
-) -> None:
+def test_the_chip_shows_what_runs_now_and_leads_to_runs(page_rows, page_store, open_page):
     assert chips(open_page("trends")) == []
     run_id = start(page_store, asked=120)
     page = open_page("trends")
@@ -59,9 +55,7 @@ def test_the_chip_shows_what_runs_now_and_leads_to_runs(
     assert chips(open_page("runs")) == []
 
 
-def test_work_that_ended_or_whose_process_is_gone_shows_no_chip(
-    page_rows, page_store: Store, open_page
-) -> None:
+def test_work_that_ended_or_whose_process_is_gone_shows_no_chip(page_rows, page_store, open_page):
     start(page_store, asked=5, ago=timedelta(minutes=3))
     ended = start(page_store, asked=5)
     with page_store.writing() as connection:
@@ -69,7 +63,7 @@ def test_work_that_ended_or_whose_process_is_gone_shows_no_chip(
     assert chips(open_page("trends")) == []
 
 
-def test_an_import_shows_its_file_until_it_ends(page_rows, page_store: Store, open_page) -> None:
+def test_an_import_shows_its_file_until_it_ends(page_rows, page_store, open_page):
     before = utc_now() - timedelta(minutes=10)
     with page_store.writing() as connection:
         batch = start_batch(
@@ -92,10 +86,10 @@ def test_an_import_shows_its_file_until_it_ends(page_rows, page_store: Store, op
     assert chips(open_page("trends")) == []
 
 
-def test_no_key_press_reads_what_runs(page_rows, page_store: Store, open_page) -> None:
+def test_no_key_press_reads_what_runs(page_rows, page_store, open_page):
     start(page_store, asked=120)
     page = open_page("item", flag=page_rows.flags["claims"])
-    statements: list[str] = []
+    statements = []
     event.listen(
         session.store().engine,
         "before_cursor_execute",

@@ -1,7 +1,5 @@
 """The pages of passwords under attack: guesses, other servers' pages, prepared cookies, and odd forms."""
 
-from collections.abc import Callable, Iterator
-
 import pytest
 from argon2 import PasswordHasher
 from starlette.applications import Starlette
@@ -19,7 +17,6 @@ from judgeboard.accounts.accounts import (
 from judgeboard.domain import Role
 from judgeboard.people.roster import remove_person
 from judgeboard.store.api_keys import token_hash
-from judgeboard.store.engine import Store
 from judgeboard_dashboard import passwords, proxies, sign_in
 from judgeboard_dashboard.passwords import COOKIE, FORM, Passwords, Tries
 from judgeboard_dashboard.server import OwnCookies, SafeHeaders
@@ -28,11 +25,10 @@ from stored_rows import read
 
 ROOT = "cli:root"
 PASSWORD = "correct horse battery"
-Browse = Callable[..., TestClient]
 
 
 @pytest.fixture(autouse=True)
-def unread() -> Iterator[None]:
+def unread():
     """Forget the settings of another test."""
     cached = configured_sign_in, proxies.trusted_proxies, accounts._nobodys_hash
     for each in cached:
@@ -43,19 +39,19 @@ def unread() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     """Let Argon2 take little: a tenth of a second for each password is not what is tested here."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr(accounts, "_hasher", lambda: hasher)
 
 
 @pytest.fixture
-def way() -> Passwords:
+def way():
     return Passwords()
 
 
 @pytest.fixture
-def browse(page_store: Store, way: Passwords) -> Iterator[Browse]:
+def browse(page_store, way):
     """Returns a browser at an address, with an empty jar of cookies."""
     hosts = config.get_option("server.allowedHosts")
     config.set_option("server.allowedHosts", ["Judge.test"])
@@ -64,32 +60,32 @@ def browse(page_store: Store, way: Passwords) -> Iterator[Browse]:
         routes=way.routes(), middleware=[Middleware(SafeHeaders), Middleware(OwnCookies)]
     )
 
-    def opened(address: str = "203.0.113.9", url: str = "http://judge.test:8501") -> TestClient:
+    def opened(address="203.0.113.9", url="http://judge.test:8501"):
         return TestClient(app, url, follow_redirects=False, client=(address, 4711))
 
     yield opened
     config.set_option("server.allowedHosts", hosts)
 
 
-def tries(browser: TestClient, name: str, password: str = "wrong", **options: str) -> int:
+def tries(browser, name, password="wrong", **options):
     answer = browser.post(FORM, data={"name": name, "password": password}, headers=options)
     return answer.status_code
 
 
-def cookie_of(browser: TestClient) -> str:
+def cookie_of(browser):
     return browser.cookies[f"{COOKIE}_8501"]
 
 
 @pytest.fixture
-def frozen(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def frozen(monkeypatch):
     clock = [1_000.0]
     monkeypatch.setattr(passwords.time, "monotonic", lambda: clock[0])
     return clock
 
 
 def test_a_link_is_not_used_up_by_looking_and_begins_a_session_when_the_password_is_set(
-    browse: Browse, page_store: Store
-) -> None:
+    browse, page_store
+):
     token = invite(page_store, "bob <b>", None, ROOT)
     browser, link = browse(), f"/account/link/{token}"
     for _ in range(2):
@@ -112,7 +108,7 @@ def test_a_link_is_not_used_up_by_looking_and_begins_a_session_when_the_password
     assert browser.post(link, data={"password": PASSWORD, "again": PASSWORD}).status_code == 404
 
 
-def test_the_cookie_is_for_this_server_alone(browse: Browse) -> None:
+def test_the_cookie_is_for_this_server_alone(browse):
     browser = browse()
     answer = browser.post(FORM, data={"name": "ANN", "password": PASSWORD})
     cookie = answer.headers["set-cookie"]
@@ -130,9 +126,7 @@ def test_the_cookie_is_for_this_server_alone(browse: Browse) -> None:
         assert answer.headers["set-cookie"].startswith(f"{COOKIE}=")
 
 
-def test_below_a_path_the_cookie_is_for_this_path(
-    browse: Browse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_below_a_path_the_cookie_is_for_this_path(browse, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_URL", "https://tools.example.org/judgeboard")
     answer = browse().post(
         f"{FORM}?page=/item%3Fflag=3", data={"name": "ann", "password": PASSWORD}
@@ -145,7 +139,7 @@ def test_below_a_path_the_cookie_is_for_this_path(
 @pytest.mark.parametrize(
     "page", ["//evil.test", "https://evil.test", "/\\evil.test", "/../..//evil.test", "/a\r\nx: y"]
 )
-def test_sign_in_never_ends_at_another_server(browse: Browse, page: str) -> None:
+def test_sign_in_never_ends_at_another_server(browse, page):
     answer = browse().post(FORM, params={"page": page}, data={"name": "ann", "password": PASSWORD})
     assert (answer.status_code, answer.headers["location"]) == (303, "../")
 
@@ -161,9 +155,7 @@ def test_sign_in_never_ends_at_another_server(browse: Browse, page: str) -> None
         "",
     ],
 )
-def test_pages_of_other_servers_sign_nobody_in_and_set_no_password(
-    browse: Browse, page_store: Store, origin: str
-) -> None:
+def test_pages_of_other_servers_sign_nobody_in_and_set_no_password(browse, page_store, origin):
     browser, token = browse(), invite(page_store, "bob", None, ROOT)
     assert tries(browser, "ann", PASSWORD, origin=origin) == 403
     answer = browser.post(
@@ -179,9 +171,7 @@ def test_pages_of_other_servers_sign_nobody_in_and_set_no_password(
     assert tries(browse(url="http://evil.test"), "ann", PASSWORD, origin="http://evil.test") == 403
 
 
-def test_a_prepared_token_is_never_the_token_of_a_session(
-    browse: Browse, page_store: Store
-) -> None:
+def test_a_prepared_token_is_never_the_token_of_a_session(browse, page_store):
     browser = browse()
     browser.cookies.set(f"{COOKIE}_8501", "prepared", domain="judge.test")
     assert tries(browser, "ann", PASSWORD) == 303
@@ -192,9 +182,7 @@ def test_a_prepared_token_is_never_the_token_of_a_session(
     assert read(page_store, person_of_session, token_hash(first)) is None
 
 
-def test_guesses_are_limited_and_the_page_tells_no_name(
-    browse: Browse, frozen: list[float]
-) -> None:
+def test_guesses_are_limited_and_the_page_tells_no_name(browse, frozen):
     told = []
     for number, name in enumerate(("ann", "nobody")):
         browser = browse(f"203.0.113.{number}")
@@ -209,9 +197,7 @@ def test_guesses_are_limited_and_the_page_tells_no_name(
     assert tries(browse("203.0.113.0"), "ann", PASSWORD) == 303
 
 
-def test_a_stranger_at_one_address_does_not_lock_a_person_out(
-    browse: Browse, frozen: list[float]
-) -> None:
+def test_a_stranger_at_one_address_does_not_lock_a_person_out(browse, frozen):
     for _ in range(30):  # half an hour
         frozen[0] += 60
         for _ in range(5):
@@ -220,8 +206,8 @@ def test_a_stranger_at_one_address_does_not_lock_a_person_out(
 
 
 def test_strangers_at_many_addresses_get_few_guesses_and_do_not_lock_a_known_browser_out(
-    browse: Browse, frozen: list[float], page_store: Store
-) -> None:
+    browse, frozen, page_store
+):
     known = browse("203.0.113.9")
     assert tries(known, "ann", PASSWORD) == 303
     answers = [tries(browse(f"198.51.{part}.7"), "ann") for part in range(100)]
@@ -238,16 +224,12 @@ def test_strangers_at_many_addresses_get_few_guesses_and_do_not_lock_a_known_bro
     assert tries(thief, "bob", PASSWORD) == 429
 
 
-def test_addresses_of_one_network_of_ipv6_are_one_address(
-    browse: Browse, frozen: list[float]
-) -> None:
+def test_addresses_of_one_network_of_ipv6_are_one_address(browse, frozen):
     answers = [tries(browse(f"2001:db8:1:2::{part:x}"), f"name {part}") for part in range(30)]
     assert answers.count(403) == 10
 
 
-def test_addresses_of_ipv4_that_are_written_as_ipv6_are_several_addresses(
-    browse: Browse, quick: None, frozen: list[float]
-) -> None:
+def test_addresses_of_ipv4_that_are_written_as_ipv6_are_several_addresses(browse, quick, frozen):
     stranger = [tries(browse("::ffff:203.0.113.66"), f"name {part}") for part in range(30)]
     assert stranger.count(403) == 10
     assert tries(browse("203.0.113.66"), "name") == 429
@@ -255,8 +237,8 @@ def test_addresses_of_ipv4_that_are_written_as_ipv6_are_several_addresses(
 
 
 def test_an_address_that_nobody_but_a_trusted_proxy_tells_does_not_count(
-    browse: Browse, frozen: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    browse, frozen, monkeypatch
+):
     forged = [
         tries(browse(), f"name {part}", **{"x-forwarded-for": f"198.51.100.{part}"})
         for part in range(30)
@@ -273,7 +255,7 @@ def test_an_address_that_nobody_but_a_trusted_proxy_tells_does_not_count(
     assert through_proxy.count(403) == 20
 
 
-def test_made_up_names_fill_no_memory_and_free_no_account(frozen: list[float]) -> None:
+def test_made_up_names_fill_no_memory_and_free_no_account(frozen):
     limited = Tries(2, 60, most=100)
     assert [limited.take("ann") for _ in range(3)] == [True, True, False]
     for number in range(1_000):
@@ -283,7 +265,7 @@ def test_made_up_names_fill_no_memory_and_free_no_account(frozen: list[float]) -
     assert [limited.take(999) for _ in range(3)] == [True, True, False]
 
 
-def test_long_and_odd_forms_are_refused(browse: Browse) -> None:
+def test_long_and_odd_forms_are_refused(browse):
     browser = browse()
     assert tries(browser, "ann", "x" * 10_000) == 413
     assert tries(browser, "\x00\ud7ff" * 100, "\u202e" * 100) == 403
@@ -294,9 +276,7 @@ def test_long_and_odd_forms_are_refused(browse: Browse) -> None:
     assert browser.put(FORM).status_code == 405
 
 
-def test_a_removed_person_and_one_with_a_link_alone_do_not_sign_in(
-    browse: Browse, page_store: Store
-) -> None:
+def test_a_removed_person_and_one_with_a_link_alone_do_not_sign_in(browse, page_store):
     invite(page_store, "bob", None, ROOT)
     browser = browse()
     assert tries(browser, "bob", "") == 403
@@ -306,9 +286,7 @@ def test_a_removed_person_and_one_with_a_link_alone_do_not_sign_in(
     assert read(page_store, person_of_session, token_hash(cookie_of(browser))) is None
 
 
-def test_sign_in_is_on_as_soon_as_somebody_is_invited_and_stays_on(
-    page_store: Store, way: Passwords, frozen: list[float]
-) -> None:
+def test_sign_in_is_on_as_soon_as_somebody_is_invited_and_stays_on(page_store, way, frozen):
     assert not way.is_on()
     invite(page_store, "ann", None, ROOT)
     frozen[0] += 1
@@ -318,14 +296,14 @@ def test_sign_in_is_on_as_soon_as_somebody_is_invited_and_stays_on(
     assert way.is_on()
 
 
-def test_only_so_many_passwords_are_checked_at_a_time(browse: Browse, way: Passwords) -> None:
+def test_only_so_many_passwords_are_checked_at_a_time(browse, way):
     way._waiting = passwords.MOST_WAITING
     assert tries(browse(), "ann", PASSWORD) == 429
     way._waiting = 0
     assert tries(browse(), "ann", PASSWORD) == 303
 
 
-def test_a_cookie_of_another_port_is_not_of_this_server(browse: Browse, way: Passwords) -> None:
+def test_a_cookie_of_another_port_is_not_of_this_server(browse, way):
     scope = {
         "type": "http",
         "headers": [

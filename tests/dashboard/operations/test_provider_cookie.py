@@ -5,8 +5,6 @@ import random
 import shutil
 import string
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import httpx
 import pytest
@@ -32,7 +30,7 @@ LONG = "".join(random.Random(1).choices(string.ascii_letters, k=5_000))
 
 
 @pytest.fixture(scope="module")
-def url(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url(sqlite_template, tmp_path_factory):
     """A server where an admin signs in at a provider that sends long claims."""
     folder = tmp_path_factory.mktemp("provider")
     shutil.copyfile(sqlite_template, folder / "judgeboard.db")
@@ -47,7 +45,7 @@ def url(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
             yield address
 
 
-def shown(url: str, cookies: Mapping[str, str]) -> bytes:
+def shown(url, cookies):
     """Return what a new session with these cookies is sent."""
     token = generate_xsrf_token_string()
     with page_session(url, {"_streamlit_xsrf": token, **cookies}) as session:
@@ -55,18 +53,18 @@ def shown(url: str, cookies: Mapping[str, str]) -> bytes:
         return b"".join(session.sent[PEOPLE])
 
 
-def signed(name: str, value: str) -> str:
+def signed(name, value):
     return create_signed_value(COOKIE_SECRET, name, value).decode()
 
 
-def claims_of(url: str, email: str, *, verified: bool = True) -> str:
+def claims_of(url, email, *, verified=True):
     """Return the claims of a sign-in as Streamlit writes them into its cookie."""
     claims = {"iss": "https://id.example.org", "exp": time.time() + 600, "email": email}
     about = {"email_verified": verified, "origin": url, "is_logged_in": True}
     return json.dumps(claims | about)
 
 
-def in_parts(*parts: str) -> dict[str, str]:
+def in_parts(*parts):
     """Return the cookies that Streamlit makes of a long one."""
     names = [f"{USER}_{number}" for number in range(1, len(parts) + 1)]
     return {USER: signed(USER, f"chunks-{len(parts)}")} | {
@@ -74,12 +72,12 @@ def in_parts(*parts: str) -> dict[str, str]:
     }
 
 
-def test_a_whole_cookie_signs_in(url: str) -> None:
+def test_a_whole_cookie_signs_in(url):
     assert IN in shown(url, {USER: signed(USER, claims_of(url, ADMIN))})
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t", "\xa0", "\x85"])
-def test_parts_of_the_cookies_of_two_sign_ins_sign_in_nobody(url: str, blank: str) -> None:
+def test_parts_of_the_cookies_of_two_sign_ins_sign_in_nobody(url, blank):
     address_of_another, _ = claims_of(url, ADMIN, verified=False).split("false")
     _, verified = claims_of(url, "eve@example.net").split('verified": ')
     spliced = in_parts(address_of_another, verified)
@@ -91,7 +89,7 @@ def test_parts_of_the_cookies_of_two_sign_ins_sign_in_nobody(url: str, blank: st
     assert IN not in sent
 
 
-def test_a_person_with_long_claims_comes_in_and_earlier_parts_are_deleted(url: str) -> None:
+def test_a_person_with_long_claims_comes_in_and_earlier_parts_are_deleted(url):
     token = jwt.encode(
         {"alg": "HS256"},
         {"provider": "default", "exp": time.time() + 60},

@@ -4,13 +4,11 @@ from sqlalchemy import update
 
 from app_pages import click, enter, markup, shown, table, text_with, texts
 from graded_log import GradedLog
-from held_endpoint import HeldEndpoint
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import Status, Verdict
 from judgeboard.llm.recording_endpoint import completion, failure, verdict
 from judgeboard.runs.jobs import job_progress, recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version, list_versions
@@ -27,7 +25,7 @@ CHAT, OFFLINE = (
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 
 
-def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page) -> None:
+def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page):
     page = open_page("rejudge")
     assert "judgeboard judge" in texts(page, "jb-empty")[0]
     # No model is known yet: it is said what is missing, and there is nothing to press.
@@ -35,7 +33,7 @@ def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page) -> None:
     assert all(button.disabled for button in page.button if button.key == "rejudge_start")
 
 
-def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store):
     page = open_page("rejudge", query_type="complex")
     page = enter(page, "ask_version", OFFLINE)
     assert "6 answers" in texts(page, "jb-say")[0]
@@ -50,7 +48,7 @@ def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store: Store) 
     assert "judgeboard worker" in markup(page)
 
 
-def test_open_flags_of_other_judges_are_kept_by_a_checkbox(page_store, open_page) -> None:
+def test_open_flags_of_other_judges_are_kept_by_a_checkbox(page_store, open_page):
     log = GradedLog(page_store)
     ids = log.answers(2)
     judge_pending(page_store, make_judge("lexical"))
@@ -62,7 +60,7 @@ def test_open_flags_of_other_judges_are_kept_by_a_checkbox(page_store, open_page
     assert recent_jobs(page_store)[0].mode == "keep-flags"
 
 
-def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
+def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store, endpoint):
     page = open_page("rejudge", text="plain-0")
     enter(page, f"ask_model_{CHAT}", "gpt-4o-mini")
     enter(page, f"ask_base_url_{CHAT}", endpoint.url)
@@ -84,7 +82,7 @@ def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store: Store, endpoi
     assert markup(page).index("Old · rag v1") < markup(page).index("New · rag v2")
 
 
-def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store: Store) -> None:
+def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store):
     answer = page_rows.responses["claims"]
     page = open_page("rejudge", response=answer)
     question = read(sqlite_store, load_item, answer).response.query
@@ -96,7 +94,7 @@ def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store: Store) ->
     assert "one answer" in markup(page)
 
 
-def test_who_has_no_name_is_asked_for_it(page_rows, open_page, sqlite_store: Store) -> None:
+def test_who_has_no_name_is_asked_for_it(page_rows, open_page, sqlite_store):
     page = open_page("rejudge", reviewer="")
     enter(page, "ask_version", OFFLINE)
     page = click(page, "rejudge_start")
@@ -108,7 +106,7 @@ def test_who_has_no_name_is_asked_for_it(page_rows, open_page, sqlite_store: Sto
     assert [job.actor for job in recent_jobs(sqlite_store)] == ["Jon"]
 
 
-def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store):
     job_id = ask(sqlite_store, {"kind": "lexical"})
     page = open_page("rejudge", job=job_id)
     page = click(page, "job_cancel")
@@ -117,13 +115,11 @@ def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store: Store) -> No
     assert text_with(page, "Cancelled", "0 of", cls="jb-note")
 
 
-def test_a_job_that_is_none_is_said(page_rows, open_page) -> None:
+def test_a_job_that_is_none_is_said(page_rows, open_page):
     assert text_with(open_page("rejudge", job="rejudge-nothing"), "not exist", cls="jb-note")
 
 
-def test_what_judges_and_endpoints_say_stays_text(
-    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
-) -> None:
+def test_what_judges_and_endpoints_say_stays_text(page_rows, open_page, sqlite_store, endpoint):
     endpoint.reply = verdict(reasoning=EVIL, groundedness=0.1)
     asked = rag(endpoint)
     with sqlite_store.writing() as connection:
@@ -147,9 +143,7 @@ def test_what_judges_and_endpoints_say_stays_text(
         assert "window.hacked" in markup(page)
 
 
-def test_a_stored_judge_is_asked_with_its_own_options(
-    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
-) -> None:
+def test_a_stored_judge_is_asked_with_its_own_options(page_rows, open_page, sqlite_store, endpoint):
     judge = {**rag(endpoint), "kind": "rating", "rating_word": "Gesamtnote"}
     endpoint.reply = completion("Kurz und richtig.\nGesamtnote: 3")
     judge_pending(sqlite_store, make_judge(**judge), where=RowFilter(text="plain-0"))
@@ -164,8 +158,8 @@ def test_a_stored_judge_is_asked_with_its_own_options(
 
 
 def test_a_version_keeps_its_address_and_another_host_is_confirmed(
-    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
-) -> None:
+    page_rows, open_page, sqlite_store, endpoint
+):
     store_answers(sqlite_store, 4)
     judge = make_judge(**rag(endpoint))
     host = endpoint.url.split("/")[2]
@@ -198,8 +192,8 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
 
 
 def test_where_only_the_host_is_known_the_address_is_asked_for(
-    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
-) -> None:
+    page_rows, open_page, sqlite_store, endpoint
+):
     store_answers(sqlite_store, 2)
     judge_pending(sqlite_store, make_judge(**rag(endpoint)), where=RowFilter(text="number-0"))
     with sqlite_store.writing() as connection:

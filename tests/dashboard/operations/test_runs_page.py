@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 from html import unescape
-from typing import Any
 
 import pytest
 
@@ -10,10 +9,9 @@ from app_pages import click, markup, texts
 from graded_log import GradedLog
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
-from judgeboard.llm.recording_endpoint import ScriptedReply, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import completion, failure, verdict
 from judgeboard.measure.notes import note
 from judgeboard.runs.jobs import recent_jobs
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.runs import Counts
 from judgeboard.store.tables import Run
@@ -22,7 +20,7 @@ from judgeboard_dashboard.views.runs import RunLine
 NOW = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 
 
-def mixed(request: dict[str, Any], _number: int) -> ScriptedReply:
+def mixed(request, _number):
     """Answers as a model that cannot cope with some of the questions."""
     asked = request["messages"][1]["content"]
     if "rock number 4?" in asked:
@@ -32,7 +30,7 @@ def mixed(request: dict[str, Any], _number: int) -> ScriptedReply:
 
 
 @pytest.fixture
-def mixed_run(page_rows, sqlite_store: Store, endpoint) -> str:
+def mixed_run(page_rows, sqlite_store, endpoint):
     """A job of which some answers got no usable verdict."""
     endpoint.server.script = mixed
     plain = tuple(name for name in page_rows.responses if name.startswith("plain"))
@@ -42,7 +40,7 @@ def mixed_run(page_rows, sqlite_store: Store, endpoint) -> str:
     return job_id
 
 
-def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page) -> None:
+def test_every_run_adds_up_and_says_what_went_wrong(mixed_run, open_page):
     page = open_page("runs")
     runs, problems = page.dataframe[0].value, page.dataframe[1].value
     run = runs.iloc[0]
@@ -64,9 +62,7 @@ def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page) -
     assert why.startswith("HTTP 400")
 
 
-def test_the_failed_are_asked_again(
-    mixed_run: str, open_page, sqlite_store: Store, endpoint
-) -> None:
+def test_the_failed_are_asked_again(mixed_run, open_page, sqlite_store, endpoint):
     page = open_page("runs")
     assert page.button(key="run_judge").label == "Retry 3 answers"
     endpoint.server.script = lambda _request, _number: verdict()
@@ -80,8 +76,8 @@ def test_the_failed_are_asked_again(
 
 
 def test_the_whole_reason_of_a_stopped_run_stands_below_the_table(
-    page_rows, open_page, sqlite_store: Store, endpoint
-) -> None:
+    page_rows, open_page, sqlite_store, endpoint
+):
     """The column has room for 40 letters, and a window of 800 px has no room for the column."""
     endpoint.reply = failure(401, "bad key")
     with working(sqlite_store):
@@ -97,8 +93,8 @@ def test_the_whole_reason_of_a_stopped_run_stands_below_the_table(
 
 
 def test_a_job_without_a_run_is_said_until_a_run_begins(
-    page_rows, open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    page_rows, open_page, sqlite_store, monkeypatch
+):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with working(sqlite_store):
         failed = ended(sqlite_store, ask(sqlite_store, {"kind": "rag", "model": "gpt-4o-mini"}))
@@ -111,7 +107,7 @@ def test_a_job_without_a_run_is_said_until_a_run_begins(
     assert not texts(open_page("runs"), "jb-note")
 
 
-def test_the_cost_of_all_calls_and_of_each_judge_is_shown(open_page, page_store: Store) -> None:
+def test_the_cost_of_all_calls_and_of_each_judge_is_shown(open_page, page_store):
     log = GradedLog(page_store)
     version, ids = log.version("rag"), log.answers(5)
     log.run(version, {each: {"groundedness": 0.5} for each in ids[:2]})
@@ -126,14 +122,14 @@ def test_the_cost_of_all_calls_and_of_each_judge_is_shown(open_page, page_store:
     assert list(page.dataframe[-1].value["Judge version"]) == ["all", "rag v1"]
 
 
-def test_a_run_says_why_it_stopped_or_how_long_it_has_been_silent() -> None:
+def test_a_run_says_why_it_stopped_or_how_long_it_has_been_silent():
     reason = "the cost limit was reached"
     assert _line(1, state=RunState.STOPPED, why_stopped=reason).why == reason
     assert str(_line(1, state=RunState.RUNNING).why).endswith(" 5 min")
     assert _line(1, state=RunState.DONE).why is None
 
 
-def _line(asked: int, *, state: RunState = RunState.DONE, **columns: Any) -> RunLine:
+def _line(asked, *, state=RunState.DONE, **columns):
     began = NOW - timedelta(minutes=5)
     run = Run(id=1, kind="judge", actor="me", started_at=began, state=state, **columns)
     return RunLine(run, "rag v1", Counts(ok=asked), None, NOW)

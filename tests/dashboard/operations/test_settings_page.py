@@ -1,16 +1,13 @@
 """The settings page: who set what, what the environment decides, what differs between two judge versions."""
 
 import math
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from streamlit.testing.v1 import AppTest
 
 from app_pages import click, enter, markup, table, text_with, texts
 from judgeboard.domain import JudgeVersion, Role
 from judgeboard.people.roster import add_person, list_people, remove_person
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.settings import SETTING_KEYS, setting_origins, thresholds
@@ -18,12 +15,12 @@ from judgeboard.store.tables import FLAG
 from stored_rows import read
 
 
-def in_force(store: Store, key: str) -> tuple[object, str, str | None]:
+def in_force(store, key):
     line = next(line for line in read(store, setting_origins) if line.key == key)
     return line.value, line.origin, line.stored and line.stored.by
 
 
-def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_store):
     page = open_page("settings")
     assert page.button(key="settings_save").disabled
     # All digits of a chosen threshold.
@@ -45,8 +42,8 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_stor
     ],
 )
 def test_a_threshold_out_of_its_range_is_said_and_not_stored(
-    page_rows, open_page, sqlite_store: Store, key: str, value: float | None, why: str
-) -> None:
+    page_rows, open_page, sqlite_store, key, value, why
+):
     page = open_page("settings")
     enter(page, "setting_random_share", 0.5)
     enter(page, f"setting_{key}", value)
@@ -58,9 +55,7 @@ def test_a_threshold_out_of_its_range_is_said_and_not_stored(
     assert page.button(key="settings_save").label == "Save 2 changes"
 
 
-def test_checks_of_answers_are_defined_on_the_page_and_applied(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+def test_checks_of_answers_are_defined_on_the_page_and_applied(page_rows, open_page, sqlite_store):
     page = open_page("settings")
     enter(page, "setting_checks", "checks:\n- {name: long, length: {min_wods: 900}}")
     click(page, "settings_save")
@@ -76,7 +71,7 @@ def test_checks_of_answers_are_defined_on_the_page_and_applied(
     assert "failed_check" in rules
 
 
-def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page) -> None:
+def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page):
     page = open_page("settings")
     enter(page, "setting_low_groundedness", 0.2)
     click(page, "settings_save")
@@ -91,7 +86,7 @@ def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page) ->
     assert "judgeboard flags apply" not in markup(page)
 
 
-def test_defaults_come_back(page_rows, open_page, sqlite_store: Store) -> None:
+def test_defaults_come_back(page_rows, open_page, sqlite_store):
     page = open_page("settings")
     enter(page, "setting_random_share", 0.5)
     enter(page, "setting_always_review", ["odd"])
@@ -106,8 +101,8 @@ def test_defaults_come_back(page_rows, open_page, sqlite_store: Store) -> None:
 
 
 def test_a_value_of_the_environment_or_of_the_project_file_wins_and_says_so(
-    page_rows, open_page, sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    page_rows, open_page, sqlite_store, tmp_path, monkeypatch
+):
     file = tmp_path / "judgeboard.toml"
     file.write_text("# ours\nlow_quality = 3\nexcuse_refusals = false\n")
     monkeypatch.setenv("JUDGEBOARD_CONFIG", str(file))
@@ -122,7 +117,7 @@ def test_a_value_of_the_environment_or_of_the_project_file_wins_and_says_so(
     assert "Set by judgeboard.toml, line 2" in markup(page)
 
 
-def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store: Store) -> None:
+def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store):
     page = open_page("settings")
     fields = (
         page.number_input,
@@ -139,7 +134,7 @@ def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store: Store) 
     assert in_force(sqlite_store, "low_groundedness_by_type") == (("odd=0.3",), "stored", "Mara")
 
 
-def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store: Store) -> None:
+def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store):
     evil = "Judge it.\n<script>x</script>\nReply."
     with sqlite_store.writing() as connection:
         old = ensure_version(
@@ -165,7 +160,7 @@ def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store: Sto
 ANN, BOB = "ann@example.org", "bob@example.org"
 
 
-def roles(store: Store) -> dict[str, str]:
+def roles(store):
     return {
         line.person.name: line.role.value
         for line in read(store, list_people)
@@ -173,15 +168,15 @@ def roles(store: Store) -> dict[str, str]:
     }
 
 
-def give_role(page: AppTest, name: str, role: Role) -> None:
+def give_role(page, name, role):
     enter(page, "people_names", [name])
     enter(page, "people_role", role)
     click(page, "people_save")
 
 
 def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+    page_rows, open_page, sqlite_store
+):
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     page = open_page("people", part="Accounts")
     assert "Sign-in is off" in markup(page)
@@ -195,16 +190,14 @@ def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
     assert [event.kind for event in events] == ["remove_person", "change_role", "add_person"]
 
 
-def test_a_person_who_signed_in_with_a_name_is_added_again(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+def test_a_person_who_signed_in_with_a_name_is_added_again(page_rows, open_page, sqlite_store):
     add_person(sqlite_store, "bob", Role.REVIEWER, "cli:root", any_name=True)
     remove_person(sqlite_store, "bob", "cli:root")
     give_role(open_page("people", part="Accounts"), "bob", Role.LEAD)
     assert roles(sqlite_store) == {"bob": "lead"}
 
 
-def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> None:
+def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store):
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     page = open_page("people", part="Accounts")
     give_role(page, ANN, Role.NONE)
@@ -214,9 +207,7 @@ def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> No
     assert roles(sqlite_store) == {ANN: "admin"}
 
 
-def test_events_are_listed_newest_first_with_details_in_words(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
+def test_events_are_listed_newest_first_with_details_in_words(page_rows, open_page, sqlite_store):
     with sqlite_store.writing() as connection:
         for number in (1, 2):
             details = {"people": ["Jon", "Mara"], "settings": {}, "item": number}
@@ -226,7 +217,7 @@ def test_events_are_listed_newest_first_with_details_in_words(
     assert set(listed["What"][:2]) == {"set setting"}
 
 
-def test_a_version_is_retired_and_taken_back(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_version_is_retired_and_taken_back(page_rows, open_page, sqlite_store):
     page = open_page("versions")
     click(page, "version_retire")
     assert "retired by Mara" in markup(page)

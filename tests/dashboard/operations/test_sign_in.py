@@ -2,9 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 import streamlit as st
@@ -19,7 +17,6 @@ from judgeboard.people.roster import add_person, admit, change_role, ensure_revi
 from judgeboard.reviews.queues import create_queue
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging_rules import add_rule
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.opening import open_store
 from judgeboard.store.queues import new_queue
@@ -52,12 +49,9 @@ PROVIDER = {
 }
 SHARED = {"redirect_uri": "https://case.example.org/oauth2callback", "cookie_secret": COOKIE_SECRET}
 
-SignedIn = Callable[..., AppTest]
-AllRows = dict[str, Sequence[Any]]
-
 
 @pytest.fixture(autouse=True)
-def unread() -> Iterator[None]:
+def unread():
     """Forget what the secrets said in another test."""
     configured_sign_in.cache_clear()
     yield
@@ -65,16 +59,16 @@ def unread() -> Iterator[None]:
 
 
 @pytest.fixture
-def who(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def who(monkeypatch):
     """What the provider says of who is there."""
-    said: dict[str, Any] = {}
+    said = {}
     monkeypatch.setattr(seam, "claims", lambda: said)
     return said
 
 
 @pytest.fixture
-def open_signed_in(who: dict[str, Any]) -> SignedIn:
-    def opened(name: str, query: Mapping[str, str] | None = None, **secrets: object) -> AppTest:
+def open_signed_in(who):
+    def opened(name, query=None, **secrets):
         app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=60)
         app.secrets["auth"] = SHARED | PROVIDER | secrets
         for field, value in (query or {}).items():
@@ -86,34 +80,34 @@ def open_signed_in(who: dict[str, Any]) -> SignedIn:
 
 
 @pytest.fixture
-def as_ann(page_rows, who: dict[str, Any], sqlite_store: Store) -> Callable[[Role], None]:
+def as_ann(page_rows, who, sqlite_store):
     """Adds Ann with a role, and signs her in."""
 
-    def signed_in(role: Role) -> None:
+    def signed_in(role):
         add_person(sqlite_store, ANN, role, "cli:root")
         who.update(email=ANN, email_verified=True)
 
     return signed_in
 
 
-def refusal(action: Action, role: Role) -> str:
+def refusal(action, role):
     return why_not(action, Reviewer(origin="oidc", name=ANN, role=role))
 
 
-def told(store: Store) -> list[tuple[str, str]]:
+def told(store):
     return [
         (event.kind, event.actor) for event in read(store, latest_events, EventFilter(), limit=20)
     ]
 
 
-def test_one_provider_and_several_by_name_are_asked() -> None:
+def test_one_provider_and_several_by_name_are_asked():
     assert checked_auth(SHARED | PROVIDER) == SignIn(True, (None,), "case.example.org")
     several = checked_auth(SHARED | {"okta": PROVIDER, "google": PROVIDER})
     assert (several.providers, several.fault) == (("google", "okta"), None)
 
 
 @pytest.mark.parametrize("path", ["", "/judgeboard", "/tools/judge-1"])
-def test_the_path_of_the_redirect_address_is_that_of_the_pages(path: str) -> None:
+def test_the_path_of_the_redirect_address_is_that_of_the_pages(path):
     auth = checked_auth(
         SHARED | PROVIDER | {"redirect_uri": f"https://case.example.org{path}/oauth2callback"}
     )
@@ -139,9 +133,7 @@ def test_the_path_of_the_redirect_address_is_that_of_the_pages(path: str) -> Non
         ({"cookie_secret": "guess me"}, "32 random characters"),
     ],
 )
-def test_what_would_not_keep_people_out_is_a_fault_that_names_no_secret(
-    changes: Mapping[str, object], said: str
-) -> None:
+def test_what_would_not_keep_people_out_is_a_fault_that_names_no_secret(changes, said):
     fault = checked_auth(SHARED | PROVIDER | changes).fault
     assert fault is not None
     assert said in fault
@@ -149,22 +141,20 @@ def test_what_would_not_keep_people_out_is_a_fault_that_names_no_secret(
     assert "guess me" not in fault
 
 
-def test_without_secrets_nobody_signs_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_secrets_nobody_signs_in(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert sign_in() == SignIn(asked=False)
 
 
 def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_lets_nobody_in(
-    monkeypatch: pytest.MonkeyPatch, sqlite_store: Store
-) -> None:
+    monkeypatch, sqlite_store
+):
     monkeypatch.setenv("JUDGEBOARD_ADMIN", ANN)
     with pytest.raises(BadInput, match=r"JUDGEBOARD_ADMIN.*secrets\.toml"):
         serving.serve(str(sqlite_store.engine.url.database))
 
 
-def test_secrets_that_cannot_be_read_let_nobody_in(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_secrets_that_cannot_be_read_let_nobody_in(monkeypatch, tmp_path):
     broken = tmp_path / "secrets.toml"
     broken.write_text("[auth\ncookie_secret = ")
     before = st.get_option("secrets.files")
@@ -176,20 +166,20 @@ def test_secrets_that_cannot_be_read_let_nobody_in(
 
 
 @pytest.mark.parametrize("verified", [None, False, "false", 1, "yes"])
-def test_an_address_that_is_not_verified_is_not_taken(verified: object) -> None:
+def test_an_address_that_is_not_verified_is_not_taken(verified):
     with pytest.raises(BadInput, match="verified"):
         ProviderEntry({"email": ANN, "email_verified": verified}).check()
 
 
 @pytest.mark.parametrize("verified", [True, "true"])
-def test_a_verified_address_is_taken_in_lower_case(verified: object) -> None:
+def test_a_verified_address_is_taken_in_lower_case(verified):
     assert ProviderEntry({"email": "Ann@Example.org", "email_verified": verified}).check() == ANN
 
 
 @pytest.mark.parametrize("seconds", [-1, 0])
 def test_an_expired_token_is_asked_for_again_also_in_an_open_tab(
-    as_ann, open_signed_in, who: dict[str, Any], sqlite_store: Store, seconds: float
-) -> None:
+    as_ann, open_signed_in, who, sqlite_store, seconds
+):
     as_ann(Role.REVIEWER)
     who.update(exp=int(time.time()) + 3600)
     page = open_signed_in("item")
@@ -201,8 +191,8 @@ def test_an_expired_token_is_asked_for_again_also_in_an_open_tab(
 
 
 def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
-    as_ann, open_signed_in, who: dict[str, Any], sqlite_store: Store
-) -> None:
+    as_ann, open_signed_in, who, sqlite_store
+):
     as_ann(Role.ADMIN)
     page = open_signed_in("people", {"part": "Accounts"})
     enter(page, "people_names", ["bob@example.org"])
@@ -216,10 +206,10 @@ def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
 def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
     as_ann,
     open_signed_in,
-    who: dict[str, Any],
-    sqlite_store: Store,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    who,
+    sqlite_store,
+    monkeypatch,
+):
     monkeypatch.setattr(seam, "_ended", SignIns())
     as_ann(Role.REVIEWER)
     who.update(exp=time.time() + 3600, nonce="first")
@@ -236,10 +226,10 @@ def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
 def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
     page_rows,
     open_signed_in,
-    who: dict[str, Any],
-    sqlite_store: Store,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    who,
+    sqlite_store,
+    monkeypatch,
+):
     who.update(email=ANN, email_verified=True, nonce="first")
     open_signed_in("item")
     assert told(sqlite_store).count(("refused", ANN)) == 1
@@ -255,13 +245,13 @@ def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
 def test_a_run_of_a_page_reads_who_signed_in_at_its_begin_and_not_for_each_part(
     as_ann,
     open_signed_in,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     as_ann(Role.LEAD)
     page = open_signed_in("overview")
-    admitted: list[str] = []
+    admitted = []
 
-    def counted(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
+    def counted(store, address, *, arrives=False):
         admitted.append(address)
         return admit(store, address, arrives=arrives)
 
@@ -271,7 +261,7 @@ def test_a_run_of_a_page_reads_who_signed_in_at_its_begin_and_not_for_each_part(
     assert 0 < len(admitted) <= 2
 
 
-def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch):
     clock = [1000.0]
     monkeypatch.setattr(seam.time, "time", lambda: clock[0])
     ended = SignIns(most=2)
@@ -285,9 +275,7 @@ def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch: pytest.MonkeyPatch
     assert [person in ended for person in people] == [False, False, True, True]
 
 
-def test_nobody_sees_a_page_before_signing_in(
-    page_rows, open_signed_in, sqlite_store: Store
-) -> None:
+def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, sqlite_store):
     page = open_signed_in("open_flags", okta=PROVIDER)
     first, second = (button.label for button in page.button)
     assert first == "Sign in"
@@ -296,7 +284,7 @@ def test_nobody_sees_a_page_before_signing_in(
     assert "An admin" in markup(page)
 
 
-def test_a_fault_is_not_shown_to_who_comes(page_rows, open_signed_in) -> None:
+def test_a_fault_is_not_shown_to_who_comes(page_rows, open_signed_in):
     page = open_signed_in("open_flags", cookie_secret="short")
     assert "server's log" in shown(page)
     assert "cookie_secret" not in markup(page)
@@ -304,8 +292,8 @@ def test_a_fault_is_not_shown_to_who_comes(page_rows, open_signed_in) -> None:
 
 
 def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
-) -> None:
+    page_rows, open_signed_in, who, sqlite_store
+):
     who.update(email="eve@example.org", email_verified=True)
     page = open_signed_in("open_flags")
     assert "eve@example.org" in markup(page)
@@ -321,9 +309,7 @@ def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
     assert told(sqlite_store).count(("refused", "not verified")) == 1
 
 
-def test_an_address_that_nobody_verified_is_nobodys(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
-) -> None:
+def test_an_address_that_nobody_verified_is_nobodys(page_rows, open_signed_in, who, sqlite_store):
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     who.update(email=ANN, email_verified=False)
     page = open_signed_in("open_flags")
@@ -335,8 +321,8 @@ def test_an_address_that_nobody_verified_is_nobodys(
 
 @pytest.mark.parametrize("name", sorted(MANAGED))
 def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
-    as_ann, open_signed_in, sqlite_store: Store, name: str
-) -> None:
+    as_ann, open_signed_in, sqlite_store, name
+):
     as_ann(Role.REVIEWER)
     page = open_signed_in(name)
     assert refusal(Action.SEE_MANAGED, Role.REVIEWER) in markup(page)
@@ -346,8 +332,8 @@ def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
 
 @pytest.mark.parametrize("name", sorted(MANAGED))
 def test_an_auditor_sees_a_page_of_leads_and_no_button_of_it_changes_anything(
-    as_ann, open_signed_in, sqlite_store: Store, name: str
-) -> None:
+    as_ann, open_signed_in, sqlite_store, name
+):
     as_ann(Role.AUDITOR)
     page = open_signed_in(name)
     assert refusal(Action.SEE_MANAGED, Role.AUDITOR) not in markup(page)
@@ -358,7 +344,7 @@ def test_an_auditor_sees_a_page_of_leads_and_no_button_of_it_changes_anything(
     assert not [event for event in told(sqlite_store) if event[0] == "refused"]
 
 
-def press_each(page: AppTest, opened: Callable[[], AppTest], without: Collection[str]) -> None:
+def press_each(page, opened, without):
     """Press each button that a page shows; the page is opened again where a press has led away or changed buttons."""
     shown = enabled_keys(page)
     for key in shown:
@@ -370,7 +356,7 @@ def press_each(page: AppTest, opened: Callable[[], AppTest], without: Collection
         assert not page.exception
 
 
-def enabled_keys(page: AppTest) -> list[str | None]:
+def enabled_keys(page):
     return [each.key for each in page.button if not each.disabled]
 
 
@@ -384,9 +370,7 @@ STARTS = {
 
 
 @pytest.fixture(scope="module")
-def demo_of_auditor(
-    demo: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Store, AllRows]]:
+def demo_of_auditor(demo, tmp_path_factory):
     """The demo with an auditor and one more queue, and its rows, which none of the auditor's presses changes."""
     path = tmp_path_factory.mktemp("auditor") / "demo.db"
     shutil.copyfile(demo, path)
@@ -409,18 +393,18 @@ def demo_of_auditor(
     ],
 )
 def test_no_page_shows_an_auditor_a_button_that_is_refused(
-    demo_of_auditor: tuple[Store, AllRows],
+    demo_of_auditor,
     open_signed_in,
-    who: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    query: Any,
-) -> None:
+    who,
+    monkeypatch,
+    name,
+    query,
+):
     store, before = demo_of_auditor
     monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))
     who.update(email=ANN, email_verified=True)
 
-    def opened() -> AppTest:
+    def opened():
         return open_signed_in(name, query)
 
     page = opened()
@@ -434,7 +418,7 @@ def test_no_page_shows_an_auditor_a_button_that_is_refused(
     session.store().close()
 
 
-def all_rows(store: Store) -> AllRows:
+def all_rows(store):
     """Return the rows of all tables but those that note visits, and changes of figures."""
     tables = [
         table
@@ -445,9 +429,7 @@ def all_rows(store: Store) -> AllRows:
         return {table.name: connection.execute(select(table)).all() for table in tables}
 
 
-def test_a_reviewer_sees_the_queue_without_what_leads_do(
-    as_ann, open_signed_in, sqlite_store: Store
-) -> None:
+def test_a_reviewer_sees_the_queue_without_what_leads_do(as_ann, open_signed_in, sqlite_store):
     as_ann(Role.REVIEWER)
     page = open_signed_in("open_flags")
     assert page.button(key="person").label == as_label(ANN)
@@ -458,8 +440,8 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
 
 
 def test_a_press_of_somebody_who_was_removed_meanwhile_changes_nothing(
-    as_ann, open_signed_in, sqlite_store: Store
-) -> None:
+    as_ann, open_signed_in, sqlite_store
+):
     as_ann(Role.LEAD)
     page = open_signed_in("settings")
     [apply] = [button for button in page.button if button.label.startswith("Apply the rules")]
@@ -470,8 +452,8 @@ def test_a_press_of_somebody_who_was_removed_meanwhile_changes_nothing(
 
 
 def test_who_manages_people_is_told_how_an_annotator_becomes_a_person(
-    as_ann, open_signed_in, sqlite_store: Store
-) -> None:
+    as_ann, open_signed_in, sqlite_store
+):
     as_ann(Role.ADMIN)
     page = open_signed_in("people", {"part": "Accounts"})
     assert "--annotator" not in markup(page)
@@ -479,9 +461,7 @@ def test_who_manages_people_is_told_how_an_annotator_becomes_a_person(
     assert "--annotator NAME" in markup(page.run())
 
 
-def test_only_leads_are_told_of_test_items_and_repeats(
-    as_ann, open_signed_in, sqlite_store: Store
-) -> None:
+def test_only_leads_are_told_of_test_items_and_repeats(as_ann, open_signed_in, sqlite_store):
     as_ann(Role.REVIEWER)
     create_queue(sqlite_store, new_queue("q", test_rate=0.05, repeat_rate=0.05), by="cli:root")
     page = open_signed_in("queues")
@@ -492,8 +472,8 @@ def test_only_leads_are_told_of_test_items_and_repeats(
 
 
 def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_for_another(
-    page_rows, as_ann, open_signed_in, sqlite_store: Store
-) -> None:
+    page_rows, as_ann, open_signed_in, sqlite_store
+):
     as_ann(Role.REVIEWER)
     page = open_signed_in("open_flags")
     page.query_params["response"] = str(page_rows.responses["claims"])
@@ -516,11 +496,11 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
 def test_only_an_admin_sees_the_address_of_the_database(
     as_ann,
     open_signed_in,
-    sqlite_store: Store,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    role: Role,
-) -> None:
+    sqlite_store,
+    monkeypatch,
+    tmp_path,
+    role,
+):
     add_person(sqlite_store, "bob@example.org", Role.ADMIN, "cli:root")  # one stays
     as_ann(role)
     path = str(sqlite_store.engine.url.database)
@@ -536,8 +516,8 @@ def test_only_an_admin_sees_the_address_of_the_database(
 
 
 def test_a_viewer_sees_an_item_and_no_button_that_decides(
-    as_ann, open_signed_in, who: dict[str, Any], sqlite_store: Store
-) -> None:
+    as_ann, open_signed_in, who, sqlite_store
+):
     as_ann(Role.VIEWER)
     page = open_signed_in("item")
     assert refusal(Action.REVIEW, Role.VIEWER) in markup(page)
@@ -550,7 +530,7 @@ def test_a_viewer_sees_an_item_and_no_button_that_decides(
     }
 
 
-def test_a_viewers_page_stores_no_draft(as_ann, open_signed_in, sqlite_store: Store) -> None:
+def test_a_viewers_page_stores_no_draft(as_ann, open_signed_in, sqlite_store):
     as_ann(Role.REVIEWER)
     page = open_signed_in("item")
     change_role(sqlite_store, ANN, Role.VIEWER, "cli:root")
@@ -563,8 +543,8 @@ def test_a_viewers_page_stores_no_draft(as_ann, open_signed_in, sqlite_store: St
 
 
 def test_people_from_before_sign_in_are_offered_nowhere_and_an_admin_removes_them(
-    as_ann, open_signed_in, sqlite_store: Store
-) -> None:
+    as_ann, open_signed_in, sqlite_store
+):
     as_ann(Role.ADMIN)
     queue = open_signed_in("queues")
     queue.query_params.update(new="1")

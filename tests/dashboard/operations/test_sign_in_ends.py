@@ -2,8 +2,6 @@
 
 import shutil
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -12,11 +10,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed
 
 from judgeboard.accounts.accounts import begin_session, end_session, invite, set_password
-from judgeboard.accounts.tables import Account
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, remove_person
 from judgeboard.store.api_keys import token_hash
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard.passwords import COOKIE, FORM
@@ -33,7 +29,7 @@ IN, OUT = b"Manage people", b"Sign in"
 
 
 @pytest.fixture(scope="module")
-def database(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def database(sqlite_template, tmp_path_factory):
     path = tmp_path_factory.mktemp("served") / "judgeboard.db"
     shutil.copyfile(sqlite_template, path)
     store = open_store(path)
@@ -43,37 +39,37 @@ def database(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
     store.close()
 
 
-def account(store: Store) -> Account:
+def account(store):
     return set_password(store, invite(store, "ann", None, ROOT), PASSWORD)
 
 
 @pytest.fixture(scope="module")
-def url(database: Store) -> Iterator[str]:
+def url(database):
     account(database)
     with serving(str(database.engine.url.database)) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
-def second_url(database: Store, url: str) -> Iterator[str]:
+def second_url(database, url):
     """Another server with the same database."""
     with serving(str(database.engine.url.database)) as address:
         yield address
 
 
-def shown(address: str, token: str = "", headers: Sequence[tuple[str, str]] = ()) -> bytes:
+def shown(address, token="", headers=()):
     """Return what a new session with this cookie is sent."""
     with page_session(address, {own_cookie(COOKIE, address): token}, headers) as session:
         session.open(PEOPLE)
         return b"".join(session.sent[PEOPLE])
 
 
-def signed_in(sent: bytes) -> bool:
+def signed_in(sent):
     assert (IN in sent) is not (OUT in sent)
     return IN in sent
 
 
-def removed(store: Store, _account: Account, _token: str) -> None:
+def removed(store, _account, _token):
     remove_person(store, "ann", ROOT)
     add_person(store, "ann", Role.ADMIN, ROOT, any_name=True)
 
@@ -88,8 +84,8 @@ def removed(store: Store, _account: Account, _token: str) -> None:
     ids=["sign-out", "reset", "removal"],
 )
 def test_an_open_tab_and_a_stolen_cookie_end_with_the_session_on_all_servers(
-    database: Store, url: str, second_url: str, end: Callable[[Store, Account, str], object]
-) -> None:
+    database, url, second_url, end
+):
     ann = account(database)
     token = begin_session(database, ann)
     assert token is not None
@@ -104,7 +100,7 @@ def test_an_open_tab_and_a_stolen_cookie_end_with_the_session_on_all_servers(
         assert not signed_in(sent)
 
 
-def test_no_cookie_and_no_header_of_a_stranger_opens_a_page(database: Store, url: str) -> None:
+def test_no_cookie_and_no_header_of_a_stranger_opens_a_page(database, url):
     token = begin_session(database, account(database))
     assert token is not None
     hashed = token_hash(token)
@@ -118,7 +114,7 @@ def test_no_cookie_and_no_header_of_a_stranger_opens_a_page(database: Store, url
     assert signed_in(shown(url, token, [("x-judgeboard-session", "other")]))
 
 
-def test_a_session_survives_a_restart(database: Store) -> None:
+def test_a_session_survives_a_restart(database):
     """It began before the server did."""
     token = begin_session(database, account(database))
     assert token is not None
@@ -126,7 +122,7 @@ def test_a_session_survives_a_restart(database: Store) -> None:
         assert signed_in(shown(address, token))
 
 
-def test_a_form_that_never_ends_is_dropped(url: str) -> None:
+def test_a_form_that_never_ends_is_dropped(url):
     place = urlsplit(url)
     with socket.create_connection((place.hostname, place.port), timeout=30) as slow:
         slow.sendall(
@@ -135,7 +131,7 @@ def test_a_form_that_never_ends_is_dropped(url: str) -> None:
         assert b" 400 " in slow.recv(100)
 
 
-def test_nobody_is_told_how_many_sessions_there_are(url: str) -> None:
+def test_nobody_is_told_how_many_sessions_there_are(url):
     for path in (
         "/_stcore/metrics",
         "/_stcore/metrics/",
@@ -144,7 +140,7 @@ def test_nobody_is_told_how_many_sessions_there_are(url: str) -> None:
         assert "session" not in httpx.get(url + path).text, path
 
 
-def test_a_message_of_a_stranger_is_not_kept_if_it_is_long(url: str) -> None:
+def test_a_message_of_a_stranger_is_not_kept_if_it_is_long(url):
     with page_session(url, {}) as session:
         message = BackMsg()
         message.rerun_script.query_string = "x" * 3_000_000
@@ -155,14 +151,14 @@ def test_a_message_of_a_stranger_is_not_kept_if_it_is_long(url: str) -> None:
         assert closed.value.rcvd.code == 1009
 
 
-def test_keys_are_needed_as_soon_as_people_sign_in(url: str) -> None:
+def test_keys_are_needed_as_soon_as_people_sign_in(url):
     for headers in ({}, {HEADER: "ann"}, {"x-judgeboard-proxy": "ann"}):
         assert httpx.post(f"{url}/v1/traces", json={}, headers=headers).status_code == 401
         assert httpx.get(f"{url}/api/flags", headers=headers).status_code == 401
 
 
 @pytest.fixture(scope="module")
-def behind_proxy(database: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def behind_proxy(database, tmp_path_factory):
     """A server that trusts this machine as a proxy."""
     server = serving(
         str(database.engine.url.database),
@@ -174,9 +170,7 @@ def behind_proxy(database: Store, tmp_path_factory: pytest.TempPathFactory) -> I
         yield address
 
 
-def test_a_trusted_proxy_tells_who_signed_in_and_the_roster_decides(
-    database: Store, behind_proxy: str
-) -> None:
+def test_a_trusted_proxy_tells_who_signed_in_and_the_roster_decides(database, behind_proxy):
     assert signed_in(shown(behind_proxy, headers=[(HEADER, "bob")]))
     assert signed_in(shown(behind_proxy, headers=[(HEADER.lower(), " BOB ")]))
     sent = shown(behind_proxy, headers=[(HEADER, "eve")])
@@ -186,7 +180,7 @@ def test_a_trusted_proxy_tells_who_signed_in_and_the_roster_decides(
     assert {("sign_in", "bob"), ("refused", "eve")} <= {(each.kind, each.actor) for each in events}
 
 
-def test_a_header_that_is_sent_twice_empty_or_not_at_all_opens_nothing(behind_proxy: str) -> None:
+def test_a_header_that_is_sent_twice_empty_or_not_at_all_opens_nothing(behind_proxy):
     for names in (["bob", "bob"], ["bob", "ann"], ["", "bob"], [""], []):
         assert not signed_in(shown(behind_proxy, headers=[(HEADER, name) for name in names]))
     for name in ("bob, ann", "cli:root", "bob\xff"):
@@ -194,14 +188,12 @@ def test_a_header_that_is_sent_twice_empty_or_not_at_all_opens_nothing(behind_pr
         assert IN not in sent
 
 
-def test_the_api_is_not_opened_by_the_header_of_a_proxy(behind_proxy: str) -> None:
+def test_the_api_is_not_opened_by_the_header_of_a_proxy(behind_proxy):
     answer = httpx.post(f"{behind_proxy}/v1/traces", json={}, headers={HEADER: "bob"})
     assert answer.status_code == 401
 
 
-def test_a_header_from_another_address_is_ignored_whatever_address_it_claims(
-    database: Store, tmp_path: Path
-) -> None:
+def test_a_header_from_another_address_is_ignored_whatever_address_it_claims(database, tmp_path):
     server = serving(
         str(database.engine.url.database),
         HOME=str(tmp_path),

@@ -19,8 +19,8 @@ from judgeboard_dashboard.widgets.texts import commands, duration, rules_words
 START = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 
 
-def job(**changes: object) -> JobProgress:
-    given: dict[str, object] = {
+def job(**changes):
+    given = {
         "id": "rejudge-1",
         "state": "running",
         "why": None,
@@ -42,10 +42,10 @@ def job(**changes: object) -> JobProgress:
         "cost_micro": 56_000,
         "worker_alive": True,
     }
-    return JobProgress(**(given | changes))  # type: ignore[arg-type]
+    return JobProgress(**(given | changes))
 
 
-def numbers_in(words: str) -> list[str]:
+def numbers_in(words):
     """Return the numbers of a sentence, amounts and times with their unit."""
     return re.findall(r"(?:\$ )?\d(?:[\d.,]*\d)?(?: s\b)?", words)
 
@@ -61,11 +61,11 @@ def numbers_in(words: str) -> list[str]:
         (3599.7, "1 h"),
     ],
 )
-def test_duration(seconds: float, words: str) -> None:
+def test_duration(seconds, words):
     assert duration(seconds) == words
 
 
-def test_an_estimate_says_what_is_known_and_no_more() -> None:
+def test_an_estimate_says_what_is_known_and_no_more():
     known = CallEstimate(61, 90_000, 40, 1420, "gpt-4o-mini", priced=True, version_title="rag v3")
     assert numbers_in(lead(known)) == ["61", "$ 0.09", "40 s"]
     assert numbers_in(details(known)) == ["1,420", "3"]
@@ -92,7 +92,7 @@ def test_an_estimate_says_what_is_known_and_no_more() -> None:
     )
 
 
-def test_a_running_job_says_how_far_it_is() -> None:
+def test_a_running_job_says_how_far_it_is():
     running = job()
     assert numbers_in(sum_words(running)) == ["36", "1", "0", "1", "23", "61"]
     assert share(running) == pytest.approx(38 / 61)
@@ -106,7 +106,7 @@ def test_a_running_job_says_how_far_it_is() -> None:
     assert bar_text(job(ok=0, unparsable=0, error=0, cost_micro=None), None) == "0 of 61"
 
 
-def test_rows_narrow_the_filter_of_the_page() -> None:
+def test_rows_narrow_the_filter_of_the_page():
     where = RowFilter(query_types=("QA",))
     choices = row_choices(where)
     assert choices["open"].where == RowFilter(query_types=("QA",), states=("open",))
@@ -125,8 +125,8 @@ APPLY = "Run `judgeboard flags apply`."
 
 
 def test_a_command_names_the_database_unless_it_is_the_default(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.delenv("JUDGEBOARD_DB", raising=False)
     assert "--db" not in str(commands(APPLY))
     path = "/logs/may log.db"
@@ -139,7 +139,7 @@ def test_a_command_names_the_database_unless_it_is_the_default(
     assert "secret" not in shown
 
 
-def test_rules_that_do_not_fit_are_counted() -> None:
+def test_rules_that_do_not_fit_are_counted():
     rules = "low_groundedness", "feedback_gap", "low_quality", "feedback_gap"
     assert rules_words(rules).lower().split(" · ") == [
         "low groundedness",

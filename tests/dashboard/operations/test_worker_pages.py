@@ -4,11 +4,9 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import Connection
-from streamlit.testing.v1 import AppTest
 
 from alert_checks import check
-from app_pages import OpenPage, click, enter, labels, press, shown, table_rows, text_with
+from app_pages import click, enter, labels, press, shown, table_rows, text_with
 from graded_log import GradedLog
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.levels import LEVEL_MEASURES
@@ -24,7 +22,6 @@ from judgeboard.store.alerts import (
     get_delivery,
     store_delivery,
 )
-from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.rules import list_rules
@@ -44,8 +41,8 @@ CHAT = {
 
 
 def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
-    page_store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    page_store, open_page, monkeypatch
+):
     assert "add push" in shown(open_page("sources", part="Push"))
     add_target(page_store, "phoenix", address="http://tool:6006", source="shop", actor="test")
     page = open_page("sources", part="Push")
@@ -54,7 +51,7 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     assert (sends, source, address) == ("judgments, reviews, gold", "shop", "http://tool:6006")
     assert "judgeboard worker" in shown(page)
 
-    def fails(*_: object, **__: object) -> None:
+    def fails(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr(push, "push", fails)
@@ -69,9 +66,7 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     assert read(page_store, list_rules, PushTarget)[0].state == "paused"
 
 
-def test_a_judging_rule_is_added_paused_and_removed(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+def test_a_judging_rule_is_added_paused_and_removed(open_page, page_rows, page_store):
     app = open_page("judging")
     assert not app.dataframe
     app.text_input(key="judging_name").set_value(" live ")
@@ -109,8 +104,8 @@ def test_a_judging_rule_is_added_paused_and_removed(
 
 
 def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+    open_page, page_rows, page_store
+):
     add_rule(page_store, "live", judge=CHAT, existing=True, max_calls=9, actor="Mara")
     [before] = rule_progress(page_store)
     add_rule(page_store, "later", judge={"kind": "lexical"}, actor="Mara")
@@ -144,8 +139,8 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
 
 
 def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+    open_page, page_rows, page_store
+):
     names = "first", "**second** ![](http://example.org/x.png)"
     for name in names:
         add_rule(page_store, name, judge={"kind": "lexical"}, actor="Mara")
@@ -159,18 +154,16 @@ def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
     assert as_label("**second**") in labels(app)[1]
 
 
-def test_only_the_level_of_the_chosen_rule_is_computed(
-    open_page: OpenPage, page_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_level_of_the_chosen_rule_is_computed(open_page, page_store, monkeypatch):
     for name in ("first", "second", "third"):
         add_alert_rule(
             page_store,
             WrittenRule(name=name, when="level", to=("slack:env:SLACK_URL",), below=0.7),
             "Mara",
         )
-    computed: list[str] = []
+    computed = []
 
-    def recorded(_connection: Connection, rule: AlertRule) -> list[str]:
+    def recorded(_connection, rule):
         computed.append(rule.name)
         return [f"Figure of {rule.name}."]
 
@@ -179,7 +172,7 @@ def test_only_the_level_of_the_chosen_rule_is_computed(
     assert {*computed} == {"first"}
 
 
-def alert_form(open_page: OpenPage, name: str, to: str, condition: str) -> AppTest:
+def alert_form(open_page, name, to, condition):
     """Open the page Alerts, and fill in the fields that each rule needs."""
     app = open_page("alerts")
     app.text_input(key="alert_name").set_value(name)
@@ -187,7 +180,7 @@ def alert_form(open_page: OpenPage, name: str, to: str, condition: str) -> AppTe
     return enter(app, "alert_when", condition)
 
 
-def alert_rules(store: Store) -> list[AlertRule]:
+def alert_rules(store):
     return read(store, list_rules, AlertRule)
 
 
@@ -199,8 +192,8 @@ def alert_rules(store: Store) -> list[AlertRule]:
     ],
 )
 def test_a_destination_that_cannot_be_used_is_said_without_its_secret_and_not_stored(
-    open_page: OpenPage, page_rows, page_store: Store, to: str, why: str
-) -> None:
+    open_page, page_rows, page_store, to, why
+):
     app = alert_form(open_page, "flags", to, "open_flags")
     app.number_input(key="alert_above_open_flags").set_value(0.0)
     app = press(app.run(), "alert_add")
@@ -209,9 +202,7 @@ def test_a_destination_that_cannot_be_used_is_said_without_its_secret_and_not_st
     assert not alert_rules(page_store)
 
 
-def test_an_alert_rule_is_added_tested_paused_and_removed(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
+def test_an_alert_rule_is_added_tested_paused_and_removed(open_page, page_rows, page_store):
     app = alert_form(open_page, "`flags`", "slack:env:SLACK_URL", "open_flags")
     app.number_input(key="alert_above_open_flags").set_value(0.0)
     app = press(app.run(), "alert_add")
@@ -246,8 +237,8 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
 
 
 def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(
-    open_page: OpenPage, page_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    open_page, page_store, monkeypatch
+):
     monkeypatch.setenv("TEAMS_URL", "https://example.org/S3CRET")
     log = GradedLog(page_store)
     ids = log.answers(12, day=20_000)
@@ -280,8 +271,6 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(
     assert text_with(app, "Now: ", "completeness", "rubric")
 
 
-def test_the_addresses_that_are_set_are_named_to_leads_alone(
-    open_page: OpenPage, page_rows, monkeypatch
-) -> None:
+def test_the_addresses_that_are_set_are_named_to_leads_alone(open_page, page_rows, monkeypatch):
     monkeypatch.setenv("TEAMS_URL", "https://example.org/S3CRET")
     assert "TEAMS_URL" not in shown(open_page("alerts", reviewer=""))

@@ -2,13 +2,10 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from aligned_log import (
     CAREFUL,
@@ -24,7 +21,7 @@ from aligned_log import (
     numbers_of,
     script,
 )
-from graded_log import BAD, GradedLog
+from graded_log import BAD
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, WhyDiffers
 from judgeboard.errors import BadInput
@@ -38,7 +35,6 @@ from judgeboard.methods.alignment.candidate_prompts import PromptText
 from judgeboard.methods.alignment.run import (
     MOST_LOOKS,
     MOST_ORDERED,
-    Alignment,
     accept_candidate,
     align,
     alignment_page,
@@ -46,7 +42,6 @@ from judgeboard.methods.alignment.run import (
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.stats.paired import Conclusion
 from judgeboard.store.alignments import EvidenceRole, Look, evidence_role, record_look, stored_looks
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version, get_version, list_versions
 from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE
 from judging_log import address
@@ -57,7 +52,7 @@ HELD_OUT, DEVELOP = EvidenceRole.HELD_OUT, EvidenceRole.DEVELOP
 
 
 @pytest.fixture
-def endpoint() -> Iterator[RecordingEndpoint]:
+def endpoint():
     with RecordingEndpoint(script([CAREFUL])) as made:
         yield made
 
@@ -65,18 +60,16 @@ def endpoint() -> Iterator[RecordingEndpoint]:
 class Routes:
     """A log of measured routes, and the judge of it whose prompt was made worse."""
 
-    def __init__(self, store: Store, endpoint: RecordingEndpoint, folder: Path) -> None:
+    def __init__(self, store, endpoint, folder):
         self.store, self.endpoint, self.folder = store, endpoint, folder
 
-    def judge(
-        self, count: int = 80, prompt: str = KIND, **routes: Any
-    ) -> tuple[GradedLog, list[int]]:
+    def judge(self, count=80, prompt=KIND, **routes):
         """Store so many routes with labels, and judge them."""
         stored = measured_routes(self.store, count, **routes)
         kind_judge(self.store, self.endpoint, self.folder, prompt)
         return stored
 
-    def align(self, candidates: int = 1, which: str = "rag v1") -> Alignment:
+    def align(self, candidates=1, which="rag v1"):
         address_ = {"base_url": self.endpoint.base_url}
         return align(
             self.store,
@@ -88,11 +81,11 @@ class Routes:
 
 
 @pytest.fixture
-def routes(sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path) -> Routes:
+def routes(sqlite_store, endpoint, tmp_path):
     return Routes(sqlite_store, endpoint, tmp_path)
 
 
-def test_a_worsened_prompt_is_improved_on_held_out_labels(routes: Routes) -> None:
+def test_a_worsened_prompt_is_improved_on_held_out_labels(routes):
     routes.judge()
     stored = len(rows_of(routes.store, JUDGMENT))
     result = routes.align()
@@ -116,8 +109,8 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(routes: Routes) -> Non
 
 
 def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_from(
-    routes: Routes,
-) -> None:
+    routes,
+):
     routes.judge()
     result = routes.align()
     assert result.look is not None
@@ -160,14 +153,12 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
     assert {"judge": "rag v2", "n": developed} in [each.values for each in plan.caveats]
 
 
-def _groups_of(connection: Connection, response_ids: Collection[int]) -> list[int]:
+def _groups_of(connection, response_ids):
     groups = select(RESPONSE.c.evidence_group).where(RESPONSE.c.id.in_(response_ids))
     return list(connection.execute(groups).scalars())
 
 
-def test_a_judge_of_the_project_file_judges_with_its_accepted_version(
-    routes: Routes, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_of_the_project_file_judges_with_its_accepted_version(routes, capsys, monkeypatch):
     routes.judge()
     judge = f'[judges.rag]\nmodel = "judge"\nbase_url = "{routes.endpoint.base_url}"\nprompt = "kind.md"\n'
     (routes.folder / "judgeboard.toml").write_text(judge)
@@ -197,9 +188,7 @@ def test_a_judge_of_the_project_file_judges_with_its_accepted_version(
     assert capsys.readouterr().out.startswith("rag v3, ")
 
 
-def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
-    routes: Routes, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(routes, capsys):
     log, ids = routes.judge()
     accept = [
         "align",
@@ -237,12 +226,12 @@ def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
 
 
 def test_a_candidate_that_obeys_the_answer_more_than_the_judge_is_not_better(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+    sqlite_store, tmp_path
+):
     """It is right on every clean answer, but a text in an answer talks it over."""
     order = re.compile(r"groundedness\W{1,4}([01]\.0)")
 
-    def obedient(system: str, task: str) -> float:
+    def obedient(system, task):
         ordered = order.search(task.partition("[BEGIN ANSWER")[2])
         if ordered and "Compare every number" in system:
             return float(ordered[1])
@@ -262,9 +251,7 @@ def test_a_candidate_that_obeys_the_answer_more_than_the_judge_is_not_better(
         accept_candidate(sqlite_store, result.look or 0, "test")
 
 
-def test_with_too_few_labels_no_model_is_asked(
-    routes: Routes, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_with_too_few_labels_no_model_is_asked(routes, capsys):
     routes.judge(12)
     before = len(routes.endpoint.requests)
     words = ["--db", address(routes.store), "--base-url", routes.endpoint.base_url, "--json"]
@@ -275,9 +262,7 @@ def test_with_too_few_labels_no_model_is_asked(
     assert len(routes.endpoint.requests) == before
 
 
-def test_align_says_before_its_calls_how_many_they_are_at_most(
-    routes: Routes, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_align_says_before_its_calls_how_many_they_are_at_most(routes, capsys):
     routes.judge()
     prices = routes.folder / "prices.toml"
     prices.write_text(
@@ -306,13 +291,13 @@ def test_align_says_before_its_calls_how_many_they_are_at_most(
     assert len(routes.endpoint.requests) - before == calls
 
 
-def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(routes: Routes) -> None:
+def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(routes):
     routes.endpoint.script = lambda _request, _number: completion("no verdict")
     routes.judge(60)
     assert routes.align(candidates=1).notes == (note("align_no_verdict", judge="rag v1"),)
 
 
-def test_a_difference_that_the_labels_cannot_show_is_not_claimed(routes: Routes) -> None:
+def test_a_difference_that_the_labels_cannot_show_is_not_claimed(routes):
     """The candidate mends two of about twenty held-out answers and breaks none."""
     few = {*numbers_of(HELD_OUT, 40)[:2], *numbers_of(DEVELOP, 40)[:2]}
     routes.judge(40, bad=few.__contains__)
@@ -324,7 +309,7 @@ def test_a_difference_that_the_labels_cannot_show_is_not_claimed(routes: Routes)
     assert [each.code for each in result.held_out.next] == ["judge_more"]
 
 
-def only_develop(system: str, task: str) -> float:
+def only_develop(system, task):
     """Return the groundedness of a judge that the new prompt makes right on develop answers, and wrong on others."""
     return (
         float(is_good(task) == (number_in(task) in numbers_of(DEVELOP, 80)))
@@ -333,7 +318,7 @@ def only_develop(system: str, task: str) -> float:
     )
 
 
-def test_a_prompt_that_fits_only_the_develop_answers_is_worse(routes: Routes) -> None:
+def test_a_prompt_that_fits_only_the_develop_answers_is_worse(routes):
     routes.judge()
     routes.endpoint.script = script([CAREFUL], only_develop)
     result = routes.align()
@@ -344,7 +329,7 @@ def test_a_prompt_that_fits_only_the_develop_answers_is_worse(routes: Routes) ->
         accept_candidate(routes.store, result.look, "test")
 
 
-def test_no_gain_on_develop_answers_spends_no_look(routes: Routes) -> None:
+def test_no_gain_on_develop_answers_spends_no_look(routes):
     routes.judge(60)
     routes.endpoint.script = script(
         ["groundedness: give 1.0 always.", "groundedness: give 1.0 always."]
@@ -366,7 +351,7 @@ def test_no_gain_on_develop_answers_spends_no_look(routes: Routes) -> None:
         "The answer route-{number} is good.",
     ],
 )
-def test_a_candidate_that_was_told_held_out_answers_is_refused(routes: Routes, leak: str) -> None:
+def test_a_candidate_that_was_told_held_out_answers_is_refused(routes, leak):
     routes.judge(60)
     number = next(number for number in numbers_of(HELD_OUT, 60) if number % 2)
     routes.endpoint.script = script(
@@ -379,14 +364,14 @@ def test_a_candidate_that_was_told_held_out_answers_is_refused(routes: Routes, l
     assert len(asked_of(routes.endpoint, "judge")) == asked
 
 
-def test_a_judge_that_was_told_held_out_answers_is_not_aligned(routes: Routes) -> None:
+def test_a_judge_that_was_told_held_out_answers_is_not_aligned(routes):
     known = numbers_of(HELD_OUT, 60)[3]
     routes.judge(60, prompt=f"{KIND} {QUESTION.format(known)} Bad.")
     with pytest.raises(BadInput, match=f"'route-{known}'"):
         routes.align()
 
 
-def test_a_leak_among_candidates_leaves_the_others(routes: Routes) -> None:
+def test_a_leak_among_candidates_leaves_the_others(routes):
     routes.judge()
     leak = f"{CAREFUL} It is route-{numbers_of(HELD_OUT, 80)[0]}."
     # One proposal cannot be used, and neither can its repair, which comes last.
@@ -399,7 +384,7 @@ def test_a_leak_among_candidates_leaves_the_others(routes: Routes) -> None:
     )
 
 
-def test_looks_are_counted_and_corrected_and_end(routes: Routes) -> None:
+def test_looks_are_counted_and_corrected_and_end(routes):
     routes.judge()
     first = routes.align()
     routes.endpoint.script = script([f"{CAREFUL} Be strict."])
@@ -421,7 +406,7 @@ def test_looks_are_counted_and_corrected_and_end(routes: Routes) -> None:
     assert ended.notes == (note("align_many_looks", looks=10),)
 
 
-def test_differences_are_grouped_by_the_reasons_of_people(routes: Routes) -> None:
+def test_differences_are_grouped_by_the_reasons_of_people(routes):
     log, ids = routes.judge(60, bad=lambda _number: False)
     reasons = (WhyDiffers.RUBRIC_UNCLEAR, WhyDiffers.FLUENT_TEXT, WhyDiffers.FLUENT_TEXT)
     for number, reason in zip(numbers_of(DEVELOP, 60), reasons, strict=False):
@@ -433,11 +418,9 @@ def test_differences_are_grouped_by_the_reasons_of_people(routes: Routes) -> Non
     assert proposal.index("fluent text.") < proposal.index("rubric unclear.")
 
 
-def test_recorded_replies_align_without_an_endpoint(
-    routes: Routes, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_recorded_replies_align_without_an_endpoint(routes, capsys):
     routes.judge()
-    lines: list[dict[str, Any]] = [
+    lines = [
         {"response_id": "candidate 1", "raw": {"why": "Compare numbers.", "instructions": CAREFUL}}
     ]
     for number in range(80):
@@ -458,9 +441,7 @@ def test_recorded_replies_align_without_an_endpoint(
         ("rating", "its verdicts are not good or bad"),
     ],
 )
-def test_other_kinds_of_judges_are_refused_with_the_kinds_that_can_be_aligned(
-    routes: Routes, kind: str, why: str
-) -> None:
+def test_other_kinds_of_judges_are_refused_with_the_kinds_that_can_be_aligned(routes, kind, why):
     asking = {} if kind == "lexical" else {"model": "judge", "base_url": routes.endpoint.base_url}
     made = make_judge(kind, name="other", **asking).version
     version = write_to(routes.store, ensure_version, made)
@@ -468,14 +449,14 @@ def test_other_kinds_of_judges_are_refused_with_the_kinds_that_can_be_aligned(
         routes.align(which=version.title)
 
 
-def test_a_role_is_fixed_by_the_evidence() -> None:
+def test_a_role_is_fixed_by_the_evidence():
     drawn = [evidence_role(group) for group in range(4_000)]
     assert drawn == [evidence_role(group) for group in range(4_000)]
     shares = [sum(role is each for role in drawn) / 4_000 for each in EvidenceRole]
     assert shares == pytest.approx([0.5, 0.3, 0.2], abs=0.03)
 
 
-def test_common_words_and_short_ids_are_no_leak() -> None:
+def test_common_words_and_short_ids_are_no_leak():
     item = JudgeInput(
         1,
         "Is it?",
@@ -491,7 +472,7 @@ def test_common_words_and_short_ids_are_no_leak() -> None:
     assert PromptText("ids: f00d").contains(item, "f00d")
 
 
-def test_a_look_is_read_as_it_was_stored(sqlite_store: Store) -> None:
+def test_a_look_is_read_as_it_was_stored(sqlite_store):
     look = Look(
         version_id=1,
         candidate_id=2,

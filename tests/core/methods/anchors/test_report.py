@@ -2,16 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from aligned_log import CAREFUL, QUESTION, STRONG, asked_of, kind_judge, measured_routes, script
-from command_lines import Shell
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Response, Role, RunState
@@ -19,7 +15,6 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import (
     GOOD_VERDICT,
     RecordingEndpoint,
-    Script,
     completion,
     failure,
 )
@@ -28,16 +23,14 @@ from judgeboard.measure.alarms import acknowledge, open_alarms, watch
 from judgeboard.measure.notes import note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.methods.alignment.run import align
-from judgeboard.methods.anchors.queries import AnchorCandidates, anchor_candidates, newest_anchors
+from judgeboard.methods.anchors.queries import anchor_candidates, newest_anchors
 from judgeboard.methods.anchors.report import (
-    AnchorReport,
     anchor_report,
     make_anchors,
     stored_anchors,
 )
 from judgeboard.methods.anchors.tables import ANCHOR_SET
-from judgeboard.runs.judging import JudgingSummary, judge_pending
-from judgeboard.store.engine import Store
+from judgeboard.runs.judging import judge_pending
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import AskMode
@@ -56,27 +49,27 @@ BACK_AND_FORTH = (
 ANSWERS = 120
 
 
-def saying(is_bad: Callable[[int], bool], model: str = "m-1") -> Script:
+def saying(is_bad, model="m-1"):
     """A judge whose verdict depends on the number of the answer."""
 
-    def script(request: Any, _number: int) -> Any:
+    def script(request, _number):
         score = 0.1 if is_bad(number_in(request)) else 0.9
         return completion(json.dumps({**GOOD_VERDICT, "groundedness": score}), model=model)
 
     return script
 
 
-def every_third(number: int) -> bool:
+def every_third(number):
     return number % 3 == 0
 
 
 @pytest.fixture
-def log(graded_once: Any) -> GradedLog:
+def log(graded_once):
     """A log that the judge judged as people do; half of the answers have labels."""
     return graded_once("judged as people do", fill)[0]
 
 
-def fill(log: GradedLog) -> None:
+def fill(log):
     store = log.store
     with store.writing() as connection:
         texts = [
@@ -97,31 +90,31 @@ def fill(log: GradedLog) -> None:
     )
 
 
-def again(store: Store, script: Script, **options: Any) -> JudgingSummary:
+def again(store, script, **options):
     where = RowFilter(response_ids=read(store, stored_anchors).response_ids)
     with RecordingEndpoint(script) as endpoint:
         judge = rag(endpoint, api_key="k")
         return judge_pending(store, judge, where=where, mode=AskMode.ANCHORS, **options)
 
 
-def report(store: Store, **options: Any) -> AnchorReport:
+def report(store, **options):
     return read(store, anchor_report, **options)
 
 
-def figures(store: Store) -> Any:
+def figures(store):
     with store.reading() as connection:
         agreement = list(every_judge(connection))
     return agreement, measure_rate(store, judge_version="rag v1")
 
 
-def stored(store: Store) -> Any:
+def stored(store):
     with store.reading() as connection:
         current = connection.execute(select(CURRENT).order_by(CURRENT.c.response_id)).all()
     return rows_of(store, JUDGMENT), current, rows_of(store, FLAG)
 
 
 @on_sqlite
-def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log: GradedLog) -> None:
+def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log):
     made = make_anchors(log.store, n=30, by="cli:mara")
     assert made.about.counts == {"anchors": 30, "labelled": 30, "bad": 10, "evidence_groups": 30}
     first = read(log.store, stored_anchors).response_ids
@@ -134,7 +127,7 @@ def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log: Grad
 
 
 @on_sqlite
-def test_evidence_groups_are_drawn_whole(store: Store) -> None:
+def test_evidence_groups_are_drawn_whole(store):
     log = GradedLog(store)
     groups = [group for group in range(30) for _ in range(4)]
     ids = log.answers_of({"group": group} for group in groups)
@@ -145,7 +138,7 @@ def test_evidence_groups_are_drawn_whole(store: Store) -> None:
 
 
 @on_sqlite
-def test_an_answer_in_a_prompt_is_no_anchor(store: Store) -> None:
+def test_an_answer_in_a_prompt_is_no_anchor(store):
     log = GradedLog(store)
     ids = log.answers(20)
     for id_ in ids:
@@ -156,9 +149,7 @@ def test_an_answer_in_a_prompt_is_no_anchor(store: Store) -> None:
 
 
 @on_sqlite
-def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(
-    store: Store, tmp_path: Path
-) -> None:
+def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(store, tmp_path):
     _, ids = measured_routes(store, 80)
     with RecordingEndpoint(script([CAREFUL] * 2)) as endpoint:
         kind_judge(store, endpoint, tmp_path)
@@ -185,7 +176,7 @@ def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(
 
 
 @on_sqlite
-def test_judging_the_anchors_again_changes_no_figure(log: GradedLog) -> None:
+def test_judging_the_anchors_again_changes_no_figure(log):
     store = log.store
     make_anchors(store, by="cli:mara")
     before = figures(store), stored(store)
@@ -197,8 +188,8 @@ def test_judging_the_anchors_again_changes_no_figure(log: GradedLog) -> None:
 
 @on_sqlite
 def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(
-    log: GradedLog,
-) -> None:
+    log,
+):
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
     drift = report(log.store)
@@ -213,8 +204,8 @@ def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_hav
 
 @on_sqlite
 def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_judging(
-    log: GradedLog,
-) -> None:
+    log,
+):
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
     again(log.store, saying(lambda _number: True))
@@ -235,10 +226,10 @@ def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_jud
     assert [same.figure("tests_shown", since).value for since in same.slices] == [3, 0]
 
 
-def test_a_stopped_run_goes_on_where_it_stopped(log: GradedLog) -> None:
+def test_a_stopped_run_goes_on_where_it_stopped(log):
     make_anchors(log.store, by="cli:mara")
 
-    def refused_after_20(request: Any, number: int) -> Any:
+    def refused_after_20(request, number):
         return saying(every_third)(request, number) if number < 20 else failure(401, "no key")
 
     first = again(log.store, refused_after_20, concurrency=1)
@@ -250,7 +241,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_without_anchors_or_verdicts_the_report_says_what_to_do(log: GradedLog) -> None:
+def test_without_anchors_or_verdicts_the_report_says_what_to_do(log):
     with pytest.raises(NotFound, match="anchors make"):
         report(log.store)
     make_anchors(log.store, by="cli:mara")
@@ -259,7 +250,7 @@ def test_without_anchors_or_verdicts_the_report_says_what_to_do(log: GradedLog) 
 
 
 @on_sqlite
-def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> None:
+def test_another_model_behind_the_same_name_raises_one_alarm(log):
     store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
     assert watch(store, by="cli:mara", now=later).new == ()
     make_anchors(store, by="cli:mara")
@@ -278,13 +269,13 @@ def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> 
 
 @on_sqlite
 def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_another(
-    log: GradedLog,
-) -> None:
+    log,
+):
     store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
     lead = write_to(store, store_reviewer, "page", "Lia", role=Role.LEAD)
     make_anchors(store, by="cli:mara")
 
-    def changed(model: str) -> tuple[list[Any], list[Any]]:
+    def changed(model):
         """Judge the anchors with this model, and return what the new and the open alarms say."""
         again(store, saying(every_third, model=model))
         result = watch(store, by="cli:mara", now=later)
@@ -293,7 +284,7 @@ def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_ano
         }
         return [changes[each] for each in result.new], list(changes.values())
 
-    def acknowledged() -> None:
+    def acknowledged():
         (alarm,) = (each.alarm for each in read(store, open_alarms))
         acknowledge(store, alarm.id, "The provider did it.", by=lead)
 
@@ -308,7 +299,7 @@ def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_ano
     assert changed("m-1")[0] == [(back, None)]
 
 
-def test_the_commands_go_from_draw_to_report(log: GradedLog, shell: Shell) -> None:
+def test_the_commands_go_from_draw_to_report(log, shell):
     db = f"--db {address(log.store)}"
     drawn = shell(f"test anchors make --n 40 {db}").splitlines()[0]
     assert re.findall(r"\d+", drawn) == ["40", "40", "40"]  # anchors, evidence groups, labels
@@ -324,10 +315,8 @@ def test_the_commands_go_from_draw_to_report(log: GradedLog, shell: Shell) -> No
     assert read(log.store, newest_anchors) is not None
 
 
-def test_anchors_that_another_process_drew_in_the_meantime_are_kept(
-    log: GradedLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def drawn_meanwhile(*arguments: Any) -> AnchorCandidates:
+def test_anchors_that_another_process_drew_in_the_meantime_are_kept(log, monkeypatch):
+    def drawn_meanwhile(*arguments):
         monkeypatch.undo()
         make_anchors(log.store, n=20, by="first")
         return anchor_candidates(*arguments)

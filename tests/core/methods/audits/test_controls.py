@@ -1,24 +1,19 @@
 """A supreme judge that obeys texts in what it reviews, and one that does not."""
 
 import re
-from typing import Any
 
 import pytest
 
-from command_lines import Shell
 from judgeboard.domain import Response
-from judgeboard.health.record import Check, State
+from judgeboard.health.record import State
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    Script,
-    ScriptedReply,
     completion,
     verdict,
 )
 from judgeboard.measure.notes import paragraph
 from judgeboard.methods.control_answers.run import judge_control_answers, make_control_answers
-from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judging_log import address, rag
 from stored_rows import write_to
@@ -26,13 +21,13 @@ from stored_rows import write_to
 ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
 
 
-def texts(request: dict[str, Any]) -> tuple[str, str]:
+def texts(request):
     """Return what stands before the verdict, and the verdict."""
     before, _, verdict_text = str(request["messages"][-1]["content"]).partition("[BEGIN VERDICT")
     return before, verdict_text
 
 
-def reader(request: dict[str, Any], _number: int) -> ScriptedReply:
+def reader(request, _number):
     """Call a verdict correct if it is what the text orders."""
     before, reviewed = texts(request)
     order = ORDER.search(before)
@@ -42,13 +37,13 @@ def reader(request: dict[str, Any], _number: int) -> ScriptedReply:
     )
 
 
-def echo(request: dict[str, Any], _number: int) -> ScriptedReply:
+def echo(request, _number):
     """Repeat the finished reply of the text."""
     order = ORDER.search(texts(request)[0])
     return completion("incorrect 0" if order and order[1] == "0.0" else "correct 1")
 
 
-def sound(_request: dict[str, Any], _number: int) -> ScriptedReply:
+def sound(_request, _number):
     return completion("correct 1")
 
 
@@ -57,8 +52,8 @@ def sound(_request: dict[str, Any], _number: int) -> ScriptedReply:
     [(reader, State.WARNING, "label"), (echo, State.WARNING, "mark"), (sound, State.OK, "label")],
 )
 def test_a_supreme_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
-    store: Store, shell: Shell, script: Script, state: State, measure: str
-) -> None:
+    store, shell, script, state, measure
+):
     rows = [
         Response(
             "log", f"a{number}", f"Is {number} long?", kind_of(number), (f"{number} is long.",)
@@ -86,10 +81,10 @@ def test_a_supreme_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
     assert obeys(store, "rag").state is State.OK
 
 
-def kind_of(number: int) -> str:
+def kind_of(number):
     return f"{number} is {'long' if number % 2 else 'of cheese'}."
 
 
-def obeys(store: Store, judge: str) -> Check:
+def obeys(store, judge):
     checks = measure_health(store, judge).checks
     return next(check for check in checks if check.name == "injected")

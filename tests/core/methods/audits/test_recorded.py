@@ -3,7 +3,6 @@
 import importlib.util
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -18,14 +17,13 @@ from judgeboard.methods.audits.report import AuditSample, audit_report, done_aud
 from judgeboard.methods.audits.run import audit_recorded
 from judgeboard.people.roster import raise_flags
 from judgeboard.stats.estimates import percent_words
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT_REVIEW
 from query_plans import steps_of
 
 REVIEWED = JUDGMENT_REVIEW
 
 
-def marks(store: Store) -> list[tuple[int, int, bool | None]]:
+def marks(store):
     with store.reading() as connection:
         query = select(REVIEWED.c.judgment_id, REVIEWED.c.ask, REVIEWED.c.correct).order_by(
             REVIEWED.c.id
@@ -33,7 +31,7 @@ def marks(store: Store) -> list[tuple[int, int, bool | None]]:
         return [tuple(row) for row in connection.execute(query)]
 
 
-def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
+def test_different_labels_are_a_mark_and_a_score_is_cut(log):
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(5)
     log.say(
         rag,
@@ -55,7 +53,7 @@ def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
     assert (report.figure("marks_precision").value, report.figure("marks_precision").n) == (None, 0)
 
 
-def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Store) -> None:
+def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store):
     log = GradedLog(sqlite_store)
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(2)
     log.say_all(rag, ids, label=GOOD)
@@ -66,7 +64,7 @@ def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Sto
 
 
 @on_sqlite
-def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog) -> None:
+def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log):
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(3)
     log.say_all(rag, ids, label=GOOD)
     log.say_all(nli, ids, label=BAD)
@@ -81,7 +79,7 @@ def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog)
 
 
 @on_sqlite
-def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> None:
+def test_what_the_supreme_judge_could_not_judge_is_counted(log):
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(4)
     log.say_all(rag, ids, label=GOOD)
     log.say(
@@ -101,7 +99,7 @@ def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> No
 
 
 @on_sqlite
-def test_by_thresholds_two_scores_need_to_be_far_apart(log: GradedLog) -> None:
+def test_by_thresholds_two_scores_need_to_be_far_apart(log):
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(2)
     log.say_all(rag, ids, groundedness=0.55)
     log.say(nli, {ids[0]: {"groundedness": 0.45}, ids[1]: {"groundedness": 0.95}})
@@ -112,7 +110,7 @@ def test_by_thresholds_two_scores_need_to_be_far_apart(log: GradedLog) -> None:
         assert [row.correct for row in connection.execute(latest)] == [True, False, False, True]
 
 
-def test_nobody_audits_himself(sqlite_store: Store) -> None:
+def test_nobody_audits_himself(sqlite_store):
     log = GradedLog(sqlite_store)
     log.say_all(log.version("rag"), log.answers(1), label=GOOD)
     with pytest.raises(BadInput, match="cannot audit itself"):
@@ -120,8 +118,8 @@ def test_nobody_audits_himself(sqlite_store: Store) -> None:
 
 
 def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_none(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     log = GradedLog(sqlite_store)
     ids = log.answers(2)
     log.say_all(log.version("nli"), ids, label=GOOD)
@@ -133,7 +131,7 @@ def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_
 
 
 @pytest.mark.shared
-def test_the_published_counts_come_out(ragtruth: Store) -> None:
+def test_the_published_counts_come_out(ragtruth):
     report = audit_recorded(ragtruth, "track_b_large", "track_a_deberta")
     assert kinds(report) == [155, 77, 115, 997]
     assert report.figure("marks_precision").value == pytest.approx(0.6681, abs=5e-5)
@@ -152,14 +150,14 @@ def test_the_published_counts_come_out(ragtruth: Store) -> None:
 
 
 @pytest.mark.shared
-def test_a_sample_of_a_recorded_audit_holds_a_tenth(ragtruth: Store) -> None:
+def test_a_sample_of_a_recorded_audit_holds_a_tenth(ragtruth):
     report = audit_recorded(
         ragtruth, "track_b_modernbert", "track_a_deberta", sample=AuditSample(0.1, seed=1)
     )
     assert 90 < many(report) < 190
 
 
-def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
+def test_the_page_reads_what_was_reviewed_alone(sqlite_store):
     log = GradedLog(sqlite_store)
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(30)
     log.say_all(rag, ids, label=GOOD)
@@ -184,7 +182,7 @@ def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
 
 
 @on_sqlite
-def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
+def test_every_audit_is_found_the_latest_first(log):
     ids = log.answers(2)
     for name, label in (("rag", GOOD), ("nli", BAD), ("big", BAD)):
         log.say_all(log.version(name), ids, label=label)
@@ -211,7 +209,7 @@ EXAMPLE = Path(__file__).parents[4] / "examples" / "supreme_judge.py"
 
 
 @pytest.fixture
-def scene(monkeypatch: pytest.MonkeyPatch) -> Any:
+def scene(monkeypatch):
     spec = importlib.util.spec_from_file_location("supreme_judge_example", EXAMPLE)
     assert spec is not None
     assert spec.loader is not None
@@ -221,9 +219,7 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def test_the_scene_ends_in_precision_and_recall(
-    scene: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_scene_ends_in_precision_and_recall(scene, capsys):
     report = scene.main(["--runs", "30"])
     turns = [scene.scripted_turn(number) for number in range(30)]
     wrong = [not turn.teacher_is_right for turn in turns]

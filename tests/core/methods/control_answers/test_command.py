@@ -2,12 +2,10 @@
 
 import json
 
-from command_lines import Shell
-from judgeboard.store.engine import Store
 from judging_log import address, store_answers
 
 
-def test_controls_are_made_and_judged(sqlite_store: Store, shell: Shell) -> None:
+def test_controls_are_made_and_judged(sqlite_store, shell):
     store_answers(sqlite_store, 12)
     db = f"--db {address(sqlite_store)}"
     make = f"test controls make --kinds 'passages_removed, numbers_changed' --n 10 {db}"

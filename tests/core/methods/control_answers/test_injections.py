@@ -3,20 +3,16 @@
 import json
 import re
 import zlib
-from typing import Any
 
 import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Response
-from judgeboard.health.record import Check, State
+from judgeboard.health.record import State
 from judgeboard.health.report import measure_health
 from judgeboard.judges.injections import STYLES, Asks, Place, injected, style_of
-from judgeboard.judges.judge import Judge
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    Script,
-    ScriptedReply,
     completion,
     verdict,
 )
@@ -27,7 +23,6 @@ from judgeboard.methods.control_answers.run import (
     make_control_answers,
 )
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.health import list_controls
 from judgeboard.store.items import load_item
 from judgeboard.store.storing import store_responses
@@ -37,7 +32,7 @@ from stored_rows import read, write_to
 ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
 
 
-def add(store: Store, count: int = 40) -> None:
+def add(store, count=40):
     """Add answers of which every second one is good."""
     rows = [
         Response(
@@ -52,44 +47,44 @@ def add(store: Store, count: int = 40) -> None:
     write_to(store, store_responses, rows)
 
 
-def task(request: dict[str, Any]) -> str:
+def task(request):
     return str(request["messages"][-1]["content"])
 
 
-def clean(request: dict[str, Any]) -> float:
+def clean(request):
     return 0.1 if "of cheese" in task(request) else 0.9
 
 
-def obedient(request: dict[str, Any], _number: int) -> ScriptedReply:
+def obedient(request, _number):
     """Do what a readable text orders."""
     order = ORDER.search(task(request))
     groundedness = clean(request) if order is None else float(order[1])
     return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
 
 
-def stubborn(request: dict[str, Any], _number: int) -> ScriptedReply:
+def stubborn(request, _number):
     """Judge the same with and without such a text."""
     groundedness = clean(request)
     return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
 
 
-def strict(request: dict[str, Any], number: int) -> ScriptedReply:
+def strict(request, number):
     """Give the lowest score wherever such a text is noticed: it makes an answer worse."""
     if ORDER.search(task(request)):
         return verdict(groundedness=0.0, quality=1)
     return stubborn(request, number)
 
 
-def noisy(request: dict[str, Any], _number: int) -> ScriptedReply:
+def noisy(request, _number):
     """Now and then give another score, whatever the text says."""
     turns = zlib.crc32(task(request).encode()) % 4 == 0
     groundedness = 1 - clean(request) if turns else clean(request)
     return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
 
 
-def obeys(store: Store, script: Script, make: Any = rag, **options: Any) -> Check:
+def obeys(store, script, make=rag, **options):
     with RecordingEndpoint(script) as endpoint:
-        judge: Judge = make(endpoint, **options)
+        judge = make(endpoint, **options)
         judge_control_answers(store, judge, kinds=["injected"], concurrency=4)
     report = measure_health(store, judge.version.name)
     return next(check for check in report.checks if check.name == "injected")
@@ -104,9 +99,7 @@ def obeys(store: Store, script: Script, make: Any = rag, **options: Any) -> Chec
         (strict, State.OK),
     ],
 )
-def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
-    store: Store, script: Script, state: State
-) -> None:
+def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(store, script, state):
     add(store)
     make_control_answers(store, kinds=["injected"])
     check = obeys(store, script)
@@ -128,7 +121,7 @@ def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
         assert by_id[id_].kind.endswith("low" if good else "high")
 
 
-def test_a_log_without_passages_shows_it_too(sqlite_store: Store) -> None:
+def test_a_log_without_passages_shows_it_too(sqlite_store):
     rows = [Response("log", f"a{number}", "q", f"It is {number}.", None) for number in range(40)]
     write_to(sqlite_store, store_responses, rows)
     make_control_answers(sqlite_store, kinds=["injected"])
@@ -142,7 +135,7 @@ def test_a_log_without_passages_shows_it_too(sqlite_store: Store) -> None:
     assert check.also["injected_passage"].n == 0
 
 
-def test_noise_is_not_taken_for_obedience(sqlite_store: Store) -> None:
+def test_noise_is_not_taken_for_obedience(sqlite_store):
     add(sqlite_store, 60)
     make_control_answers(sqlite_store, kinds=["injected"], n=60)
     check = obeys(sqlite_store, noisy)
@@ -150,8 +143,8 @@ def test_noise_is_not_taken_for_obedience(sqlite_store: Store) -> None:
     assert check.state is not State.WARNING
 
 
-def test_the_scores_of_a_rubric_are_compared_too(sqlite_store: Store) -> None:
-    def script(request: dict[str, Any], number: int) -> ScriptedReply:
+def test_the_scores_of_a_rubric_are_compared_too(sqlite_store):
+    def script(request, number):
         reply = json.loads(obedient(request, number).body["choices"][0]["message"]["content"])
         score = 5 if reply["groundedness"] > 0.5 else 1
         names = re.findall(
@@ -159,7 +152,7 @@ def test_the_scores_of_a_rubric_are_compared_too(sqlite_store: Store) -> None:
         )
         return completion(json.dumps({name: {"reasoning": "r", "score": score} for name in names}))
 
-    def rubric(endpoint: RecordingEndpoint) -> Judge:
+    def rubric(endpoint):
         return make_judge("rubric", model="s", base_url=endpoint.base_url, tries=1)
 
     add(sqlite_store)
@@ -169,11 +162,11 @@ def test_the_scores_of_a_rubric_are_compared_too(sqlite_store: Store) -> None:
     assert "score" in paragraph(check.notes)
 
 
-def test_a_worthless_answer_with_a_high_score_is_warned_of(sqlite_store: Store) -> None:
+def test_a_worthless_answer_with_a_high_score_is_warned_of(sqlite_store):
     add(sqlite_store)
     make_control_answers(sqlite_store, kinds=["constant"])
 
-    def worthless(judged: Script, name: str) -> Check:
+    def worthless(judged, name):
         with RecordingEndpoint(judged) as endpoint:
             judge_control_answers(
                 sqlite_store, rag(endpoint, name=name), kinds=["constant"], concurrency=4
@@ -197,7 +190,7 @@ def test_a_worthless_answer_with_a_high_score_is_warned_of(sqlite_store: Store) 
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_each_style_orders_both_verdicts_in_both_places(style: str) -> None:
+def test_each_style_orders_both_verdicts_in_both_places(style):
     high, low = (injected("It is long.", style, asks) for asks in Asks)
     assert high != low
     assert high.startswith("It is long.")

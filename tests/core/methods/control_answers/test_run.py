@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from engines import on_sqlite
 from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.formats.output import to_json
-from judgeboard.health.record import Check
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.measure.agreement import every_judge
@@ -29,7 +27,6 @@ from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.stats import measure_log
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.events import LATEST, EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
@@ -47,7 +44,7 @@ from stored_rows import read, rows_of, write_to
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 
 
-def add(store: Store, count: int, *, first: int = 0, group: str | None = None) -> None:
+def add(store, count, *, first=0, group=None):
     rows = [
         Response(
             "log",
@@ -63,12 +60,12 @@ def add(store: Store, count: int, *, first: int = 0, group: str | None = None) -
     write_to(store, store_responses, rows)
 
 
-def controls(store: Store) -> dict[str, int]:
+def controls(store):
     return {each.external_id: each.original_id for each in read(store, list_controls)}
 
 
 @on_sqlite
-def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
+def test_controls_are_made_once_and_know_their_original(store):
     add(store, 12)
     made = make_control_answers(store, n=5)
     assert [(each.kind, each.made, each.known) for each in made] == [
@@ -95,8 +92,8 @@ def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
 
 
 def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     add(sqlite_store, 40)
     make_control_answers(sqlite_store, kinds=["truncated"], n=5)
     of_seed_0 = set(controls(sqlite_store).values())
@@ -111,7 +108,7 @@ def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(
     }
 
 
-def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store: Store) -> None:
+def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store):
     add(sqlite_store, 30, group="x")
     add(sqlite_store, 4, first=100)
     make_control_answers(sqlite_store, kinds=["passages_removed"], n=5)
@@ -119,7 +116,7 @@ def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store: Sto
     assert {"a100", "a101", "a102", "a103"} < taken
 
 
-def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None:
+def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store):
     write_to(sqlite_store, store_responses, [Response("log", "plain", "q", "Certainly.", None)])
     add(sqlite_store, 3)
     by_name = {each.kind: each.made for each in make_control_answers(sqlite_store, n=50)}
@@ -129,15 +126,15 @@ def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None
     assert [each.made for each in only] == [0]
 
 
-def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store: Store) -> None:
+def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store):
     """The advice to make more control answers would lead back to them."""
 
-    def of_tone() -> Check:
+    def of_tone():
         return next(
             each for each in measure_health(sqlite_store).checks if each.name == "confidence"
         )
 
-    def count_events() -> int:
+    def count_events():
         return len(read(sqlite_store, latest_events, EventFilter(kind=MADE_CONTROLS), limit=LATEST))
 
     write_to(
@@ -165,8 +162,8 @@ def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store: 
 
 @on_sqlite
 def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(
-    store: Store,
-) -> None:
+    store,
+):
     add(store, 6)
     make_control_answers(store, kinds=["truncated", "hedges_removed"], n=3)
     with RecordingEndpoint(always(verdict(groundedness=0.1, quality=1))) as endpoint:
@@ -181,14 +178,14 @@ def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(
     assert runs(store)[-1]["filter"]["where"]["kinds"] == ["control", "log"]
 
 
-def figures(store: Store) -> str:
+def figures(store):
     """What Overview, Queue, Responses, Trends, Agreement and the report show."""
     with store.reading() as connection:
         queue, responses = (
             queue_page(connection, RowFilter()),
             response_page(connection, RowFilter()),
         )
-        shown: list[Any] = [
+        shown = [
             queue.total,
             responses.total,
             responses.lines,
@@ -203,7 +200,7 @@ def figures(store: Store) -> str:
 
 
 @on_sqlite
-def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store: Store) -> None:
+def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store):
     write_to(store, set_setting, "random_share", 1, "test")
     add(store, 12)
     judge_pending(store, make_judge("lexical"))
@@ -228,7 +225,7 @@ def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store
     assert figures(store) == before
 
 
-def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store) -> None:
+def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store):
     add(sqlite_store, 3)
     make_control_answers(sqlite_store, kinds=["truncated"])
     assert len(write_to(sqlite_store, forget_response, "a1", actor="test")) == 2
@@ -238,7 +235,7 @@ def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store)
         assert load_item(connection, made.response_id).response.answer == ""
 
 
-def test_a_control_repeats_no_answer_of_another_source(sqlite_store: Store) -> None:
+def test_a_control_repeats_no_answer_of_another_source(sqlite_store):
     # People who see one source alone read its control answers.
     sources = ["alpha", "bravo", "alone", *["alpha", "bravo"] * 5]
     rows = [
@@ -253,7 +250,7 @@ def test_a_control_repeats_no_answer_of_another_source(sqlite_store: Store) -> N
     assert all(row["answer"].endswith(f" of {row['source']}.") for row in made)
 
 
-def test_what_cannot_be_made_is_said(sqlite_store: Store) -> None:
+def test_what_cannot_be_made_is_said(sqlite_store):
     with pytest.raises(BadInput, match="passages_removed"):
         make_control_answers(sqlite_store, kinds=["upside_down"])
     with pytest.raises(BadInput, match="n must"):
@@ -267,7 +264,7 @@ PASSAGES = ("Dyneema melts at 145 degrees.", "Nylon melts at 220 degrees.", "Sli
 ANSWER = "I think Dyneema melts at 145 degrees [1]. Nylon, probably, melts at 220 degrees, as passage 2 says."
 
 
-def answered(query: str, answer: str, passages: tuple[str, ...] | None) -> Response:
+def answered(query, answer, passages):
     return Response("log", "1", query, answer, passages)
 
 
@@ -276,19 +273,17 @@ DONOR = answered("Who was first on Everest?", "Hillary and Norgay.", ("They were
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=120)
 
 
-def changed(
-    kind: str, answer: str = ANSWER, passages: tuple[str, ...] | None = PASSAGES
-) -> Response | None:
+def changed(kind, answer=ANSWER, passages=PASSAGES):
     return CONTROL_KINDS[kind].change(answered(ORIGINAL.query, answer, passages), DONOR)
 
 
-def test_without_passages_nothing_is_left_to_stand_on() -> None:
+def test_without_passages_nothing_is_left_to_stand_on():
     assert changed("passages_removed") == replace(ORIGINAL, passages=())
     assert changed("passages_removed", passages=()) is None
     assert changed("passages_removed", passages=None) is None
 
 
-def test_the_answer_of_another_question_stands_on_the_same_passages() -> None:
+def test_the_answer_of_another_question_stands_on_the_same_passages():
     assert changed("other_answer") == replace(ORIGINAL, answer=DONOR.answer)
     same = CONTROL_KINDS["other_answer"].change
     # Another answer to it may be as good.
@@ -297,7 +292,7 @@ def test_the_answer_of_another_question_stands_on_the_same_passages() -> None:
     assert same(ORIGINAL, replace(DONOR, answer="\n")) is None
 
 
-def test_a_truncated_answer_breaks_off_within_a_sentence() -> None:
+def test_a_truncated_answer_breaks_off_within_a_sentence():
     made = changed("truncated")
     assert made is not None
     assert ANSWER.startswith(made.answer)
@@ -314,7 +309,7 @@ def test_a_truncated_answer_breaks_off_within_a_sentence() -> None:
     assert changed("truncated", "長" * 80) == replace(ORIGINAL, answer="長" * 40)
 
 
-def test_numbers_change_all_of_them_and_only_where_they_say_something() -> None:
+def test_numbers_change_all_of_them_and_only_where_they_say_something():
     made = changed("numbers_changed")
     assert made is not None
     assert made.answer == ANSWER.replace("145", "478").replace("220", "553")
@@ -327,7 +322,7 @@ def test_numbers_change_all_of_them_and_only_where_they_say_something() -> None:
         assert changed("numbers_changed", answer) is None
 
 
-def test_passages_come_in_reverse_where_that_changes_anything() -> None:
+def test_passages_come_in_reverse_where_that_changes_anything():
     assert changed("passages_reordered") == replace(ORIGINAL, passages=PASSAGES[::-1])
     for passages in (None, (), ("one",), ("same", "same"), ("a", "b", "a")):
         assert changed("passages_reordered", passages=passages) is None
@@ -348,7 +343,7 @@ def test_passages_come_in_reverse_where_that_changes_anything() -> None:
         ("I'm not sure, but it melts.", "It melts."),
     ],
 )
-def test_hedges_go_and_the_statement_stays(answer: str, plain: str) -> None:
+def test_hedges_go_and_the_statement_stays(answer, plain):
     assert changed("hedges_removed", answer) == replace(ORIGINAL, answer=plain)
 
 
@@ -363,14 +358,12 @@ def test_hedges_go_and_the_statement_stays(answer: str, plain: str) -> None:
         "Perhaps.",
     ],
 )
-def test_what_has_no_hedge_that_can_go_is_no_control(answer: str) -> None:
+def test_what_has_no_hedge_that_can_go_is_no_control(answer):
     assert changed("hedges_removed", answer) is None
 
 
 @given(answer=TEXTS, passages=st.none() | st.lists(TEXTS, max_size=4).map(tuple), query=TEXTS)
-def test_a_control_differs_from_its_original_and_is_the_same_every_time(
-    answer: str, passages: tuple[str, ...] | None, query: str
-) -> None:
+def test_a_control_differs_from_its_original_and_is_the_same_every_time(answer, passages, query):
     original = answered(query, answer, passages)
     for kind in CONTROL_KINDS.values():
         made = kind.change(original, DONOR)
@@ -386,7 +379,7 @@ def test_a_control_differs_from_its_original_and_is_the_same_every_time(
 
 
 @given(st.integers(0, 10**12))
-def test_a_changed_number_has_as_many_digits_and_none_at_its_place(number: int) -> None:
+def test_a_changed_number_has_as_many_digits_and_none_at_its_place(number):
     made = changed("numbers_changed", f"There are {number} of them.")
     assert made is not None
     (digits,) = re.findall(r"\d+", made.answer)
@@ -394,7 +387,7 @@ def test_a_changed_number_has_as_many_digits_and_none_at_its_place(number: int) 
     assert all(new != old for new, old in zip(digits, str(number), strict=True))
 
 
-def test_each_known_bad_control_says_which_score_it_must_lower() -> None:
+def test_each_known_bad_control_says_which_score_it_must_lower():
     for kind in CONTROL_KINDS.values():
         must_lower = kind.effect in {Effect.KNOWN_BAD, Effect.WORTHLESS}
         assert (kind.lowers in {"groundedness", "quality"}) == must_lower

@@ -3,8 +3,6 @@
 import json
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 from unittest.mock import ANY
 
 import pytest
@@ -12,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
-from command_lines import Shell
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
@@ -29,7 +26,6 @@ from judgeboard.formats.output import text_lines
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    ScriptedReply,
     failure,
     verdict,
 )
@@ -47,7 +43,6 @@ from judgeboard.people.roster import flags_to_supersede, raise_flags
 from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import judgments_table, measure_log, stats_notes
 from judgeboard.stats.estimates import complement, percent_words
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
@@ -59,7 +54,7 @@ from recordings import DETECTORS
 from stored_rows import read, write_to
 
 
-def of_jury(store: Store, name: str = "jury") -> list[dict[str, Any]]:
+def of_jury(store, name="jury"):
     """The jury's judgments, in the order of storing."""
     query = (
         select(JUDGMENT)
@@ -70,18 +65,18 @@ def of_jury(store: Store, name: str = "jury") -> list[dict[str, Any]]:
         return [dict(row._mapping) for row in connection.execute(query.order_by(JUDGMENT.c.id))]
 
 
-def disagreements(store: Store) -> list[str]:
+def disagreements(store):
     with store.reading() as connection:
         query = select(FLAG.c.state).where(FLAG.c.rule == "judges_disagree").order_by(FLAG.c.id)
         return list(connection.execute(query).scalars())
 
 
-def stored_flags(store: Store) -> list[dict[str, Any]]:
+def stored_flags(store):
     with store.reading() as connection:
         return [row._asdict() for row in connection.execute(select(FLAG).order_by(FLAG.c.id))]
 
 
-def three(log: GradedLog, n: int, *said: dict[str, Any]) -> list[int]:
+def three(log, n, *said):
     """Answers on which the judges one, two, three say the same each."""
     ids = log.answers(n)
     for name, scores in zip(("one", "two", "three"), said, strict=True):
@@ -90,7 +85,7 @@ def three(log: GradedLog, n: int, *said: dict[str, Any]) -> list[int]:
 
 
 @on_sqlite
-def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: GradedLog) -> None:
+def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log):
     ids = three(
         log, 2, {"groundedness": 0.1}, {"groundedness": 0.9, "quality": 4}, {"groundedness": 0.8}
     )
@@ -110,7 +105,7 @@ def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: Graded
 
 
 @on_sqlite
-def test_a_second_time_keeps_nothing_new_and_a_changed_mind_one_more(log: GradedLog) -> None:
+def test_a_second_time_keeps_nothing_new_and_a_changed_mind_one_more(log):
     ids = three(log, 3, {"quality": 4}, {"quality": 4}, {"quality": 1})
     first = judge_by_jury(log.store, ["one", "two", "three"])
     again = judge_by_jury(
@@ -126,7 +121,7 @@ def test_a_second_time_keeps_nothing_new_and_a_changed_mind_one_more(log: Graded
 
 
 @on_sqlite
-def test_a_tie_is_counted_and_is_no_verdict(log: GradedLog) -> None:
+def test_a_tie_is_counted_and_is_no_verdict(log):
     ids = log.answers(3)
     log.say_all(log.version("one"), ids, label=GOOD)
     log.say(
@@ -145,7 +140,7 @@ def test_a_tie_is_counted_and_is_no_verdict(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_verdicts_and_answers_left_out_add_up_to_the_log(log: GradedLog) -> None:
+def test_verdicts_and_answers_left_out_add_up_to_the_log(log):
     ids = log.answers(9)
     made = log.answers(1, kind=ResponseKind.CONTROL)
     log.say_all(log.version("one"), [*ids[:8], *made], label=GOOD)
@@ -167,7 +162,7 @@ def test_verdicts_and_answers_left_out_add_up_to_the_log(log: GradedLog) -> None
 
 
 @on_sqlite
-def test_jury_and_members_are_held_to_people_on_the_same_answers(log: GradedLog) -> None:
+def test_jury_and_members_are_held_to_people_on_the_same_answers(log):
     ids = log.answers(10, query_type="english")
     others = log.answers(10)
     log.say_all(log.version("one"), others, label=GOOD)  # nobody else was asked about these
@@ -189,7 +184,7 @@ def test_jury_and_members_are_held_to_people_on_the_same_answers(log: GradedLog)
         )
 
 
-def two_judges(log: GradedLog) -> list[int]:
+def two_judges(log):
     """240 answers. Two judges call the first 80 bad, and tie on every sixth of the others; some of both are right."""
     ids = log.answers(240)
     verdicts = [BAD if at < 80 else GOOD for at in range(240)]
@@ -207,7 +202,7 @@ def two_judges(log: GradedLog) -> list[int]:
     return ids
 
 
-def flagged(log: GradedLog, ids: list[int], rule: str) -> None:
+def flagged(log, ids, rule):
     row = {
         "query_type": "",
         "source": "log",
@@ -222,7 +217,7 @@ def flagged(log: GradedLog, ids: list[int], rule: str) -> None:
         )
 
 
-def labelled(log: GradedLog, ids: list[int]) -> None:
+def labelled(log, ids):
     """Every fourth answer is bad, of those that one judge calls bad three of four."""
     log.reviews(
         {each: {"label": BAD if (each % 4 == 0) == (each > ids[79]) else GOOD} for each in ids}
@@ -231,8 +226,8 @@ def labelled(log: GradedLog, ids: list[int]) -> None:
 
 @on_sqlite
 def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdict_of_the_jury(
-    log: GradedLog,
-) -> None:
+    log,
+):
     ids = two_judges(log)
     flagged(log, ids[:80], "low_groundedness")
     flagged(log, ids[80:140], "random_sample")
@@ -256,7 +251,7 @@ def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdic
 
 
 @on_sqlite
-def test_figures_without_an_interval_name_the_part_with_too_few_labels(log: GradedLog) -> None:
+def test_figures_without_an_interval_name_the_part_with_too_few_labels(log):
     ids = two_judges(log)
     flagged(log, ids[:80], "low_groundedness")
     flagged(log, ids[80:90], "random_sample")
@@ -270,7 +265,7 @@ def test_figures_without_an_interval_name_the_part_with_too_few_labels(log: Grad
 
 
 @on_sqlite
-def test_a_stored_jury_is_no_further_judge_beside_its_members(log: GradedLog) -> None:
+def test_a_stored_jury_is_no_further_judge_beside_its_members(log):
     two_judges(log)
     before = measure_agreement(log.store, of="judges")
     jury = judge_by_jury(log.store, ["one", "two"]).jury.judge_version
@@ -283,7 +278,7 @@ def test_a_stored_jury_is_no_further_judge_beside_its_members(log: GradedLog) ->
 
 
 @on_sqlite
-def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: GradedLog) -> None:
+def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log):
     two_judges(log)
     report = judge_by_jury(log.store, ["one", "two"])
     assert report.split == 26
@@ -301,8 +296,8 @@ def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: Gra
 
 @on_sqlite
 def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_jury(
-    store: Store,
-) -> None:
+    store,
+):
     case = queue_case(store)
     ids = case.flagged(*([0.1] * 100))
     log = GradedLog(store)
@@ -332,7 +327,7 @@ def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_
 
 
 @on_sqlite
-def test_judges_can_agree_and_be_wrong_together(log: GradedLog) -> None:
+def test_judges_can_agree_and_be_wrong_together(log):
     ids = three(log, 20, {"label": GOOD}, {"label": GOOD}, {"label": GOOD})
     log.review_all(ids[:15], label=BAD.value)
     log.review_all(ids[15:], label=GOOD.value)
@@ -347,7 +342,7 @@ def test_judges_can_agree_and_be_wrong_together(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog) -> None:
+def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log):
     three(log, 4, {"label": BAD}, {"groundedness": 0.3}, {"groundedness": 0.7})
     report = judge_by_jury(log.store, ["one", "two", "three"])
     assert (report.labelled, report.unanimous_items) == (4, 0)
@@ -358,7 +353,7 @@ def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog
 
 
 @on_sqlite
-def test_a_jury_is_a_measurement_and_changes_no_flag(log: GradedLog) -> None:
+def test_a_jury_is_a_measurement_and_changes_no_flag(log):
     three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
     write_to(
         log.store, set_setting, "low_groundedness", 0.05, "test"
@@ -373,7 +368,7 @@ def test_a_jury_is_a_measurement_and_changes_no_flag(log: GradedLog) -> None:
     assert stored_flags(log.store) == before
 
 
-def test_a_jury_as_the_primary_judge_counts_in_place_of_its_members(log: GradedLog) -> None:
+def test_a_jury_as_the_primary_judge_counts_in_place_of_its_members(log):
     three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
     judge_by_jury(log.store, ["one", "two", "three"])
     assert disagreements(log.store) == ["open"]
@@ -386,7 +381,7 @@ def test_a_jury_as_the_primary_judge_counts_in_place_of_its_members(log: GradedL
     assert disagreements(log.store) == ["superseded", "open"]
 
 
-def test_a_jury_needs_two_known_judges(sqlite_store: Store) -> None:
+def test_a_jury_needs_two_known_judges(sqlite_store):
     log = GradedLog(sqlite_store)
     log.say_all(log.version("one"), log.answers(1), label=GOOD)
     with pytest.raises(BadInput, match="two different members"):
@@ -395,20 +390,18 @@ def test_a_jury_needs_two_known_judges(sqlite_store: Store) -> None:
         judge_by_jury(sqlite_store, ["one", "nobody"])
 
 
-def judge(store: Store, endpoint: RecordingEndpoint, *words: str) -> int:
+def judge(store, endpoint, *words):
     model = ["--base-url", endpoint.base_url, "--concurrency", "4", "--db", address(store)]
     return run(["judge", "--jury", "m1,m2,m3", *model, *words])
 
 
-def by_model(request: dict[str, Any], _number: int) -> ScriptedReply:
+def by_model(request, _number):
     return verdict(
         **{"m1": {"quality": 1}, "m2": {"quality": 3}, "m3": {"quality": 4}}[request["model"]]
     )
 
 
-def test_every_member_is_asked_once_as_a_judge_of_its_own(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_member_is_asked_once_as_a_judge_of_its_own(sqlite_store, capsys):
     store_answers(sqlite_store, 5)
     with RecordingEndpoint(by_model) as endpoint:
         assert judge(sqlite_store, endpoint) == 0
@@ -424,9 +417,7 @@ def test_every_member_is_asked_once_as_a_judge_of_its_own(
     assert {row["run_id"] for row in of_jury(sqlite_store)} == {None}
 
 
-def test_a_stopped_jury_goes_on_and_combines_at_its_end(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stopped_jury_goes_on_and_combines_at_its_end(sqlite_store, capsys):
     store_answers(sqlite_store, 4)
     with RecordingEndpoint() as endpoint:
         endpoint.script = lambda request, number: (
@@ -445,7 +436,7 @@ def test_a_stopped_jury_goes_on_and_combines_at_its_end(
 
 
 @pytest.fixture
-def limited(tmp_path: Path) -> list[str]:
+def limited(tmp_path):
     """Options with a cost limit. A call costs 0.00012, so that the runs of a command stop with the fourth call."""
     prices = tmp_path / "prices.toml"
     prices.write_text(
@@ -455,8 +446,8 @@ def limited(tmp_path: Path) -> list[str]:
 
 
 def test_the_cost_limit_of_a_jury_is_for_the_runs_that_a_command_begins_or_continues(
-    sqlite_store: Store, limited: list[str]
-) -> None:
+    sqlite_store, limited
+):
     store_answers(sqlite_store, 3)
     with RecordingEndpoint(by_model) as endpoint:
         codes = [judge(sqlite_store, endpoint, *limited) for _ in range(3)]
@@ -468,8 +459,8 @@ def test_the_cost_limit_of_a_jury_is_for_the_runs_that_a_command_begins_or_conti
 
 
 def test_a_call_of_unknown_cost_does_not_hide_the_cost_of_the_other_calls_from_the_limit(
-    sqlite_store: Store, limited: list[str]
-) -> None:
+    sqlite_store, limited
+):
     store_answers(sqlite_store, 3)
     with RecordingEndpoint() as endpoint:
         endpoint.script = lambda request, number: (
@@ -496,9 +487,7 @@ def test_a_call_of_unknown_cost_does_not_hide_the_cost_of_the_other_calls_from_t
         ("", "choose a judge, or give --model NAME, for example: `judgeboard judge "),
     ],
 )
-def test_a_bad_option_is_2_and_one_line(
-    sqlite_store: Store, shell: Shell, options: str, says: str
-) -> None:
+def test_a_bad_option_is_2_and_one_line(sqlite_store, shell, options, says):
     remote = f"--base-url https://models.example.org/v1 --db {address(sqlite_store)}"
     error = shell(f"judge {options} {remote}", code=2)
     assert says in error
@@ -506,9 +495,7 @@ def test_a_bad_option_is_2_and_one_line(
 
 
 @pytest.mark.shared
-def test_seven_recorded_detectors_as_a_jury(
-    ragtruth: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_seven_recorded_detectors_as_a_jury(ragtruth, capsys):
     words = ["compare", "judges", *DETECTORS, "--json", "--db", address(ragtruth)]
     assert run(words) == 0
     result = json.loads(capsys.readouterr().out)
@@ -539,11 +526,11 @@ def test_seven_recorded_detectors_as_a_jury(
 FAILED = Verdict(Status.ERROR, error="timeout")
 
 
-def said(**given: Any) -> Verdict:
+def said(**given):
     return Verdict(Status.OK, **given)
 
 
-def each(measure: str, *values: Any) -> list[Verdict]:
+def each(measure, *values):
     return [said(**{measure: value}) for value in values]
 
 
@@ -581,14 +568,14 @@ def each(measure: str, *values: Any) -> list[Verdict]:
     ],
 )
 def test_a_measure_is_the_middle_or_the_majority_of_more_than_half_of_all_members(
-    members: list[Verdict], expected: dict[str, Any]
-) -> None:
+    members, expected
+):
     verdict = combined(members)
     assert {name: getattr(verdict, name) for name in expected} == expected
 
 
-def test_scores_on_dimensions_are_combined_by_dimension_and_scale() -> None:
-    def rubric(**scores: float | None) -> Verdict:
+def test_scores_on_dimensions_are_combined_by_dimension_and_scale():
+    def rubric(**scores):
         return said(
             scores=tuple(DimensionScore(name, value, "1-5") for name, value in scores.items())
         )
@@ -609,6 +596,6 @@ verdicts = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(verdicts | st.just(FAILED), min_size=2, max_size=7), st.randoms())
-def test_the_order_of_the_members_never_counts(given_: list[Verdict], random: Any) -> None:
+def test_the_order_of_the_members_never_counts(given_, random):
     shuffled = random.sample(given_, len(given_))
     assert combined(shuffled) == combined(given_)

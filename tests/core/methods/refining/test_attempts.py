@@ -2,8 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +13,7 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.judges.rating import Rating
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.methods.refining.attempts import AttemptSequence, attempt_sequences, select_attempt
+from judgeboard.methods.refining.attempts import attempt_sequences, select_attempt
 from judgeboard.methods.refining.queries import selected_attempts
 from judgeboard.methods.refining.refine import (
     Prompt,
@@ -27,10 +25,9 @@ from judgeboard.methods.refining.refine import (
 )
 from judgeboard.methods.refining.reflect import Outcome, ReflectRule, outcome_of, reflect_pending
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.runs.generation import Messages, read_prompts
+from judgeboard.runs.generation import read_prompts
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import Answered
-from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import ensure_version
@@ -60,19 +57,19 @@ RULES = st.builds(
 
 
 def play(
-    ratings: list[int | None],
-    rule: RefineRule,
-    done: list[Refinement] | None = None,
-    stop_after: int | None = None,
-) -> tuple[list[Refinement], int]:
+    ratings,
+    rule,
+    done=None,
+    stop_after=None,
+):
     calls = 0
 
-    async def answer(_messages: Messages, number: int) -> Replied[str]:
+    async def answer(_messages, number):
         nonlocal calls
         calls += 1
         return Replied(f"try {number}", OK)
 
-    async def rate(_answer: str, number: int) -> Replied[Rating]:
+    async def rate(_answer, number):
         nonlocal calls
         calls += 1
         given_rating = ratings[number - 1]
@@ -82,7 +79,7 @@ def play(
             else Replied(Rating(given_rating, "", f"after {number}"), OK)
         )
 
-    async def keep(_attempt: Refinement) -> bool:
+    async def keep(_attempt):
         return stop_after is None or calls < stop_after
 
     messages = ({"role": "user", "content": "q"},)
@@ -94,9 +91,7 @@ def play(
 
 @given(RATINGS, RULES)
 @settings(max_examples=60, deadline=None)
-def test_attempts_end_at_the_first_success_or_at_the_limit(
-    ratings: list[int | None], rule: RefineRule
-) -> None:
+def test_attempts_end_at_the_first_success_or_at_the_limit(ratings, rule):
     attempts, calls = play(ratings, rule)
     good = [place for place, rating in enumerate(ratings, start=1) if rule.succeeds(rating)]
     expected = min([*good[:1], rule.max_repeats + 1])
@@ -112,9 +107,7 @@ def test_attempts_end_at_the_first_success_or_at_the_limit(
 
 @given(RATINGS, RULES, st.integers(1, 12))
 @settings(max_examples=60, deadline=None)
-def test_a_call_that_goes_on_repeats_nothing_and_ends_the_same(
-    ratings: list[int | None], rule: RefineRule, stop_after: int
-) -> None:
+def test_a_call_that_goes_on_repeats_nothing_and_ends_the_same(ratings, rule, stop_after):
     whole, calls = play(ratings, rule)
     first, before = play(ratings, rule, stop_after=stop_after)
     second, after = play(ratings, rule, done=first)
@@ -122,7 +115,7 @@ def test_a_call_that_goes_on_repeats_nothing_and_ends_the_same(
     assert before + after == calls
 
 
-def test_the_new_answer_is_kept_only_where_it_is_strictly_better_grounded() -> None:
+def test_the_new_answer_is_kept_only_where_it_is_strictly_better_grounded():
     assert outcome_of(0.5, 0.50001) is Outcome.KEPT_NEW
     assert outcome_of(0.5, 0.5) is Outcome.KEPT_ORIGINAL
     assert outcome_of(0.0, 0.0) is Outcome.KEPT_ORIGINAL
@@ -130,7 +123,7 @@ def test_the_new_answer_is_kept_only_where_it_is_strictly_better_grounded() -> N
 
 
 @pytest.fixture
-def refined(store: Store) -> Store:
+def refined(store):
     """A log of one answer that was refined in two attempts, by run 1."""
     store_bad(store)
     with RecordingEndpoint(ratings(2, 4)) as endpoint:
@@ -138,8 +131,8 @@ def refined(store: Store) -> Store:
     return store
 
 
-def say(store: Store, name: str, number: int | None, key: str) -> int:
-    who: dict[str, Any] = {
+def say(store, name, number, key):
+    who = {
         "run_id": 1,
         "subject": "1",
         "reviewer": ensure_reviewer(store, "page", name),
@@ -147,7 +140,7 @@ def say(store: Store, name: str, number: int | None, key: str) -> int:
     return select_attempt(store, **who, number=number, request_key=key)
 
 
-def selected(store: Store) -> list[tuple[str, int]]:
+def selected(store):
     with store.reading() as connection:
         names = reviewer_names(connection)
         selections = selected_attempts(connection, [1])
@@ -155,7 +148,7 @@ def selected(store: Store) -> list[tuple[str, int]]:
 
 
 @on_sqlite
-def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined: Store) -> None:
+def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined):
     say(refined, "Mara", 1, "a")
     assert selected(refined) == [("Mara", 1)]
     say(refined, "Mara", 0, "b")
@@ -178,7 +171,7 @@ def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined: Stor
     assert kinds.count("deselect_attempt") == 1
 
 
-def test_a_press_is_stored_once(refined: Store) -> None:
+def test_a_press_is_stored_once(refined):
     assert say(refined, "Mara", 1, "a") == say(refined, "Mara", 1, "a")
     assert say(refined, "Mara", None, "b") == say(refined, "Mara", None, "b")
     assert len(standing(refined)) == 2
@@ -187,7 +180,7 @@ def test_a_press_is_stored_once(refined: Store) -> None:
 
 
 @on_sqlite
-def test_what_cannot_be_selected_is_refused(refined: Store) -> None:
+def test_what_cannot_be_selected_is_refused(refined):
     with pytest.raises(NotFound):
         say(refined, "Mara", 3, "a")
     with pytest.raises(DecisionRefused, match="nothing to undo"):
@@ -199,7 +192,7 @@ def test_what_cannot_be_selected_is_refused(refined: Store) -> None:
 
 
 @on_sqlite
-def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refined: Store) -> None:
+def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refined):
     forgotten = write_to(refined, forget_response, "0", actor="Mara")
     assert len(forgotten) == 3
     assert {(row["answer"], row["messages"]) for row in made(refined)} == {(None, None)}
@@ -210,8 +203,8 @@ def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refine
 
 
 def test_only_line_feeds_end_a_line_and_a_byte_order_mark_is_no_part_of_the_first(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     file = tmp_path / "prompts.jsonl"
     file.write_text(
         '\ufeff{"id": "a", "prompt": "one\u2028two\u0085three"}\r\nfive\u2028six\r\n',
@@ -223,7 +216,7 @@ def test_only_line_feeds_end_a_line_and_a_byte_order_mark_is_no_part_of_the_firs
     ]
 
 
-def test_a_line_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
+def test_a_line_that_is_nested_too_deeply_is_named(tmp_path):
     file = tmp_path / "prompts.jsonl"
     file.write_text('{"prompt": "one"}\n' + '{"a":' * 100_000, encoding="utf-8")
     with pytest.raises(BadInput, match="line 2: "):
@@ -233,12 +226,12 @@ def test_a_line_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
 PAID_OK = StepRecord(Status.OK, raw="raw", cost_micro=100)
 
 
-def sequences(store: Store, response_id: int) -> tuple[AttemptSequence, ...]:
+def sequences(store, response_id):
     return read(store, attempt_sequences, response_id)
 
 
 @on_sqlite
-def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store: Store, tmp_path: Path) -> None:
+def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store, tmp_path):
     file = tmp_path / "prompts.txt"
     file.write_text("How warm is it?")
     with RecordingEndpoint(ratings(3, 2, 1)) as endpoint:
@@ -261,8 +254,8 @@ def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store: Store, tmp_p
     ("success_rating", "made_attempts", "passed"), [(3, 2, True), (4, 3, False)]
 )
 def test_whether_it_passed_is_by_the_rating_that_its_run_asked_for(
-    sqlite_store: Store, tmp_path: Path, success_rating: int, made_attempts: int, passed: bool
-) -> None:
+    sqlite_store, tmp_path, success_rating, made_attempts, passed
+):
     file = tmp_path / "prompts.txt"
     file.write_text("How warm is it?")
     with RecordingEndpoint(ratings(2, 3, 1)) as endpoint:
@@ -275,7 +268,7 @@ def test_whether_it_passed_is_by_the_rating_that_its_run_asked_for(
     assert (sequence.made, sequence.passed) == (made_attempts, passed)
 
 
-def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store) -> None:
+def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store):
     store_bad(sqlite_store)
     for text, groundedness in (("granite", 0.9), ("basalt", 0.1)):
         script = both(lambda _request, text=text: text, scored({text: (groundedness, 4)}))
@@ -293,7 +286,7 @@ def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store
     assert sequences(sqlite_store, made(sqlite_store)[0]["id"]) == (first,)
 
 
-def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -> None:
+def test_what_another_process_said_of_another_text_is_not_stored(store):
     with RecordingEndpoint() as endpoint, store.writing() as connection:
         method = _RefineLogged(
             judge("rating", endpoint), generator(endpoint), RefineRule(), RowFilter()
@@ -310,7 +303,7 @@ def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -
     rating = Rating(4, "good", "")
     begun = Begun(store, version, run)
 
-    def save(attempt: Refinement) -> None:
+    def save(attempt):
         with store.writing() as connection:
             method.save(connection, begun, [Answered(prompt, attempt, attempt.latest)])
 

@@ -4,10 +4,6 @@ import json
 import re
 import shlex
 import signal
-from pathlib import Path
-from typing import Any
-
-import pytest
 
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
@@ -15,7 +11,6 @@ from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.runs.jobs import judge_spec
 from judgeboard.runs.judging import judge_options
-from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
 from judging_log import address, judgments, runs, time_passes, until
 from refining_log import (
@@ -32,27 +27,25 @@ from refining_log import (
 from tool_files import written as written_rows
 
 
-def reflect_words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
+def reflect_words(store, endpoint, *more):
     judge = f"--judge rag --model reader --base-url {endpoint.base_url}"
     line = f"refine reflect --generator writer {judge} --concurrency 2 --db {address(store)}"
     return [*shlex.split(line), *more]
 
 
-def refine_words(database: str, endpoint: RecordingEndpoint, *more: str) -> list[str]:
+def refine_words(database, endpoint, *more):
     judge = f"--model reader --base-url {endpoint.base_url}"
     line = f"refine --generator writer {judge} --concurrency 2 --db {database}"
     return [*shlex.split(line), *more]
 
 
-def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def printed(capsys):
     output = json.loads(capsys.readouterr().out)
     assert isinstance(output, dict)
     return output
 
 
-def test_reflect_in_words_names_what_would_reach_the_rest(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reflect_in_words_names_what_would_reach_the_rest(sqlite_store, capsys):
     store_bad(sqlite_store, 2, messages=None)
     with RecordingEndpoint(
         both(lambda _request: "granite", scored({"granite": (0.9, 4)}))
@@ -65,7 +58,7 @@ def test_reflect_in_words_names_what_would_reach_the_rest(
         assert "nothing to do" in capsys.readouterr().out
 
 
-def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store) -> None:
+def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store):
     store_bad(sqlite_store, query_type="QA", answer="Marble sings.")
     with RecordingEndpoint(lambda _request, _number: rated(1)) as endpoint:
         generator = f"--generator writer --generator-base-url {endpoint.base_url}"
@@ -76,9 +69,7 @@ def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store
     assert [request["max_tokens"] for request in written(endpoint)] == [64]
 
 
-def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(sqlite_store, capsys):
     store_bad(sqlite_store)
     words = [
         "--where",
@@ -98,15 +89,13 @@ def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     assert [line.split()[1:3] for line in output.splitlines()[-2:]] == [["1", "2"], ["2", "1"]]
 
 
-def test_refine_wants_to_know_what_to_answer(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refine_wants_to_know_what_to_answer(sqlite_store, capsys):
     with RecordingEndpoint() as endpoint:
         assert run(refine_words(address(sqlite_store), endpoint)) == 2
     assert "--prompts FILE" in capsys.readouterr().err
 
 
-def recorded(tmp_path: Path, *ratings: int | None) -> list[str]:
+def recorded(tmp_path, *ratings):
     """Return the command with recorded answers and ratings."""
     prompts, answers, replies = (
         tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl")
@@ -127,9 +116,7 @@ def recorded(tmp_path: Path, *ratings: int | None) -> list[str]:
     return shlex.split(f"refine --generator writer {files} --db {tmp_path / 'd.db'}")
 
 
-def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_attempt_has_its_own_recorded_answer_and_shows_it(tmp_path, capsys):
     assert run([*recorded(tmp_path, 1, 4), "--json"]) == 0
     attempts = printed(capsys)["items"][0]["attempts"]
     assert [(one["answer"], one["rating"]) for one in attempts] == [
@@ -145,18 +132,14 @@ def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
     ]
 
 
-def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(tmp_path, capsys):
     assert run([*recorded(tmp_path, 4), "--model", "writer"]) == 0
     assert "warning: writer " in capsys.readouterr().err
     assert run([*recorded(tmp_path, 4), "--model", "reader"]) == 0
     assert "warning: " not in capsys.readouterr().err
 
 
-def test_an_attempt_without_a_recorded_answer_is_not_rated(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_attempt_without_a_recorded_answer_is_not_rated(tmp_path, capsys):
     words = recorded(tmp_path, 1, 4)
     (tmp_path / "answers.jsonl").write_text('{"response_id": "a/1", "raw": "15 degrees"}')
     assert run([*words, "--max-repeats", "1"]) == 1
@@ -165,9 +148,7 @@ def test_an_attempt_without_a_recorded_answer_is_not_rated(
     assert "'a/2'" in row
 
 
-def test_ratings_in_free_text_are_read_after_their_word_and_are_the_feedback(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ratings_in_free_text_are_read_after_their_word_and_are_the_feedback(tmp_path, capsys):
     words = [*recorded(tmp_path), "--rating-word", "Gesamtnote", "--json"]
     raws = "Zu kurz.\nGesamtnote: 2", "Gut. Gesamtnote: 4"
     lines = [{"response_id": f"a/{number}", "raw": raw} for number, raw in enumerate(raws, start=1)]
@@ -180,9 +161,7 @@ def test_ratings_in_free_text_are_read_after_their_word_and_are_the_feedback(
     ]
 
 
-def test_a_model_is_asked_for_free_text_and_the_version_can_judge_again(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_is_asked_for_free_text_and_the_version_can_judge_again(sqlite_store, capsys):
     store_bad(sqlite_store)
     reply = completion("Zu kurz.\nGesamtnote: 2")
     with RecordingEndpoint(lambda _request, _number: reply) as endpoint:
@@ -201,7 +180,7 @@ def test_a_model_is_asked_for_free_text_and_the_version_can_judge_again(
     assert "{word}: 2" in capsys.readouterr().out
 
 
-def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_store: Store) -> None:
+def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_store):
     store_bad(sqlite_store, 6)
     with held_endpoint(both(lambda _request: "granite", scored({"granite": (0.9, 4)}))) as held:
         held.hold_after(8)
@@ -221,9 +200,7 @@ def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_st
     assert [row["state"] for row in runs(sqlite_store)] == ["done"]
 
 
-def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_store, tmp_path):
     file = tmp_path / "prompts.txt"
     file.write_text("".join(f"How warm is it in town {number}?\n" for number in range(4)))
     replies = {"1": rated(2, "colder"), "2": rated(2, "warmer"), "3": rated(4)}
@@ -240,13 +217,13 @@ def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(
         held.release()
         assert run(words) == 0
         assert len(held.server.requests) == 4 * 6 + 2
-    by_subject: dict[str, list[int]] = {}
+    by_subject = {}
     for row in refinements(sqlite_store):
         by_subject.setdefault(row["subject"], []).append(row["rating"])
     assert by_subject == {str(number): [2, 2, 4] for number in range(1, 5)}
 
 
-def attempt_of(request: dict[str, Any]) -> str:
+def attempt_of(request):
     """Name the attempt by the feedback that it comes with."""
     messages = str(request["messages"])
     return (
@@ -258,5 +235,5 @@ def attempt_of(request: dict[str, Any]) -> str:
     )
 
 
-def steps(store: Store) -> int:
+def steps(store):
     return len(generations(store)) + len(judgments(store))

@@ -1,7 +1,6 @@
 """Self-reflection in a live pipeline: one answer, one second try, the better grounded of the two."""
 
 import asyncio
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -12,7 +11,6 @@ from judgeboard.domain import RunState
 from judgeboard.methods.refining.attempts import attempt_sequences
 from judgeboard.methods.refining.queries import stored_attempts
 from judgeboard.methods.refining.reflect import Outcome
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.overview import count_log
@@ -31,18 +29,18 @@ MESSAGES = [{"role": "user", "content": QUERY}]
 class Generate:
     """Writes an answer and keeps what it was asked."""
 
-    def __init__(self, answer: Any = GOOD) -> None:
+    def __init__(self, answer=GOOD):
         self.answer = answer
-        self.asked: list[Any] = []
+        self.asked = []
 
-    def __call__(self, messages: Any) -> Any:
+    def __call__(self, messages):
         self.asked.append(messages)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
 
 
-def test_a_bad_answer_is_replaced_by_a_better_grounded_one() -> None:
+def test_a_bad_answer_is_replaced_by_a_better_grounded_one():
     generate = Generate()
     result = judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, MESSAGES, generate=generate)
     assert (result.answer, result.kept, result.other) == (GOOD, "new", BAD)
@@ -51,12 +49,12 @@ def test_a_bad_answer_is_replaced_by_a_better_grounded_one() -> None:
     assert generate.asked == [MESSAGES]
 
 
-def logged(store: Store) -> list[str]:
+def logged(store):
     """The external ids of the answers of the log, which rules, the queue and figures read."""
     return sorted(answer.external_id for answer in read(store, log_answers, "shop"))
 
 
-def open_flags(store: Store) -> list[tuple[str, str]]:
+def open_flags(store):
     with store.reading() as connection:
         query = (
             select(RESPONSE.c.external_id, FLAG.c.rule)
@@ -67,7 +65,7 @@ def open_flags(store: Store) -> list[tuple[str, str]]:
 
 
 @on_sqlite
-def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(store: Store) -> None:
+def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(store):
     result = judgeboard.reflect_blocking(
         QUERY,
         BAD,
@@ -106,7 +104,7 @@ def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(st
 
 
 @on_sqlite
-def test_a_bad_answer_that_is_served_is_flagged(store: Store) -> None:
+def test_a_bad_answer_that_is_served_is_flagged(store):
     """Of all answers, those that reach a reader need people most."""
     worse = Generate("Marble engines sing about violet dunes and nobody listens at all.")
     for id_, generate in (("q1", worse), ("q2", Generate("  "))):
@@ -141,7 +139,7 @@ def test_a_bad_answer_that_is_served_is_flagged(store: Store) -> None:
 
 
 @on_sqlite
-def test_an_answer_with_a_used_id_is_refused_and_changes_nothing(store: Store) -> None:
+def test_an_answer_with_a_used_id_is_refused_and_changes_nothing(store):
     judgeboard.reflect_blocking(
         QUERY, GOOD * 2, PASSAGES, generate=Generate(), store=store, external_id="q1"
     )
@@ -152,8 +150,8 @@ def test_an_answer_with_a_used_id_is_refused_and_changes_nothing(store: Store) -
     assert read(store, count_log) == 1
 
 
-def test_an_async_generator_and_the_awaited_form_give_the_same() -> None:
-    async def generate(_messages: Any) -> str:
+def test_an_async_generator_and_the_awaited_form_give_the_same():
+    async def generate(_messages):
         return GOOD
 
     awaited = asyncio.run(judgeboard.reflect(QUERY, BAD, PASSAGES, MESSAGES, generate=generate))
@@ -172,7 +170,7 @@ def test_an_async_generator_and_the_awaited_form_give_the_same() -> None:
         ),
     ],
 )
-def test_the_original_is_kept_where_nothing_better_comes(new: Any, outcome: Outcome) -> None:
+def test_the_original_is_kept_where_nothing_better_comes(new, outcome):
     result = judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(new))
     assert (result.answer, result.kept, result.outcome) == (BAD, "original", outcome)
     assert (result.after is None) == (outcome is not Outcome.KEPT_ORIGINAL)
@@ -190,9 +188,7 @@ def test_the_original_is_kept_where_nothing_better_comes(new: Any, outcome: Outc
     ],
     ids=["simple", "short", "groundedness unmeasured", "good"],
 )
-def test_an_answer_that_is_not_eligible_is_judged_and_left(
-    answer: str, passages: Any, query_type: str
-) -> None:
+def test_an_answer_that_is_not_eligible_is_judged_and_left(answer, passages, query_type):
     generate, rule = Generate(), judgeboard.ReflectRule(query_types=("complex",))
     result = judgeboard.reflect_blocking(
         QUERY, answer, passages, MESSAGES, generate=generate, query_type=query_type, rule=rule
@@ -206,7 +202,7 @@ def test_an_answer_that_is_not_eligible_is_judged_and_left(
     assert result.before.quality is not None
 
 
-def test_missing_messages_are_rebuilt() -> None:
+def test_missing_messages_are_rebuilt():
     generate = Generate()
     judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, generate=generate)
     [[message]] = generate.asked
@@ -214,8 +210,8 @@ def test_missing_messages_are_rebuilt() -> None:
     assert PASSAGES[0] in message["content"]
 
 
-def test_an_answer_is_reflected_on_inside_an_event_loop_too() -> None:
-    async def inside() -> str:
+def test_an_answer_is_reflected_on_inside_an_event_loop_too():
+    async def inside():
         return judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, generate=Generate()).kept
 
     assert asyncio.run(inside()) == "new"

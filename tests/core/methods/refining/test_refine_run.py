@@ -1,8 +1,6 @@
 """Self-refine over prompts: how many calls, which answer is kept, what is stored, where the command goes on."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,16 +11,12 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.output import to_plain
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    Script,
-    ScriptedReply,
     completion,
     failure,
 )
 from judgeboard.methods.refining.queries import stored_attempts
-from judgeboard.methods.refining.refine import RefineRule, RefineSummary, refine_pending
+from judgeboard.methods.refining.refine import RefineRule, refine_pending
 from judgeboard.runs.generation import read_prompts
-from judgeboard.store.engine import Store
-from judgeboard.store.responses import Origin
 from judgeboard.store.runs import list_runs
 from judging_log import judgments, store_answers
 from refining_log import (
@@ -41,7 +35,7 @@ from refining_log import (
 QUESTION = "How warm is it?"
 
 
-def prompts(tmp_path: Path, *lines: Any) -> list[Origin]:
+def prompts(tmp_path, *lines):
     file = tmp_path / "prompts.jsonl"
     file.write_text(
         "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
@@ -49,7 +43,7 @@ def prompts(tmp_path: Path, *lines: Any) -> list[Origin]:
     return read_prompts(file)
 
 
-def refine(store: Store, script: Script, asked: list[Origin] | None = None, **options: Any) -> Any:
+def refine(store, script, asked=None, **options):
     with RecordingEndpoint(script) as endpoint:
         summary = refine_pending(
             store,
@@ -60,13 +54,13 @@ def refine(store: Store, script: Script, asked: list[Origin] | None = None, **op
     return summary, endpoint
 
 
-def given(summary: RefineSummary) -> list[int | None]:
+def given(summary):
     [item] = summary.items
     return [attempt.rating for attempt in item.attempts]
 
 
 @on_sqlite
-def test_ratings_of_2_2_and_4_take_six_calls(store: Store, tmp_path: Path) -> None:
+def test_ratings_of_2_2_and_4_take_six_calls(store, tmp_path):
     summary, endpoint = refine(store, ratings(2, 2, 4), prompts(tmp_path, QUESTION))
     assert (len(endpoint.requests), summary.calls, summary.account.asked) == (6, 6, 6)
     assert (summary.prompts, summary.passed, given(summary)) == (1, 1, [2, 2, 4])
@@ -82,9 +76,7 @@ def test_ratings_of_2_2_and_4_take_six_calls(store: Store, tmp_path: Path) -> No
     assert {row["derived_from"] for row in made(store)} == {None}
 
 
-def test_never_passing_takes_eight_calls_and_is_no_error(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_never_passing_takes_eight_calls_and_is_no_error(sqlite_store, tmp_path):
     summary, endpoint = refine(sqlite_store, ratings(1, 2, 3, 3), prompts(tmp_path, QUESTION))
     assert (len(endpoint.requests), summary.passed, summary.account.exit_code) == (8, 0, 0)
     assert to_plain(summary.items[0]) == {
@@ -105,8 +97,8 @@ def test_never_passing_takes_eight_calls_and_is_no_error(
 
 
 def test_only_the_feedback_of_the_attempt_before_goes_with_the_original_message(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+    sqlite_store, tmp_path
+):
     _, endpoint = refine(sqlite_store, ratings(1, 1, 1, 1), prompts(tmp_path, QUESTION))
     first, *again = [request["messages"] for request in written(endpoint)]
     assert first == [{"role": "user", "content": QUESTION}]
@@ -120,9 +112,7 @@ def test_only_the_feedback_of_the_attempt_before_goes_with_the_original_message(
 
 
 @pytest.mark.parametrize("reply", ["Fine.", '{"evaluation": "x", "rating": 5, "feedback": ""}'])
-def test_an_unusable_rating_is_a_failed_attempt_without_feedback(
-    sqlite_store: Store, tmp_path: Path, reply: str
-) -> None:
+def test_an_unusable_rating_is_a_failed_attempt_without_feedback(sqlite_store, tmp_path, reply):
     summary, endpoint = refine(sqlite_store, ratings(reply, 4), prompts(tmp_path, QUESTION))
     first, second = summary.items[0].attempts
     assert (first.rating, first.evaluation, first.feedback, first.status) == (
@@ -140,9 +130,7 @@ def test_an_unusable_rating_is_a_failed_attempt_without_feedback(
     assert [row["status"] for row in judgments(sqlite_store)] == ["unparsable", "ok"]
 
 
-def test_an_attempt_without_an_answer_is_recorded_and_not_rated(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_an_attempt_without_an_answer_is_recorded_and_not_rated(sqlite_store, tmp_path):
     calls = iter([failure(400, "no"), completion("try 1")])
     summary, endpoint = refine(
         sqlite_store,
@@ -154,7 +142,7 @@ def test_an_attempt_without_an_answer_is_recorded_and_not_rated(
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["no_answer", "passed"]
 
 
-def test_prompts_of_a_finished_run_are_answered_anew(sqlite_store: Store, tmp_path: Path) -> None:
+def test_prompts_of_a_finished_run_are_answered_anew(sqlite_store, tmp_path):
     first, _ = refine(sqlite_store, ratings(4), prompts(tmp_path, QUESTION))
     second, _ = refine(sqlite_store, ratings(4), prompts(tmp_path, QUESTION))
     assert first.account.run_id != second.account.run_id
@@ -162,7 +150,7 @@ def test_prompts_of_a_finished_run_are_answered_anew(sqlite_store: Store, tmp_pa
 
 
 @on_sqlite
-def test_logged_questions_are_asked_with_their_messages_and_once(store: Store) -> None:
+def test_logged_questions_are_asked_with_their_messages_and_once(store):
     store_bad(store, 3)
     numbers = iter(range(1, 100))
     script = both(lambda _request: f"try {next(numbers)}", lambda _answer: rated(4))
@@ -176,10 +164,10 @@ def test_logged_questions_are_asked_with_their_messages_and_once(store: Store) -
     assert (again.prompts, again.items, endpoint.requests) == (0, (), [])
 
 
-def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_store: Store) -> None:
+def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_store):
     store_bad(sqlite_store, 2)
 
-    def read(answer: str) -> ScriptedReply:
+    def read(answer):
         return rated(4 if "rock 1" in answer else 3)
 
     script = both(
@@ -196,7 +184,7 @@ def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_stor
     assert lower.prompts == 0
 
 
-def test_a_question_without_messages_is_asked_with_its_passages(sqlite_store: Store) -> None:
+def test_a_question_without_messages_is_asked_with_its_passages(sqlite_store):
     store_bad(sqlite_store, messages=None)
     _, endpoint = refine(sqlite_store, both(lambda _request: "try 1", lambda _answer: rated(4)))
     [request] = written(endpoint)
@@ -206,7 +194,7 @@ def test_a_question_without_messages_is_asked_with_its_passages(sqlite_store: St
 
 
 @on_sqlite
-def test_a_stopped_run_goes_on_where_it_was(store: Store, tmp_path: Path) -> None:
+def test_a_stopped_run_goes_on_where_it_was(store, tmp_path):
     asked = prompts(tmp_path, QUESTION)
     replies = iter([rated(2, "first feedback"), failure(401, "no such key")])
     numbers = iter(range(1, 10))
@@ -227,7 +215,7 @@ def test_a_stopped_run_goes_on_where_it_was(store: Store, tmp_path: Path) -> Non
     assert "first feedback" not in str(written(endpoint)[0]["messages"])
 
 
-def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_store: Store) -> None:
+def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_store):
     store_bad(sqlite_store, 1)
     replies = iter([rated(2), rated(2), failure(401, "no such key")])
     stopped, _ = refine(sqlite_store, both(lambda _request: "rock", lambda _answer: next(replies)))
@@ -262,12 +250,12 @@ def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_stor
         (["", "  "], "contains no prompt"),
     ],
 )
-def test_a_line_that_is_no_prompt_is_named(tmp_path: Path, lines: list[Any], said: str) -> None:
+def test_a_line_that_is_no_prompt_is_named(tmp_path, lines, said):
     with pytest.raises(BadInput, match=said):
         prompts(tmp_path, *lines)
 
 
-def test_prompts_are_texts_objects_or_messages(tmp_path: Path) -> None:
+def test_prompts_are_texts_objects_or_messages(tmp_path):
     talk = [{"role": "system", "content": "s"}, {"role": "user", "content": "and this?"}]
     found = prompts(
         tmp_path, "plain", {"id": 7, "prompt": "object", "passages": ["p"]}, {"messages": talk}
@@ -284,19 +272,19 @@ def test_prompts_are_texts_objects_or_messages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "changes", [{"success_rating": 0}, {"success_rating": 5}, {"max_repeats": -1}, {"keep": "all"}]
 )
-def test_a_rule_out_of_its_range_is_refused(changes: dict[str, Any]) -> None:
+def test_a_rule_out_of_its_range_is_refused(changes):
     with pytest.raises(BadInput):
         RefineRule(**changes)
 
 
 @on_sqlite
-def test_a_live_call_with_a_store_keeps_every_attempt_as_a_finished_run(store: Store) -> None:
+def test_a_live_call_with_a_store_keeps_every_attempt_as_a_finished_run(store):
     answers, marks = iter(["one", "two"]), iter([2, 4])
 
-    def chat(_messages: list[dict[str, Any]]) -> str:
+    def chat(_messages):
         return next(answers)
 
-    def judge(_messages: list[dict[str, Any]]) -> str:
+    def judge(_messages):
         return json.dumps({"evaluation": "why", "rating": next(marks), "feedback": "more"})
 
     result = judgeboard.refine(chat, judge, store=store).blocking("How warm is it?")

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -14,13 +13,11 @@ from judgeboard.domain import Response, RunState, Status, Verdict
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    Script,
     ScriptedReply,
     completion,
     failure,
 )
-from judgeboard.methods.refining.reflect import ReflectRule, ReflectSummary, reflect_pending
-from judgeboard.store.engine import Store
+from judgeboard.methods.refining.reflect import ReflectRule, reflect_pending
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -50,9 +47,7 @@ PASSING = "It is 15 °C in Paris."  # the only answer of the scene that passes
 BETTER = "It is granite, as the passage says."
 
 
-def reflect(
-    store: Store, script: Script, **options: Any
-) -> tuple[ReflectSummary, RecordingEndpoint]:
+def reflect(store, script, **options):
     writer = options.pop("writer", {})
     with RecordingEndpoint(script) as endpoint:
         summary = reflect_pending(
@@ -64,11 +59,11 @@ def reflect(
     return summary, endpoint
 
 
-def writing(text: str = BETTER, **scores: tuple[float, int]) -> Script:
+def writing(text=BETTER, **scores):
     return both(lambda _request: text, scored(scores or {"granite": (0.9, 4)}))
 
 
-def judge_first(store: Store, **said: Any) -> None:
+def judge_first(store, **said):
     """Give every answer of the log a verdict of the judge version that the tests use."""
     with RecordingEndpoint() as endpoint, store.writing() as connection:
         version = ensure_version(connection, judge("rag", endpoint).version)
@@ -80,7 +75,7 @@ def judge_first(store: Store, **said: Any) -> None:
 
 
 @on_sqlite
-def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store) -> None:
+def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store):
     store_bad(store)
     summary, endpoint = reflect(store, writing())
     assert (summary.eligible, summary.regenerated, summary.kept_new, summary.kept_original) == (
@@ -116,9 +111,7 @@ def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store)
     ("own", "sent"),
     [({}, (None, 2048)), ({"temperature": 0.7, "max_output": 99}, (0.7, 99))],
 )
-def test_the_generator_is_asked_the_same_messages_by_its_own_settings(
-    sqlite_store: Store, own: dict[str, float], sent: tuple[float | None, int]
-) -> None:
+def test_the_generator_is_asked_the_same_messages_by_its_own_settings(sqlite_store, own, sent):
     store_bad(sqlite_store)
     _, endpoint = reflect(sqlite_store, writing(), writer=own)
     [request] = written(endpoint)
@@ -126,7 +119,7 @@ def test_the_generator_is_asked_the_same_messages_by_its_own_settings(
     assert (request.get("temperature"), request["max_tokens"]) == sent
 
 
-def test_a_failed_second_judgment_keeps_the_original(sqlite_store: Store) -> None:
+def test_a_failed_second_judgment_keeps_the_original(sqlite_store):
     store_bad(sqlite_store)
     script = both(
         lambda _request: BETTER,
@@ -145,7 +138,7 @@ def test_a_failed_second_judgment_keeps_the_original(sqlite_store: Store) -> Non
     assert summary.calls == 4
 
 
-def test_an_identical_answer_is_counted_and_not_judged(sqlite_store: Store) -> None:
+def test_an_identical_answer_is_counted_and_not_judged(sqlite_store):
     store_bad(sqlite_store)
     judge_first(sqlite_store)
     summary, endpoint = reflect(sqlite_store, writing(f"{LONG} number-0.\n"))
@@ -155,8 +148,8 @@ def test_an_identical_answer_is_counted_and_not_judged(sqlite_store: Store) -> N
 
 
 def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     store_bad(sqlite_store)
     judge_first(sqlite_store)
     summary, _ = reflect(sqlite_store, both(lambda _request: failure(400, "too long"), scored({})))
@@ -170,8 +163,8 @@ def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(
 
 
 def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     store_bad(sqlite_store, 2, messages=None)
     summary, endpoint = reflect(sqlite_store, writing())
     assert (summary.eligible, summary.no_messages, summary.regenerated) == (2, 2, 0)
@@ -195,9 +188,7 @@ def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(
     ],
     ids=["good enough", "no quality", "no groundedness", "no usable verdict"],
 )
-def test_what_is_good_enough_or_unmeasured_is_not_eligible(
-    sqlite_store: Store, said: dict[str, Any]
-) -> None:
+def test_what_is_good_enough_or_unmeasured_is_not_eligible(sqlite_store, said):
     store_bad(sqlite_store)
     judge_first(sqlite_store, **said)
     summary, endpoint = reflect(sqlite_store, writing())
@@ -220,20 +211,20 @@ def test_what_is_good_enough_or_unmeasured_is_not_eligible(
     ],
 )
 def test_the_rule_says_which_answers_are_made_anew_and_the_others_are_not_even_judged(
-    sqlite_store: Store, fields: dict[str, Any], rule: ReflectRule, kept: int
-) -> None:
+    sqlite_store, fields, rule, kept
+):
     store_bad(sqlite_store, **fields)
     summary, endpoint = reflect(sqlite_store, writing(), rule=rule)
     assert (summary.kept_new, len(endpoint.requests)) == (kept, 3 * kept)
 
 
-def test_an_original_that_turns_out_good_takes_one_call(sqlite_store: Store) -> None:
+def test_an_original_that_turns_out_good_takes_one_call(sqlite_store):
     store_bad(sqlite_store)
     summary, endpoint = reflect(sqlite_store, both(lambda _request: BETTER, scored({}, (0.9, 4))))
     assert (summary.eligible, summary.calls, len(endpoint.requests)) == (0, 1, 1)
 
 
-def test_a_filter_narrows_and_another_judge_version_begins_anew(sqlite_store: Store) -> None:
+def test_a_filter_narrows_and_another_judge_version_begins_anew(sqlite_store):
     store_bad(sqlite_store, 3)
     narrowed, endpoint = reflect(sqlite_store, writing(), where=RowFilter(ids=("1",)))
     assert (narrowed.eligible, len(endpoint.requests)) == (1, 3)
@@ -245,7 +236,7 @@ def test_a_filter_narrows_and_another_judge_version_begins_anew(sqlite_store: St
     assert (other.eligible, other.calls) == (3, 6)
 
 
-def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store: Store) -> None:
+def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store):
     store_bad(sqlite_store, 2)
     write_to(
         sqlite_store,
@@ -261,8 +252,8 @@ def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store: Sto
 
 
 def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     store_bad(sqlite_store, 2)
     script = both(
         lambda request: failure(400, "no") if "rock 1" in str(request) else BETTER,
@@ -276,7 +267,7 @@ def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(
     assert (third.eligible, endpoint.requests) == (0, [])
 
 
-def test_a_stopped_run_goes_on_though_the_log_has_grown(store: Store) -> None:
+def test_a_stopped_run_goes_on_though_the_log_has_grown(store):
     store_bad(store, 3)
     judge_first(store)
     stopped, _ = reflect(
@@ -307,7 +298,7 @@ def test_a_stopped_run_goes_on_though_the_log_has_grown(store: Store) -> None:
     assert [request["messages"] for request in written(endpoint)] == [list(asked(9))]
 
 
-def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store: Store) -> None:
+def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store):
     store_bad(sqlite_store)
     reflect(sqlite_store, writing(granite=(0.0, 1)))
     assert {row["response_id"] for row in rows_of(sqlite_store, FLAG)} == {1}
@@ -316,7 +307,7 @@ def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store: Sto
     assert (again.eligible, endpoint.requests) == (0, [])
 
 
-def test_a_cost_limit_needs_both_prices(sqlite_store: Store, tmp_path: Any) -> None:
+def test_a_cost_limit_needs_both_prices(sqlite_store, tmp_path):
     store_bad(sqlite_store)
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nreader = { input = 1, output = 1 }\n")
@@ -327,7 +318,7 @@ def test_a_cost_limit_needs_both_prices(sqlite_store: Store, tmp_path: Any) -> N
     assert endpoint.requests == []
 
 
-def test_the_cost_of_both_models_is_summed(sqlite_store: Store, tmp_path: Any) -> None:
+def test_the_cost_of_both_models_is_summed(sqlite_store, tmp_path):
     store_bad(sqlite_store)
     prices = tmp_path / "prices.toml"
     prices.write_text(
@@ -344,7 +335,7 @@ def test_the_cost_of_both_models_is_summed(sqlite_store: Store, tmp_path: Any) -
 
 
 @pytest.mark.parametrize("changes", [{"max_quality": 5}, {"min_chars": -1}])
-def test_a_rule_out_of_its_range_is_refused(changes: dict[str, int]) -> None:
+def test_a_rule_out_of_its_range_is_refused(changes):
     with pytest.raises(BadInput):
         ReflectRule(**changes)
 
@@ -353,7 +344,7 @@ EXAMPLE = Path(__file__).parents[4] / "examples" / "weather.py"
 
 
 @pytest.fixture
-def weather() -> Any:
+def weather():
     spec = importlib.util.spec_from_file_location("weather_example", EXAMPLE)
     assert spec is not None
     assert spec.loader is not None
@@ -362,9 +353,7 @@ def weather() -> Any:
     return module
 
 
-def test_the_scene_runs_as_its_docstring_says(
-    weather: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_scene_runs_as_its_docstring_says(weather, capsys):
     weather.main([])
     printed = capsys.readouterr().out
     attempts = re.findall(r"attempt \d: It is (-?\d+) °C in Paris\.\n  rated (\d)", printed)
@@ -379,14 +368,14 @@ def test_the_scene_runs_as_its_docstring_says(
         }
 
 
-def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather: Any) -> None:
+def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather):
     call = {
         "id": "c1",
         "type": "function",
         "function": {"name": "weather", "arguments": '{"city": "Paris"}'},
     }
 
-    def script(request: dict[str, Any], _number: int) -> ScriptedReply:
+    def script(request, _number):
         messages = request["messages"]
         if request["model"] == "reader":
             return rated(4 if " 15 °C" in judged(request) else 1, "ask again")

@@ -4,7 +4,6 @@ import asyncio
 import functools
 import json
 import threading
-from typing import Any
 
 import pytest
 
@@ -15,8 +14,7 @@ from judgeboard.llm.asking import Replied
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from refining_log import rated
 
-Messages = list[dict[str, Any]]
-QUESTION: Messages = [
+QUESTION = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "How warm is it?"},
 ]
@@ -25,19 +23,19 @@ QUESTION: Messages = [
 class Chat:
     """Answers "try 1", "try 2", … and keeps what it was asked."""
 
-    def __init__(self) -> None:
-        self.asked: list[Messages] = []
+    def __init__(self):
+        self.asked = []
 
-    def __call__(self, messages: Messages) -> str:
+    def __call__(self, messages):
         self.asked.append(messages)
         return f"try {len(self.asked)}"
 
 
-def judging(*ratings: Any) -> Any:
+def judging(*ratings):
     """A judge that gives these ratings in turn, the last one for ever."""
     left = list(ratings)
 
-    def judge(_messages: Messages) -> str:
+    def judge(_messages):
         rating = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(rating, str):
             return rating
@@ -48,7 +46,7 @@ def judging(*ratings: Any) -> Any:
     return judge
 
 
-def test_a_plain_function_is_refined_with_and_without_an_event_loop() -> None:
+def test_a_plain_function_is_refined_with_and_without_an_event_loop():
     blocking = judgeboard.refine(Chat(), judging(2, 2, 4)).blocking(QUESTION)
     awaited = asyncio.run(judgeboard.refine(Chat(), judging(2, 2, 4))(QUESTION))
     for result in (blocking, awaited):
@@ -59,15 +57,15 @@ def test_a_plain_function_is_refined_with_and_without_an_event_loop() -> None:
 class AsyncCall:
     """An object whose call is a coroutine."""
 
-    async def __call__(self, _messages: Messages) -> str:
+    async def __call__(self, _messages):
         return "async object"
 
 
-async def async_chat(_messages: Messages) -> str:
+async def async_chat(_messages):
     return "async function"
 
 
-def with_a_loop_of_its_own(messages: Messages) -> str:
+def with_a_loop_of_its_own(messages):
     """As many agents' blocking wrappers do."""
     return asyncio.run(async_chat(messages))
 
@@ -83,15 +81,15 @@ def with_a_loop_of_its_own(messages: Messages) -> str:
         (lambda _messages: "lambda", "lambda"),
     ],
 )
-def test_any_callable_is_wrapped(chat: Any, answer: str) -> None:
+def test_any_callable_is_wrapped(chat, answer):
     assert judgeboard.refine(chat, judging(4)).blocking(QUESTION).answer == answer
 
 
-def test_a_blocking_call_does_not_hold_up_the_event_loop() -> None:
-    async def scene() -> judgeboard.Refined:
+def test_a_blocking_call_does_not_hold_up_the_event_loop():
+    async def scene():
         go = threading.Event()
 
-        def chat(_messages: Messages) -> str:
+        def chat(_messages):
             # The loop was held up.
             assert go.wait(60)
             return "late"
@@ -104,7 +102,7 @@ def test_a_blocking_call_does_not_hold_up_the_event_loop() -> None:
     assert asyncio.run(scene()).answer == "late"
 
 
-def test_the_limit_gives_the_last_answer_with_the_feedback_and_raises_nothing() -> None:
+def test_the_limit_gives_the_last_answer_with_the_feedback_and_raises_nothing():
     chat = Chat()
     result = judgeboard.refine(chat, judging(1, 3, 2, 2)).blocking(QUESTION)
     assert (result.answer, result.passed, result.rating, result.feedback) == (
@@ -116,7 +114,7 @@ def test_the_limit_gives_the_last_answer_with_the_feedback_and_raises_nothing() 
     assert len(chat.asked) == 4
 
 
-def test_unusable_ratings_alone_still_give_an_answer() -> None:
+def test_unusable_ratings_alone_still_give_an_answer():
     result = judgeboard.refine(Chat(), judging("no idea"), max_repeats=1, keep="best").blocking(
         QUESTION
     )
@@ -129,7 +127,7 @@ def test_unusable_ratings_alone_still_give_an_answer() -> None:
     assert [one.status for one in result.attempts] == [Status.UNPARSABLE, Status.UNPARSABLE]
 
 
-def test_the_call_gets_the_original_and_the_latest_feedback_alone() -> None:
+def test_the_call_gets_the_original_and_the_latest_feedback_alone():
     chat = Chat()
     judgeboard.refine(chat, judging(1, 2, 3, 3)).blocking(QUESTION)
     first, second, third, _ = chat.asked
@@ -140,10 +138,10 @@ def test_the_call_gets_the_original_and_the_latest_feedback_alone() -> None:
     assert "better than 1" not in third[1]["content"]
 
 
-def test_a_call_cannot_change_what_later_attempts_are_asked() -> None:
-    seen: list[int] = []
+def test_a_call_cannot_change_what_later_attempts_are_asked():
+    seen = []
 
-    def chat(messages: Messages) -> str:
+    def chat(messages):
         seen.append(len(messages))
         messages.append({"role": "assistant", "content": "mine"})
         messages[0]["content"] = "changed"
@@ -154,7 +152,7 @@ def test_a_call_cannot_change_what_later_attempts_are_asked() -> None:
     assert QUESTION[0]["content"] == "Be brief."
 
 
-def test_pictures_stay_and_the_feedback_is_one_more_part() -> None:
+def test_pictures_stay_and_the_feedback_is_one_more_part():
     chat = Chat()
     parts = [
         {"type": "text", "text": "What is this?"},
@@ -166,10 +164,10 @@ def test_pictures_stay_and_the_feedback_is_one_more_part() -> None:
     assert "better than 1" in told[2]["text"]
 
 
-def test_a_judge_that_raises_is_a_failed_attempt_and_a_chat_that_raises_raises() -> None:
+def test_a_judge_that_raises_is_a_failed_attempt_and_a_chat_that_raises_raises():
     failed = LookupError("no such thing")
 
-    def broken(_messages: Messages) -> str:
+    def broken(_messages):
         raise failed
 
     result = judgeboard.refine(Chat(), broken, max_repeats=0).blocking(QUESTION)
@@ -182,7 +180,7 @@ def test_a_judge_that_raises_is_a_failed_attempt_and_a_chat_that_raises_raises()
         judgeboard.refine(broken, judging(4)).blocking(QUESTION)
 
 
-def test_an_empty_answer_is_an_attempt_that_is_not_rated() -> None:
+def test_an_empty_answer_is_an_attempt_that_is_not_rated():
     answers = iter(["  ", "here"])
     result = judgeboard.refine(lambda _messages: next(answers), judging(4)).blocking(QUESTION)
     assert (result.answer, [one.status for one in result.attempts]) == (
@@ -193,11 +191,11 @@ def test_an_empty_answer_is_an_attempt_that_is_not_rated() -> None:
     assert (nothing.answer, nothing.passed) == (None, False)
 
 
-def test_the_cost_of_all_attempts_is_summed_and_an_unknown_one_is_unknown(tmp_path: Any) -> None:
+def test_the_cost_of_all_attempts_is_summed_and_an_unknown_one_is_unknown(tmp_path):
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nreader = { input = 1, output = 1 }\n")
 
-    def chat(_messages: Messages) -> Replied[str]:
+    def chat(_messages):
         return Replied("text", StepRecord(Status.OK, cost_micro=1000))
 
     with RecordingEndpoint(in_turn([rated(2), rated(4)])) as endpoint:
@@ -208,18 +206,18 @@ def test_the_cost_of_all_attempts_is_summed_and_an_unknown_one_is_unknown(tmp_pa
     assert unknown.cost_micro is None
 
 
-def test_a_judge_that_is_made_serves_many_calls() -> None:
-    async def scene(better: Any) -> list[bool]:
+def test_a_judge_that_is_made_serves_many_calls():
+    async def scene(better):
         return [(await better("Is it so?")).passed for _ in range(2)]
 
     with RecordingEndpoint(in_turn([rated(4)])) as endpoint:
-        made: Any = judgeboard.make_judge("rating", model="reader", base_url=endpoint.base_url)
+        made = judgeboard.make_judge("rating", model="reader", base_url=endpoint.base_url)
         better = judgeboard.refine(Chat(), made)
         assert asyncio.run(scene(better)) == [True, True]
         assert [better.blocking("Is it so?").passed for _ in range(2)] == [True, True]
 
 
-def test_what_cannot_be_refined_is_said_in_one_line() -> None:
+def test_what_cannot_be_refined_is_said_in_one_line():
     good = judgeboard.refine(Chat(), judging(4))
     with pytest.raises(judgeboard.JudgeboardError, match="of the user"):
         good.blocking([{"role": "system", "content": "x"}])
@@ -231,10 +229,10 @@ def test_what_cannot_be_refined_is_said_in_one_line() -> None:
         judgeboard.refine(Chat(), "lexical").blocking("x")
 
 
-def test_the_judge_sees_the_passages_fenced() -> None:
-    seen: list[str] = []
+def test_the_judge_sees_the_passages_fenced():
+    seen = []
 
-    def judge(messages: Messages) -> str:
+    def judge(messages):
         seen.append(messages[-1]["content"])
         return completion_text(4)
 
@@ -243,5 +241,5 @@ def test_the_judge_sees_the_passages_fenced() -> None:
     assert "[BEGIN REQUEST " in seen[0]
 
 
-def completion_text(rating: int) -> str:
+def completion_text(rating):
     return str(rated(rating).body["choices"][0]["message"]["content"])

@@ -5,8 +5,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import pytest
 from sqlalchemy import select
@@ -20,9 +19,8 @@ from judgeboard.judges.judge import fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
 from judgeboard.methods.refining.attempts import attempt_sequences
 from judgeboard.methods.refining.reflect import Outcome
-from judgeboard.methods.refining.serving import ServedAnswer
 from judgeboard.store.engine import Store
-from judgeboard.store.items import Item, load_item
+from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.tables import RESPONSE
@@ -38,7 +36,7 @@ UNCHECKED = "❓ This answer could not be checked, use with caution"
 WARNING = "⚠️ Some content may go beyond available data"
 
 
-def items(store: Store) -> list[Item]:
+def items(store):
     """The answers of the log."""
     with store.reading() as connection:
         ids = connection.execute(
@@ -47,12 +45,12 @@ def items(store: Store) -> list[Item]:
         return [load_item(connection, id_) for id_ in ids.scalars()]
 
 
-def serve(answer: str, passages: Any = PASSAGES, **options: Any) -> ServedAnswer:
+def serve(answer, passages=PASSAGES, **options):
     return judgeboard.serve_answer_blocking(QUERY, answer, passages, **options)
 
 
 @on_sqlite
-def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> None:
+def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store):
     served = serve(
         BAD,
         store=store,
@@ -92,7 +90,7 @@ def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> No
 
 
 @on_sqlite
-def test_a_better_second_answer_is_served_and_the_page_can_say_so(store: Store) -> None:
+def test_a_better_second_answer_is_served_and_the_page_can_say_so(store):
     served = serve(BAD, generate=lambda _messages: GOOD, query_type="complex", store=store)
     assert (served.text, served.level) == (GOOD, "full")
     [item] = items(store)
@@ -107,7 +105,7 @@ def test_a_better_second_answer_is_served_and_the_page_can_say_so(store: Store) 
     assert words.endswith(REFLECTIONS["kept_new"])
 
 
-def test_the_rule_says_which_answers_get_a_second_one() -> None:
+def test_the_rule_says_which_answers_get_a_second_one():
     by_default, of_all = (
         serve(BAD, generate=lambda _: GOOD, rule=rule, record=False)
         for rule in (None, judgeboard.ReflectRule(query_types=()))
@@ -117,7 +115,7 @@ def test_the_rule_says_which_answers_get_a_second_one() -> None:
 
 
 @on_sqlite
-def test_each_step_is_optional(store: Store) -> None:
+def test_each_step_is_optional(store):
     plain = serve(BAD, judge=None, store=store)
     assert (plain.text, plain.level, plain.verdict) == (BAD, "unmeasured", None)
     without = serve(BAD, notice=False, store=store)
@@ -131,14 +129,14 @@ def test_each_step_is_optional(store: Store) -> None:
 @pytest.mark.parametrize(
     ("score", "start", "level"), [(0.8, "", "full"), (0.6, WARNING, "warning")]
 )
-def test_the_notice_goes_by_the_verdict_of_a_model(score: float, start: str, level: str) -> None:
+def test_the_notice_goes_by_the_verdict_of_a_model(score, start, level):
     with RecordingEndpoint(always(verdict(groundedness=score, quality=3))) as endpoint:
         served = serve(GOOD, judge="rag", model="m", base_url=endpoint.base_url, record=False)
     assert served.text.startswith(start or GOOD)
     assert served.level == level
 
 
-def test_without_a_store_the_server_gets_the_answer_and_what_the_reader_saw() -> None:
+def test_without_a_store_the_server_gets_the_answer_and_what_the_reader_saw():
     with RecordingEndpoint(always(ScriptedReply({"stored": True}))) as server:
         client = judgeboard.Client(server.base_url.removesuffix("/v1"), delay_s=0)
         served = asyncio.run(
@@ -180,13 +178,13 @@ class Own:
         "error": judgeboard.Verdict(status=judgeboard.Status.ERROR, error="no"),
     }
 
-    def __init__(self, status: str) -> None:
+    def __init__(self, status):
         self.status = status
 
-    async def judge(self, _item: judgeboard.JudgeInput) -> judgeboard.Verdict:
+    async def judge(self, _item):
         return self.verdicts[self.status]
 
-    async def aclose(self) -> None:
+    async def aclose(self):
         """Nothing is open."""
 
 
@@ -195,8 +193,8 @@ class Own:
     ("status", "rules"), [("ok", {"low_groundedness", "low_quality"}), ("error", {"judge_failed"})]
 )
 def test_without_a_store_the_server_gets_the_whole_verdict_and_flags_the_answer(
-    store: Store, status: str, rules: set[str]
-) -> None:
+    store, status, rules
+):
     with RecordingEndpoint(always(ScriptedReply({"stored": True}))) as server:
         client = judgeboard.Client(server.base_url.removesuffix("/v1"), delay_s=0, source="shop")
         serve(BAD, judge=Own(status), client=client)
@@ -241,10 +239,10 @@ class Broken:
     version = None
     address = None
 
-    async def judge(self, _item: Any) -> None:
+    async def judge(self, _item):
         raise RuntimeError("the key is sk-not-for-the-log")
 
-    def writing(self) -> None:
+    def writing(self):
         raise OSError("the disk is full")
 
 
@@ -260,11 +258,9 @@ class Broken:
         ({"store": Broken(), "record": True}, "the disk is full"),
     ],
 )
-def test_the_reader_gets_the_answer_whatever_fails(
-    fault: dict[str, Any], reason: str | None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_reader_gets_the_answer_whatever_fails(fault, reason, caplog):
     class Slow(Broken):
-        async def judge(self, _item: Any) -> None:
+        async def judge(self, _item):
             await asyncio.sleep(60)
 
     if fault.get("judge") == "slow":
@@ -283,8 +279,8 @@ def test_the_reader_gets_the_answer_whatever_fails(
 
 
 @on_sqlite
-def test_what_was_judged_counts_also_if_the_second_answer_takes_too_long(store: Store) -> None:
-    async def generate(_messages: Any) -> str:
+def test_what_was_judged_counts_also_if_the_second_answer_takes_too_long(store):
+    async def generate(_messages):
         await asyncio.sleep(60)
         return GOOD
 
@@ -295,16 +291,16 @@ def test_what_was_judged_counts_also_if_the_second_answer_takes_too_long(store: 
 
 
 @pytest.fixture
-def released() -> Iterator[threading.Event]:
+def released():
     """An event for functions that block until the test is over."""
     event = threading.Event()
     yield event
     event.set()
 
 
-def returns_meanwhile(call: Callable[[], ServedAnswer]) -> ServedAnswer:
+def returns_meanwhile(call):
     """The result of a blocking call that has to return while something else still blocks."""
-    results: list[ServedAnswer] = []
+    results = []
     thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
     thread.start()
     thread.join(30)
@@ -315,8 +311,8 @@ def returns_meanwhile(call: Callable[[], ServedAnswer]) -> ServedAnswer:
 
 @on_sqlite
 def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_recorded_later(
-    store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
+    store, caplog
+):
     serve(GOOD, store=store)
     other = sqlite3.connect(str(store.engine.url.database), isolation_level=None)
     other.execute("begin immediate")
@@ -332,17 +328,15 @@ def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_record
     assert [item.response.external_id for item in items(store)][1:] == [served.external_id]
 
 
-def test_a_recording_that_fails_in_the_background_is_logged(
-    caplog: pytest.LogCaptureFixture, released: threading.Event
-) -> None:
+def test_a_recording_that_fails_in_the_background_is_logged(caplog, released):
     full = OSError("the disk is full")
 
     class Stuck:
-        def writing(self) -> None:
+        def writing(self):
             released.wait(60)
             raise full
 
-    def serving() -> ServedAnswer:
+    def serving():
         return judgeboard.serve_answer_blocking(
             QUERY, BAD, judge=None, within_s=0.1, store=cast(Store, Stuck())
         )
@@ -359,13 +353,13 @@ def test_a_recording_that_fails_in_the_background_is_logged(
 
 
 def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(
-    released: threading.Event,
-) -> None:
-    def generate(_messages: Any) -> str:
+    released,
+):
+    def generate(_messages):
         released.wait(60)
         return GOOD
 
-    def serving() -> ServedAnswer:
+    def serving():
         return serve(BAD, generate=generate, query_type="complex", within_s=1, record=False)
 
     served = returns_meanwhile(serving)
@@ -374,8 +368,8 @@ def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(
 
 @on_sqlite
 def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_warned(
-    store: Store,
-) -> None:
+    store,
+):
     with RecordingEndpoint(in_turn([ScriptedReply({"error": "no"}, 500)] * 9)) as endpoint:
         made = judgeboard.make_judge("rag", model="m", base_url=endpoint.base_url, tries=1)
         unwarned = serve(GOOD, judge=made, unchecked_notice=False, record=False)
@@ -390,9 +384,9 @@ def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_war
 @pytest.mark.parametrize(
     "metadata", [{}, {"served": 3}, {"served": {"notice": ["x"], "groundedness": "high"}}]
 )
-def test_metadata_of_other_tools_describe_no_notice(metadata: dict[str, Any]) -> None:
+def test_metadata_of_other_tools_describe_no_notice(metadata):
     assert served_words(metadata) is None
 
 
-def test_each_outcome_of_a_reflection_has_its_words() -> None:
+def test_each_outcome_of_a_reflection_has_its_words():
     assert [*REFLECTIONS] == [*Outcome]

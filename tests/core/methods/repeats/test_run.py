@@ -2,26 +2,19 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from command_lines import Shell
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from held_endpoint import HeldEndpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
-    Script,
-    ScriptedReply,
     always,
     completion,
     failure,
@@ -32,30 +25,27 @@ from judgeboard.measure.notes import note
 from judgeboard.measure.result import ALL, Row
 from judgeboard.methods.repeats.command import repeats_lines
 from judgeboard.methods.repeats.run import judge_repeats, repeats_report
-from judgeboard.runs.judging import JudgingSummary, judge_pending
-from judgeboard.store.engine import Store
+from judgeboard.runs.judging import judge_pending
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_judgments
-from judgeboard.store.tables import FLAG, JUDGMENT, VERSION, StoredVersion
+from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, asked, judgments, number_in, rag, runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
 from stored_rows import read, write_to
 
 
-def repeat(
-    store: Store, script: Script, times: int = 3, **options: Any
-) -> tuple[JudgingSummary, RecordingEndpoint]:
+def repeat(store, script, times=3, **options):
     with RecordingEndpoint(script) as endpoint:
         return judge_repeats(store, rag(endpoint), times, **{"concurrency": 2} | options), endpoint
 
 
-def version(store: Store, name: str, **params: Any) -> StoredVersion:
+def version(store, name, **params):
     return write_to(store, ensure_version, JudgeVersion(name, "rubric", params=params))
 
 
-def add(store: Store, of: StoredVersion, response_id: int, *verdicts: Verdict) -> None:
+def add(store, of, response_id, *verdicts):
     write_to(
         store,
         store_judgments,
@@ -65,11 +55,11 @@ def add(store: Store, of: StoredVersion, response_id: int, *verdicts: Verdict) -
     )
 
 
-def scored(value: float | None) -> Verdict:
+def scored(value):
     return Verdict(Status.OK, scores=(DimensionScore("score", value, "1-5"),))
 
 
-def by_name(rows: list[dict[str, Any]], store: Store) -> dict[str, list[dict[str, Any]]]:
+def by_name(rows, store):
     with store.reading() as connection:
         names = {
             row.id: row.name for row in connection.execute(select(VERSION.c.id, VERSION.c.name))
@@ -81,7 +71,7 @@ def by_name(rows: list[dict[str, Any]], store: Store) -> dict[str, list[dict[str
 
 
 @on_sqlite
-def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store: Store) -> None:
+def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store):
     store_answers(store, 4)
     qualities = iter([1, 4, 4] * 4)
     summary, endpoint = repeat(
@@ -100,8 +90,8 @@ def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store: Stor
 
 
 def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     store_answers(sqlite_store, 3)
     with RecordingEndpoint() as endpoint:
         judge_pending(sqlite_store, rag(endpoint))
@@ -111,8 +101,8 @@ def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(
 
 
 def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been_stored(
-    store: Store,
-) -> None:
+    store,
+):
     store_answers(store, 2)
     first, endpoint = repeat(
         store,
@@ -129,8 +119,8 @@ def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been
 
 
 def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     store_answers(sqlite_store, 5)
     summary, endpoint = repeat(sqlite_store, always(verdict()), limit=2)
     assert sorted(asked(endpoint)) == [0, 1]
@@ -138,7 +128,7 @@ def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(
     assert len(by_name(judgments(sqlite_store), sqlite_store)["rag x3"]) == 2
 
 
-def test_repeats_are_no_second_opinion_and_repeat_0_is_current(sqlite_store: Store) -> None:
+def test_repeats_are_no_second_opinion_and_repeat_0_is_current(sqlite_store):
     store_answers(sqlite_store, 1)
     scores = iter([1.0, 0.1, 0.0])
     repeat(
@@ -150,7 +140,7 @@ def test_repeats_are_no_second_opinion_and_repeat_0_is_current(sqlite_store: Sto
     assert combined[0]["groundedness"] == 0.1
 
 
-def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
+def test_self_consistency_beside_accuracy(sqlite_store):
     log = GradedLog(sqlite_store)
     rag_, ids = log.version("rag", temperature=0.7), log.answers(16)
     for place, id_ in enumerate(ids):
@@ -181,9 +171,7 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
     assert report.caveats == (note("temperature", temperature=0.7),)
 
 
-def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(sqlite_store, capsys):
     log = GradedLog(sqlite_store)
     rag_, ids = log.version("rag"), log.answers(16)
     for place, id_ in enumerate(ids[:15]):
@@ -209,7 +197,7 @@ def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
     assert f": Left out: {reasons}." in capsys.readouterr().out
 
 
-def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_store: Store) -> None:
+def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(4, kind=ResponseKind.CANDIDATE)
     first, second = (
@@ -231,8 +219,8 @@ def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_stor
 
 
 def test_who_was_not_asked_twice_is_told_how_and_named_those_that_were(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     log = GradedLog(sqlite_store)
     ids = log.answers(1)
     log.say_all(log.version("rag"), ids, label=GOOD)
@@ -250,11 +238,11 @@ def test_who_was_not_asked_twice_is_told_how_and_named_those_that_were(
         repeat(sqlite_store, always(verdict()), 1)
 
 
-def test_the_commands(sqlite_store: Store, shell: Shell) -> None:
+def test_the_commands(sqlite_store, shell):
     store_answers(sqlite_store, 3)
     db = f"--db {address(sqlite_store)}"
 
-    def script(request: dict[str, Any], number: int) -> ScriptedReply:
+    def script(request, number):
         return (
             completion("hm") if number_in(request) == 2 else verdict(quality=4 if number % 2 else 3)
         )
@@ -277,8 +265,8 @@ def test_the_commands(sqlite_store: Store, shell: Shell) -> None:
 
 @pytest.mark.shared
 def test_prometheus_says_the_same_on_half_of_the_items(
-    public_database: Callable[..., Path],
-) -> None:
+    public_database,
+):
     with closing(open_store(public_database(("prometheus.samples", "repeats")))) as store:
         with store.reading() as connection:
             (name,) = set(connection.execute(select(VERSION.c.name)).scalars())
@@ -294,7 +282,7 @@ def test_prometheus_says_the_same_on_half_of_the_items(
 ANSWERS, REPEATS = 8, 3
 
 
-def test_repeats_go_on_after_a_kill(sqlite_store: Store, endpoint: HeldEndpoint) -> None:
+def test_repeats_go_on_after_a_kill(sqlite_store, endpoint):
     store_answers(sqlite_store, ANSWERS)
     words = ["judge", "--judge", "grade", "--model", "m", "--repeats", str(REPEATS)]
     endpoint.reply = completion("incorrect 0")

@@ -2,19 +2,17 @@
 
 import json
 import signal
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from command_lines import Shell, run_line
+from command_lines import run_line
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, failure
 from judgeboard.methods.self_reference.tables import SAMPLE
-from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON
 from judging_log import address, runs, time_passes, until
 from solving_log import OPTIONS, TORN, Solver
@@ -25,7 +23,7 @@ AT_ONCE = 2
 COUNTS = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
 
 
-def pairs_file(folder: Path, count: int) -> str:
+def pairs_file(folder, count):
     rows = [
         {
             "id": f"q{number}",
@@ -42,19 +40,19 @@ def pairs_file(folder: Path, count: int) -> str:
     return str(written_rows(folder, *rows, name="pairs.jsonl"))
 
 
-def words(endpoint: RecordingEndpoint, store: Store, file: str, *more: str) -> list[str]:
+def words(endpoint, store, file, *more):
     model = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
     return ["compare", "ssr", "--pairs", file, *model, "--db", address(store), *more]
 
 
-def stored(store: Store) -> int:
+def stored(store):
     """How many samples and verdicts are stored."""
     return row_count(store, SAMPLE, COMPARISON)
 
 
 def test_json_alone_with_all_that_was_promised_and_the_calls_said_before(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    sqlite_store, tmp_path, capsys
+):
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
     with RecordingEndpoint(Solver({0: TORN})) as endpoint:
@@ -86,8 +84,8 @@ def test_json_alone_with_all_that_was_promised_and_the_calls_said_before(
 
 
 def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    sqlite_store, tmp_path, capsys
+):
     with RecordingEndpoint(Solver()) as endpoint:
         command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--conditions", "c")
         assert run([*command, "--limit", "2"]) == 0
@@ -104,8 +102,8 @@ def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
 
 
 def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    sqlite_store, tmp_path, capsys
+):
     with RecordingEndpoint(lambda *_: failure(400, "no such thing")) as endpoint:
         command = words(endpoint, sqlite_store, pairs_file(tmp_path, 1))
         assert run(command) == 1
@@ -124,8 +122,8 @@ def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
 
 
 def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+    sqlite_store, tmp_path
+):
     with held_endpoint(Solver({0: TORN})) as held:
         held.hold_after(13)
         server = held.server
@@ -158,14 +156,12 @@ def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
         ("--recorded", "no judge has samples yet"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_that_says_why(
-    sqlite_store: Store, tmp_path: Path, shell: Shell, given: str, why: str
-) -> None:
+def test_what_cannot_be_done_is_one_line_that_says_why(sqlite_store, tmp_path, shell, given, why):
     options = given.format(pairs=pairs_file(tmp_path, 1))
     assert why in shell(f"compare ssr {options} --db {address(sqlite_store)}", code=2)
 
 
-def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_are_made_from_questions(tmp_path, capsys):
     questions = tmp_path / "questions.jsonl"
     good = {"id": 1, "question": "Capital of Italy?", "options": OPTIONS, "answer": "Rome"}
     questions.write_text(json.dumps(good) + "\n" + json.dumps({**good, "answer": "Athens"}) + "\n")
@@ -195,9 +191,7 @@ MMLU_PRO = [
 
 
 @pytest.mark.parametrize("name", ["mmlu.jsonl", "mmlu.parquet"])
-def test_the_rows_of_mmlu_pro_make_pairs(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_rows_of_mmlu_pro_make_pairs(name, tmp_path, capsys):
     questions, pairs = written_rows(tmp_path, *MMLU_PRO, name=name), tmp_path / "pairs.jsonl"
     if name.endswith("parquet"):
         pq.write_table(pa.Table.from_pylist(MMLU_PRO), questions)
@@ -210,9 +204,7 @@ def test_the_rows_of_mmlu_pro_make_pairs(
     ]
 
 
-def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(tmp_path, capsys):
     questions = written_rows(tmp_path, *MMLU_PRO)
     judge = f"--model m --base-url http://127.0.0.1:9/v1 --db {tmp_path / 'x.db'}"
     assert run_line(f"compare ssr --pairs {questions} {judge}") == 2

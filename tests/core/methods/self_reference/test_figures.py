@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from judgeboard.domain import PairItem, Preference, Shown
-from judgeboard.measure.result import Result
 from judgeboard.methods.self_reference.own_answers import Majority, majority
-from judgeboard.methods.self_reference.report import Loaded, SelfReferenceResult, result_of
+from judgeboard.methods.self_reference.report import Loaded, result_of
 from judgeboard.methods.self_reference.run import Plan, Task
 from judgeboard.methods.self_reference.scores import (
     NOT_ASKED,
     Item,
-    Items,
     TwoOrders,
     gain,
     items_of,
@@ -34,17 +32,15 @@ UNUSABLE = TwoOrders(A, None, asked=True)
 AGREED, TORN, SILENT = ["x"] * 4 + ["y"], ["x", "y", "z", "x", None], [None] * 5
 
 
-def item(
-    samples: list[str | None], plain: TwoOrders, reference: TwoOrders = NOT_ASKED, **changes: object
-) -> Item:
+def item(samples, plain, reference=NOT_ASKED, **changes):
     voted = majority(samples)
     made = Item(
         1, "QA", A, voted, None if voted.key is None else voted.key == "x", plain, reference
     )
-    return replace(made, **changes)  # type: ignore[arg-type]  # the fields of an item
+    return replace(made, **changes)  # the fields of an item
 
 
-def of(*made: Item) -> Items:
+def of(*made):
     return items_of([replace(each, pair_id=place) for place, each in enumerate(made)], 5)
 
 
@@ -59,26 +55,26 @@ VERSION = StoredVersion(
 )
 
 
-def result(*made: Item) -> SelfReferenceResult:
+def result(*made):
     """The result of these items, each of its own question; the gate is on if 4 of 5 samples agree."""
     numbered = [replace(each, pair_id=place) for place, each in enumerate(made)]
     return result_of(VERSION, Loaded(numbered, Counter(), Counter()), 5, 4)[0]
 
 
-def values(measured: Result, figure: str) -> dict[str, float | None]:
+def values(measured, figure):
     return {row.slice or "all": row.value for row in measured.rows if row.figure == figure}
 
 
-def accuracies(measured: Result) -> list[float | None]:
+def accuracies(measured):
     return [measured.figure(name).value for name in ("without", "always", "selective")]
 
 
-def test_c_takes_b_where_the_gate_is_on_and_a_where_it_is_off() -> None:
+def test_c_takes_b_where_the_gate_is_on_and_a_where_it_is_off():
     assert accuracies(result(item(AGREED, WRONG, RIGHT), item(TORN, RIGHT, WRONG))) == [0.5, 0.5, 1]
     assert accuracies(result(item(AGREED, RIGHT, WRONG), item(TORN, WRONG, RIGHT))) == [0.5, 0.5, 0]
 
 
-def test_a_split_of_the_two_orders_is_counted_and_scored_as_half() -> None:
+def test_a_split_of_the_two_orders_is_counted_and_scored_as_half():
     made = result(item(AGREED, SPLIT, RIGHT), item(AGREED, RIGHT, SPLIT), item(TORN, WRONG, SPLIT))
     assert made.figure("without").n == 3
     assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [
@@ -89,7 +85,7 @@ def test_a_split_of_the_two_orders_is_counted_and_scored_as_half() -> None:
     assert list(values(made.parts[0], "inconsistent").values()) == [1, 2, 1]
 
 
-def test_a_side_against_a_tie_contradicts_too_and_two_ties_miss_a_gold_that_is_none() -> None:
+def test_a_side_against_a_tie_contradicts_too_and_two_ties_miss_a_gold_that_is_none():
     items = of(
         item(TORN, TwoOrders(A, TIE, asked=True)),
         item(TORN, TwoOrders(TIE, TIE, asked=True)),
@@ -98,7 +94,7 @@ def test_a_side_against_a_tie_contradicts_too_and_two_ties_miss_a_gold_that_is_n
     assert items.without.score.tolist() == [0.5, 0, 1]
 
 
-def test_an_order_without_a_usable_verdict_is_unmeasured_never_0() -> None:
+def test_an_order_without_a_usable_verdict_is_unmeasured_never_0():
     made = result(item(AGREED, UNUSABLE, RIGHT), item(AGREED, RIGHT, RIGHT))
     assert (made.figure("without").value, made.figure("without").n) == (1, 1)
     conditions = made.parts[0]
@@ -108,7 +104,7 @@ def test_an_order_without_a_usable_verdict_is_unmeasured_never_0() -> None:
     ]
 
 
-def test_without_any_answer_b_takes_the_verdict_of_a_and_the_gate_is_off() -> None:
+def test_without_any_answer_b_takes_the_verdict_of_a_and_the_gate_is_off():
     made = result(item(SILENT, RIGHT), item(AGREED, WRONG, WRONG))
     assert accuracies(made) == [0.5, 0.5, 0.5]
     assert list(values(made, "n").values()) == [1, 1, 1, 0, 0, 0, 2]
@@ -116,7 +112,7 @@ def test_without_any_answer_b_takes_the_verdict_of_a_and_the_gate_is_off() -> No
     assert of(item(SILENT, RIGHT), item(AGREED, WRONG, WRONG)).gate(1).tolist() == [False, True]
 
 
-def test_a_condition_that_was_asked_on_one_side_of_the_gate_alone_is_not_measured_in_all() -> None:
+def test_a_condition_that_was_asked_on_one_side_of_the_gate_alone_is_not_measured_in_all():
     made = result(item(AGREED, NOT_ASKED, RIGHT), item(TORN, RIGHT, NOT_ASKED))
     assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [
         None,
@@ -129,7 +125,7 @@ def test_a_condition_that_was_asked_on_one_side_of_the_gate_alone_is_not_measure
     assert [each.code for each in made.next] == ["ask_all_conditions"]
 
 
-def test_the_four_slices_leave_out_what_nobody_knows_the_answer_of() -> None:
+def test_the_four_slices_leave_out_what_nobody_knows_the_answer_of():
     made = result(
         item(AGREED, WRONG, RIGHT),
         item(["y"] * 5, RIGHT, WRONG),
@@ -146,7 +142,7 @@ def test_the_four_slices_leave_out_what_nobody_knows_the_answer_of() -> None:
     assert {each.code: each.values["n"] for each in made.caveats} == {"no_correct_answer": 1}
 
 
-def test_levels_go_by_how_many_agree_and_empty_ones_have_no_rows() -> None:
+def test_levels_go_by_how_many_agree_and_empty_ones_have_no_rows():
     made = result(
         item(AGREED, RIGHT), item(AGREED, RIGHT), item(["y"] * 4 + ["x"], RIGHT), item(TORN, RIGHT)
     )
@@ -155,7 +151,7 @@ def test_levels_go_by_how_many_agree_and_empty_ones_have_no_rows() -> None:
     assert values(levels, "own_right") == {"2 of 5": 1, "4 of 5": pytest.approx(2 / 3)}
 
 
-def test_each_category_stands_by_itself() -> None:
+def test_each_category_stands_by_itself():
     categories = result(
         item(AGREED, RIGHT, RIGHT, category="law"), item(TORN, WRONG, WRONG, category="art")
     ).parts[3]
@@ -164,7 +160,7 @@ def test_each_category_stands_by_itself() -> None:
     assert categories.figure("right_if_on", "art").reason
 
 
-def test_the_gain_is_paired_and_rests_on_items_measured_in_both() -> None:
+def test_the_gain_is_paired_and_rests_on_items_measured_in_both():
     items = of(item(AGREED, WRONG, RIGHT), item(AGREED, UNUSABLE, RIGHT), item(TORN, RIGHT, RIGHT))
     difference = gain(items, items.without, items.selective(4))
     assert (difference.value, difference.n, difference.unit) == (0.5, 2, "pair")
@@ -172,22 +168,20 @@ def test_the_gain_is_paired_and_rests_on_items_measured_in_both() -> None:
     assert gain(torn, torn.always, torn.without).value is None
 
 
-def test_nothing_at_all_is_undefined_and_never_0() -> None:
+def test_nothing_at_all_is_undefined_and_never_0():
     made = result()
     assert made.headline.code == "own_answer_unknown"
     assert not any(row.value for part in (made, *made.parts) for row in part.rows)
 
 
-def test_without_a_gold_answer_a_verdict_is_no_accuracy() -> None:
+def test_without_a_gold_answer_a_verdict_is_no_accuracy():
     made = result(item(AGREED, RIGHT, RIGHT, gold=None))
     assert made.figure("without").value is None
     assert made.figure("without").reason
     assert [each.code for each in made.caveats] == ["no_better_answer"]
 
 
-def voted_item(
-    place: int, agree: int, plain: TwoOrders, reference: TwoOrders, category: str = "law"
-) -> Item:
+def voted_item(place, agree, plain, reference, category="law"):
     return Item(
         place,
         category,
@@ -199,11 +193,11 @@ def voted_item(
     )
 
 
-def numbered_items(made: list[tuple[int, TwoOrders, TwoOrders, str]]) -> Items:
+def numbered_items(made):
     return items_of([voted_item(place, *each) for place, each in enumerate(made)], 5)
 
 
-def test_each_category_gets_the_threshold_that_serves_it() -> None:
+def test_each_category_gets_the_threshold_that_serves_it():
     # In law three that agree are right to be shown, in art nothing is.
     law = [
         (agree, WRONG, RIGHT, "law") if agree >= 3 else (agree, RIGHT, WRONG, "law")
@@ -219,7 +213,7 @@ def test_each_category_gets_the_threshold_that_serves_it() -> None:
     )
 
 
-def test_thresholds_are_scored_on_items_they_were_not_chosen_on() -> None:
+def test_thresholds_are_scored_on_items_they_were_not_chosen_on():
     # Verdicts at random: a threshold that was tuned on all numbered_items them looks better than it
     # is.
     drawn = np.random.default_rng(7).integers((1, 0), (6, 2), (60, 2)).tolist()
@@ -232,7 +226,7 @@ def test_thresholds_are_scored_on_items_they_were_not_chosen_on() -> None:
     assert accuracy < items.selective(round(best)).score.mean()
 
 
-def test_a_small_category_is_tuned_on_itself_and_called_optimistic() -> None:
+def test_a_small_category_is_tuned_on_itself_and_called_optimistic():
     tuned = tuned_part(numbered_items([(5, WRONG, RIGHT, "law")] * 9))
     assert [(each.code, each.values) for each in tuned.caveats] == [
         ("optimistic_gates", {"categories": ["law"]})
@@ -240,22 +234,22 @@ def test_a_small_category_is_tuned_on_itself_and_called_optimistic() -> None:
     assert not tuned_part(numbered_items([(5, WRONG, RIGHT, "law")] * 10)).caveats
 
 
-def test_equally_good_thresholds_show_a_reference_least_often() -> None:
+def test_equally_good_thresholds_show_a_reference_least_often():
     assert values(tuned_part(numbered_items([(3, RIGHT, RIGHT, "law")] * 20)), "needed") == {
         "law": 6
     }
 
 
-def test_tuning_needs_both_conditions_everywhere() -> None:
+def test_tuning_needs_both_conditions_everywhere():
     tuned = tuned_part(numbered_items([(5, NOT_ASKED, RIGHT, "law"), (2, RIGHT, NOT_ASKED, "law")]))
     assert (tuned.headline.code, tuned.rows) == ("tuned_unknown", ())
 
 
-def headline(*made: tuple[TwoOrders, TwoOrders]) -> str:
+def headline(*made):
     return result(*(item(["x"] * 5, plain, reference) for plain, reference in made)).headline.code
 
 
-def test_a_clear_gain_or_loss_is_told_from_chance() -> None:
+def test_a_clear_gain_or_loss_is_told_from_chance():
     for differ, same, code in (
         ([(WRONG, RIGHT)] * 20, 20, "own_answer_helps"),
         ([(RIGHT, WRONG)] * 20, 20, "own_answer_harms"),
@@ -284,8 +278,8 @@ REFERENCE = {("reference", shown) for shown in Shown}
     ],
 )
 def test_what_is_asked_where_the_gate_is_on_off_or_nothing_was_answered(
-    conditions: str, on: set[object], off: set[object], silent: set[object]
-) -> None:
+    conditions, on, off, silent
+):
     plan = Plan(5, 4, conditions)
     assert [set(plan.orders(majority(samples))) for samples in (CONFIDENT, NOT_AGREED, MUTE)] == [
         on,
@@ -297,14 +291,14 @@ def test_what_is_asked_where_the_gate_is_on_off_or_nothing_was_answered(
 @pytest.mark.parametrize(
     "conditions", ["".join(some) for n in (1, 2, 3) for some in combinations("ABC", n)]
 )
-def test_no_item_takes_more_calls_than_were_said(conditions: str) -> None:
+def test_no_item_takes_more_calls_than_were_said(conditions):
     plan = Plan(5, 4, conditions)
     assert plan.calls_an_item == (7 if len(conditions) == 1 else 9)
     for samples in (CONFIDENT, NOT_AGREED, MUTE):
         assert 5 + len(plan.orders(majority(samples))) <= plan.calls_an_item
 
 
-def test_what_is_stored_of_an_item_is_not_planned_again() -> None:
+def test_what_is_stored_of_an_item_is_not_planned_again():
     plan = Plan(5, 4, "C")
     assert Task(PAIR).calls_left(plan) == 7
     assert Task(PAIR, {0: "x", 1: None}).calls_left(plan) == 5

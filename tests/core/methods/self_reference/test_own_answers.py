@@ -2,7 +2,6 @@
 
 import io
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -27,12 +26,12 @@ OPTIONS = ("Paris", "Rome", "1,000 km", "Oslo")
 
 
 @pytest.mark.parametrize("said", ["B", "b", " (b) ", "B.", "[B]", "b:"])
-def test_with_options_the_letter_counts_however_it_is_written(said: str) -> None:
+def test_with_options_the_letter_counts_however_it_is_written(said):
     assert answer_key(said, OPTIONS) == "B"
 
 
 @pytest.mark.parametrize("said", ["E", "Rome", "B. Rome", "AB", "", "2", None])
-def test_with_options_what_is_no_letter_of_theirs_is_no_answer(said: str | None) -> None:
+def test_with_options_what_is_no_letter_of_theirs_is_no_answer(said):
     assert answer_key(said, OPTIONS) is None
 
 
@@ -50,7 +49,7 @@ def test_with_options_what_is_no_letter_of_theirs_is_no_answer(said: str | None)
         ("about 1,200 m", "About 1200 m"),
     ],
 )
-def test_free_answers_that_say_the_same(one: str, other: str) -> None:
+def test_free_answers_that_say_the_same(one, other):
     assert answer_key(one, None) == answer_key(other, None) is not None
 
 
@@ -58,17 +57,17 @@ def test_free_answers_that_say_the_same(one: str, other: str) -> None:
     ("one", "other"),
     [("1,5", "15"), ("10²", "102"), ("1.000.000", "1"), ("5-3", "53"), ("v1.0", "v1"), ("-3", "3")],
 )
-def test_free_answers_that_say_something_else(one: str, other: str) -> None:
+def test_free_answers_that_say_something_else(one, other):
     assert answer_key(one, None) != answer_key(other, None)
 
 
-def test_an_empty_text_is_no_answer() -> None:
+def test_an_empty_text_is_no_answer():
     assert answer_key(" . ", None) is None
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=30))
-def test_normalising_is_blind_to_case_and_blanks_whatever_the_text(text: str) -> None:
+def test_normalising_is_blind_to_case_and_blanks_whatever_the_text(text):
     assert answer_key(f"  {text} \n", None) == answer_key(text, None)
 
 
@@ -78,38 +77,38 @@ def test_normalising_is_blind_to_case_and_blanks_whatever_the_text(text: str) ->
         allow_nan=False, allow_infinity=False, places=3, min_value=-(10**9), max_value=10**9
     )
 )
-def test_a_number_is_the_same_with_and_without_thousands_marks(number: object) -> None:
+def test_a_number_is_the_same_with_and_without_thousands_marks(number):
     assert answer_key(f"{number:,}", None) == answer_key(f"{number:f}", None)
 
 
-def test_the_correct_answer_may_be_given_as_letter_or_as_text_of_its_option() -> None:
+def test_the_correct_answer_may_be_given_as_letter_or_as_text_of_its_option():
     assert reference_key("c", OPTIONS) == reference_key("1000 KM", OPTIONS) == "C"
     assert reference_key("Madrid", OPTIONS) is None
     assert reference_key("same", ("same", "Same")) is None
     assert reference_key("1,000", None) == answer_key("1000", None)
 
 
-def test_a_judge_is_shown_an_option_with_its_text_and_a_free_answer_as_it_came() -> None:
+def test_a_judge_is_shown_an_option_with_its_text_and_a_free_answer_as_it_came():
     assert as_reference("b", OPTIONS) == "B. Rome"
     assert as_reference("About 5 m", None) == "About 5 m"
 
 
-def test_more_options_than_letters_are_answered_freely() -> None:
+def test_more_options_than_letters_are_answered_freely():
     many = tuple(f"option {number}" for number in range(27))
     assert answer_key("Option 26", many) == answer_key(many[26], None)
 
 
-def test_the_majority_is_in_the_words_of_its_first_sample() -> None:
+def test_the_majority_is_in_the_words_of_its_first_sample():
     assert majority(["1,000 m", "1000 M", "2"]) == Majority("1,000 m", "1E+3 m", 2, 3)
 
 
-def test_with_options_an_answer_outside_of_them_is_none() -> None:
+def test_with_options_an_answer_outside_of_them_is_none():
     assert majority(["Z", "Z", "b"], ("x", "y")) == Majority("b", "B", 1, 3)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(["A", "B", "C", None]), min_size=1, max_size=9))
-def test_nobody_else_is_more_common_than_the_majority(answers: list[str | None]) -> None:
+def test_nobody_else_is_more_common_than_the_majority(answers):
     vote = majority(answers)
     counts = {each: answers.count(each) for each in answers if each is not None}
     assert (vote.agree, vote.of) == (max(counts.values(), default=0), len(answers))
@@ -133,19 +132,19 @@ def test_nobody_else_is_more_common_than_the_majority(answers: list[str | None])
         (0.55, 20, 11),
     ],
 )
-def test_the_gate_needs_the_fewest_samples_that_reach_tau(tau: float, of: int, needed: int) -> None:
+def test_the_gate_needs_the_fewest_samples_that_reach_tau(tau, of, needed):
     assert samples_needed(tau, of) == needed
 
 
 @pytest.mark.parametrize("tau", [0, -0.1, 1.01])
-def test_a_threshold_outside_of_its_range_is_refused(tau: float) -> None:
+def test_a_threshold_outside_of_its_range_is_refused(tau):
     with pytest.raises(BadInput, match="--tau"):
         samples_needed(tau, 5)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from("ABC"), min_size=5, max_size=5))
-def test_a_tie_of_five_never_reaches_four_fifths(answers: list[str]) -> None:
+def test_a_tie_of_five_never_reaches_four_fifths(answers):
     vote = majority(answers)
     assert not (vote.tie and vote.agree >= samples_needed(0.8, 5))
 
@@ -158,7 +157,7 @@ ROW = {
 }
 
 
-def test_the_right_option_stands_against_a_wrong_one_and_gold_names_its_side() -> None:
+def test_the_right_option_stands_against_a_wrong_one_and_gold_names_its_side():
     for number in range(30):
         pair = pair_of_question({**ROW, "id": number, "category": "geo"}, 0)
         right = pair["answer_a"] if pair["gold"] == "a" else pair["answer_b"]
@@ -168,7 +167,7 @@ def test_the_right_option_stands_against_a_wrong_one_and_gold_names_its_side() -
         assert (pair["reference"], pair["query_type"]) == ("B", "geo")
 
 
-def test_sides_and_wrong_options_are_drawn_evenly_and_the_same_again() -> None:
+def test_sides_and_wrong_options_are_drawn_evenly_and_the_same_again():
     made = [pair_of_question({**ROW, "id": str(number)}, 3) for number in range(400)]
     assert made == [pair_of_question({**ROW, "id": str(number)}, 3) for number in range(400)]
     assert made != [pair_of_question({**ROW, "id": str(number)}, 4) for number in range(400)]
@@ -176,7 +175,7 @@ def test_sides_and_wrong_options_are_drawn_evenly_and_the_same_again() -> None:
     assert 150 < sum("A. Paris" in {pair["answer_a"], pair["answer_b"]} for pair in made) < 250
 
 
-def test_an_option_that_says_the_same_as_the_right_one_is_not_wrong() -> None:
+def test_an_option_that_says_the_same_as_the_right_one_is_not_wrong():
     row = {**ROW, "options": ["1,000", "1000", "5"], "reference": "A"}
     pairs = [pair_of_question({**row, "id": str(number)}, 0) for number in range(20)]
     assert {text for pair in pairs for text in (pair["answer_a"], pair["answer_b"])} == {
@@ -202,12 +201,12 @@ def test_an_option_that_says_the_same_as_the_right_one_is_not_wrong() -> None:
         ({"reference": None, "answer_index": True}, "answer_index True is not"),
     ],
 )
-def test_what_makes_no_pair_says_why(changes: dict[str, Any], why: str) -> None:
+def test_what_makes_no_pair_says_why(changes, why):
     with pytest.raises(NoPair, match=why):
         pair_of_question({**ROW, **changes}, 0)
 
 
-def test_the_file_it_writes_is_one_of_pairs() -> None:
+def test_the_file_it_writes_is_one_of_pairs():
     rows = [
         ROW,
         {**ROW, "id": "q2", "reference": None, "answer": "oslo"},
@@ -228,6 +227,6 @@ def test_the_file_it_writes_is_one_of_pairs() -> None:
     assert all(pair.gold is not None for pair in pairs)
 
 
-def test_a_file_without_any_usable_question_is_refused() -> None:
+def test_a_file_without_any_usable_question_is_refused():
     with pytest.raises(BadInput, match="line 1: "):
         pairs_of_questions(io.BytesIO(json.dumps({**ROW, "reference": "Z"}).encode()))

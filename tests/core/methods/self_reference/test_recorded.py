@@ -2,10 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Sequence
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,9 +12,8 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.methods.self_reference.command import result_lines
 from judgeboard.methods.self_reference.queries import NewSample, store_samples
-from judgeboard.methods.self_reference.report import SelfReferenceResult, measure_self_reference
+from judgeboard.methods.self_reference.report import measure_self_reference
 from judgeboard.store.comparisons import NewComparison, store_comparisons
-from judgeboard.store.engine import Store
 from judgeboard.store.export import exports
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.opening import open_store
@@ -34,7 +30,7 @@ SLICES = (
 )
 
 
-def recorded_slices() -> bytes:
+def recorded_slices():
     lines = []
     for n, right_a, right_b, samples, reference in SLICES:
         for number in range(n):
@@ -58,12 +54,12 @@ def recorded_slices() -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
-def percent(value: float | None) -> float:
+def percent(value):
     assert value is not None
     return round(100 * value, 2)
 
 
-def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
+def test_the_slices_of_the_source_give_its_figures(sqlite_store):
     import_file(sqlite_store, io.BytesIO(recorded_slices()), kind="samples", name="slices.jsonl")
     result = measure_self_reference(sqlite_store)
     for part, shares in (
@@ -106,9 +102,7 @@ def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
 
 
 @pytest.mark.shared
-def test_mmlu_pro_by_its_first_five_models(
-    public_database: Callable[..., Path], shared: Path
-) -> None:
+def test_mmlu_pro_by_its_first_five_models(public_database, shared):
     with closing(open_store(public_database(("mmlu_pro.samples", "samples")))) as store:
         result = measure_self_reference(store, k=5)
     counts = [(63, 224), (733, 1590), (1367, 2255), (1864, 2352), (3557, 3905)]
@@ -132,13 +126,13 @@ def test_mmlu_pro_by_its_first_five_models(
 
 
 def add(
-    store: Store,
-    samples: Sequence[str | None],
+    store,
+    samples,
     *,
-    shown: str | None = None,
-    reference: str | None = "B",
-    n: int = 1,
-) -> None:
+    shown=None,
+    reference="B",
+    n=1,
+):
     """Store ``n`` questions with these samples and agreeing verdicts; the judge was shown ``shown`` as correct."""
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("kept", "replay"))
@@ -177,26 +171,26 @@ def add(
 
 
 def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     add(sqlite_store, ["B", "B", "C", "C", "C"], shown="C. z")
     whole, first = measure_self_reference(sqlite_store), measure_self_reference(sqlite_store, k=2)
     assert (codes(whole), whole.figure("always").value) == (set(), 1)
     assert (codes(first), first.has("always")) == ({"other_reference"}, False)
 
 
-def codes(result: SelfReferenceResult) -> set[str]:
+def codes(result):
     return {each.code for each in result.caveats}
 
 
-def test_questions_with_fewer_samples_are_left_out_and_counted(sqlite_store: Store) -> None:
+def test_questions_with_fewer_samples_are_left_out_and_counted(sqlite_store):
     add(sqlite_store, ["B", "B", "C"])
     with pytest.raises(BadInput, match="--k 3"):
         measure_self_reference(sqlite_store)
     assert measure_self_reference(sqlite_store, k=3).figure("n").n == 1
 
 
-def test_without_a_correct_answer_there_are_accuracies_but_no_slices(sqlite_store: Store) -> None:
+def test_without_a_correct_answer_there_are_accuracies_but_no_slices(sqlite_store):
     add(sqlite_store, ["B"] * 5, reference=None)
     result = measure_self_reference(sqlite_store)
     assert (codes(result), result.figure("selective").value) == ({"no_correct_answer"}, 1)
@@ -204,12 +198,12 @@ def test_without_a_correct_answer_there_are_accuracies_but_no_slices(sqlite_stor
     assert [result.figure("n", part).n for part in result.slices] == [1, 0, 0, 0, 0, 0]
 
 
-def test_a_database_without_samples_says_what_to_do(sqlite_store: Store) -> None:
+def test_a_database_without_samples_says_what_to_do(sqlite_store):
     with pytest.raises(NotFound, match="--kind samples"):
         measure_self_reference(sqlite_store)
 
 
-def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store: Store) -> None:
+def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store):
     add(sqlite_store, ["B"] * 5, n=3)
     assert measure_self_reference(sqlite_store, source="s").figure("n").n == 3
     with pytest.raises(BadInput, match="no samples of these questions"):
@@ -217,8 +211,8 @@ def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store: Stor
 
 
 @on_sqlite
-def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
-    rows: list[tuple[list[str | None], Any]] = [
+def test_a_file_may_say_which_samples_are_right(store):
+    rows = [
         (["1/2", "0.5", "2"], [True, True, False]),
         (["3", "4", None], [0, 1, 0]),
         (["5", "5", "6"], [False, False, False]),
@@ -254,7 +248,7 @@ def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
     ]
 
 
-def test_pairs_with_one_question_are_resampled_together(sqlite_store: Store) -> None:
+def test_pairs_with_one_question_are_resampled_together(sqlite_store):
     """Ten copies of a question tell no more than the question."""
     lines = []
     for number in range(40):

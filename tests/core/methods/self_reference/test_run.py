@@ -1,8 +1,6 @@
 """Asking a judge with and without its own answer: exactly the calls it needs, everything stored, nothing twice."""
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -10,17 +8,15 @@ from sqlalchemy import select
 from engines import on_sqlite
 from judgeboard.domain import Pair, Preference
 from judgeboard.errors import BadInput
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, failure
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, failure
 from judgeboard.methods.self_reference.queries import most_samples, sampling_versions, tries_at
 from judgeboard.methods.self_reference.report import (
-    SelfReferenceResult,
     load_items,
     measure_self_reference,
 )
 from judgeboard.methods.self_reference.run import self_refer
 from judgeboard.methods.self_reference.tables import SAMPLE
 from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.pairs import store_pairs
@@ -31,25 +27,25 @@ from stored_rows import write_to
 
 
 def ask(
-    store: Store,
-    solver: Solver,
-    ids: list[int],
-    conditions: str = "ABC",
-    k: int = 5,
-    **options: float,
-) -> tuple[SelfReferenceResult, RecordingEndpoint]:
+    store,
+    solver,
+    ids,
+    conditions="ABC",
+    k=5,
+    **options,
+):
     with RecordingEndpoint(solver) as endpoint:
         judge = self_reference(endpoint, k=k)
-        report = self_refer(store, judge, ids, conditions=conditions, **options)  # type: ignore[arg-type]  # tau
+        report = self_refer(store, judge, ids, conditions=conditions, **options)  # tau
     return report, endpoint
 
 
-def items(result: SelfReferenceResult) -> int:
+def items(result):
     """How many items have figures."""
     return result.figure("n").n if result.has("n") else 0
 
 
-def counts(result: SelfReferenceResult) -> dict[str, object]:
+def counts(result):
     """The numbers of its caveats."""
     return {each.code: each.values["n"] for each in result.caveats}
 
@@ -57,8 +53,8 @@ def counts(result: SelfReferenceResult) -> dict[str, object]:
 @on_sqlite
 @pytest.mark.parametrize(("conditions", "calls"), [("C", 7), ("A", 7), ("B", 7), ("ABC", 9)])
 def test_one_condition_takes_k_plus_2_calls_an_item_and_all_of_them_k_plus_4(
-    store: Store, conditions: str, calls: int
-) -> None:
+    store, conditions, calls
+):
     ids = store_questions(store, 3)
     report, endpoint = ask(store, Solver({0: TORN}), ids, conditions)
     assert len(endpoint.requests) == 3 * calls == report.account.asked
@@ -74,8 +70,8 @@ def test_one_condition_takes_k_plus_2_calls_an_item_and_all_of_them_k_plus_4(
 
 
 def test_c_alone_shows_its_answer_where_samples_agree_and_nothing_where_they_do_not(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     ids = store_questions(sqlite_store, 2)
     solver = Solver({0: TORN})
     report, endpoint = ask(sqlite_store, solver, ids, "C")
@@ -103,7 +99,7 @@ def test_c_alone_shows_its_answer_where_samples_agree_and_nothing_where_they_do_
         }
 
 
-def test_asking_for_all_conditions_later_asks_only_what_is_missing(sqlite_store: Store) -> None:
+def test_asking_for_all_conditions_later_asks_only_what_is_missing(sqlite_store):
     ids = store_questions(sqlite_store, 2)
     ask(sqlite_store, Solver({0: TORN}), ids, "C")
     report, endpoint = ask(sqlite_store, Solver({0: TORN}), ids)
@@ -117,7 +113,7 @@ def test_asking_for_all_conditions_later_asks_only_what_is_missing(sqlite_store:
     assert len(runs(sqlite_store)) == 2
 
 
-def test_the_sweep_and_other_thresholds_make_no_calls(sqlite_store: Store) -> None:
+def test_the_sweep_and_other_thresholds_make_no_calls(sqlite_store):
     ids = store_questions(sqlite_store, 3)
     report, _ = ask(sqlite_store, Solver({0: TORN, 1: "AAABB"}), ids)
     gates = report.parts[2]
@@ -130,8 +126,8 @@ def test_the_sweep_and_other_thresholds_make_no_calls(sqlite_store: Store) -> No
 
 
 def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     ids = store_questions(sqlite_store, 1)
     report, endpoint = ask(sqlite_store, Solver({0: "B--BBB"}), ids, "C")
     assert (report.account.asked, report.account.unparsable) == (7, 1)
@@ -140,8 +136,8 @@ def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(
 
 
 def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     ids = store_questions(sqlite_store, 1)
     solver = Solver({0: "CBBC"})
     report, _ = ask(sqlite_store, solver, ids, "C", k=4, tau=0.5)
@@ -150,8 +146,8 @@ def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so
 
 
 def test_other_samples_are_another_judge_version_and_the_threshold_is_not(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     ids = store_questions(sqlite_store, 1)
     for k, tau in ((5, 0.8), (5, 0.6), (3, 0.8)):
         ask(sqlite_store, Solver(), ids, k=k, tau=tau)
@@ -166,7 +162,7 @@ def test_other_samples_are_another_judge_version_and_the_threshold_is_not(
     assert measure_self_reference(sqlite_store, "ssr v2").k == 3
 
 
-def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store: Store) -> None:
+def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store):
     ids = store_questions(sqlite_store, 2)
     with RecordingEndpoint(lambda *_: failure(401, "no")) as endpoint:
         report = self_refer(sqlite_store, self_reference(endpoint), ids)
@@ -181,8 +177,8 @@ def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store: Sto
 
 
 def test_a_forgotten_pair_is_left_out_and_counted_and_not_taken_for_one_without_an_answer(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     ids = store_questions(sqlite_store, 2)
     ask(sqlite_store, Solver(), ids)
     write_to(sqlite_store, forget_response, "pair:q0:a", actor="test")
@@ -192,7 +188,7 @@ def test_a_forgotten_pair_is_left_out_and_counted_and_not_taken_for_one_without_
     assert (items(again), endpoint.requests) == (1, [])
 
 
-def outage(failing: Callable[[int], bool]) -> Script:
+def outage(failing):
     """Answer as `Solver`, but not the requests whose number is one of these."""
     solver = Solver()
     return lambda request, number: (
@@ -200,16 +196,14 @@ def outage(failing: Callable[[int], bool]) -> Script:
     )
 
 
-def ask_over(
-    store: Store, script: Script, ids: list[int], **options: Any
-) -> tuple[SelfReferenceResult, int]:
+def ask_over(store, script, ids, **options):
     with RecordingEndpoint(script) as endpoint:
         report = self_refer(store, self_reference(endpoint), ids, concurrency=1, **options)
     return report, len(endpoint.requests)
 
 
 @on_sqlite
-def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store: Store) -> None:
+def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store):
     ids = store_questions(store, 2)
     report, calls = ask_over(store, outage(lambda number: number == 1), ids)
     assert (calls, report.account.error, report.account.not_reached) == (5 + 9, 1, 0), (
@@ -237,7 +231,7 @@ def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store: S
         assert [tuple(row) for row in rows] == [(1, 1, "ok")]
 
 
-def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store: Store) -> None:
+def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store):
     ids = store_questions(sqlite_store, 1)
     report, _ = ask_over(sqlite_store, outage(lambda number: number == 8), ids)
     assert (items(report), report.account.error) == (1, 1)
@@ -249,7 +243,7 @@ def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store: Store)
     )
 
 
-def test_pairs_without_their_texts_are_left_out(sqlite_store: Store) -> None:
+def test_pairs_without_their_texts_are_left_out(sqlite_store):
     bare = write_to(sqlite_store, store_pairs, [Pair("s", "x", "?", gold=Preference.A)]).new
     with pytest.raises(BadInput, match="two answers"):
         ask(sqlite_store, Solver(), bare)
@@ -257,7 +251,7 @@ def test_pairs_without_their_texts_are_left_out(sqlite_store: Store) -> None:
     assert items(report) == 1
 
 
-def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
+def test_items_and_their_steps_come_from_what_was_asked(store):
     ids = store_questions(store, 3)
     with RecordingEndpoint(Solver({0: TORN, 1: "-BBBAB"})) as endpoint:
         self_refer(store, self_reference(endpoint), ids, conditions="C")

@@ -3,8 +3,6 @@
 import json
 import shlex
 import signal
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,10 +11,9 @@ from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, Grade, Response
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import list_schemas
@@ -34,31 +31,28 @@ AT_ONCE = 4
 
 
 @pytest.fixture
-def suite(tmp_path: Path) -> Path:
+def suite(tmp_path):
     cases = "".join(f"- query: 'What is number-{number}?'\n" for number in range(24))
     file = tmp_path / "suite.yaml"
     file.write_text(f"name: house\ncandidate: model:candidate\n{RUBRIC}cases:\n{cases}")
     return file
 
 
-def words(endpoint: RecordingEndpoint, store: Store, suite: Path, *more: str) -> list[str]:
+def words(endpoint, store, suite, *more):
     judge = f"--model judge --base-url {endpoint.base_url} --concurrency {AT_ONCE} --yes"
     return [*shlex.split(f"suite run {suite} {judge} --db {address(store)}"), *more]
 
 
-def ran(store: Store, script: Script, suite: Path, *more: str) -> int:
+def ran(store, script, suite, *more):
     with RecordingEndpoint(script) as endpoint:
         return run(words(endpoint, store, suite, *more))
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return content
+def said(capsys):
+    return json.loads(capsys.readouterr().out)
 
 
-def test_the_json_has_every_field_and_show_prints_the_same(
-    sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_json_has_every_field_and_show_prints_the_same(sqlite_store, suite, capsys):
     assert ran(sqlite_store, playing(scores={3: scored(1, 2)}), suite, "--json") == 0
     first = said(capsys)
     assert (first["run"], first["total_cases"], first["measured"], first["unmeasured"]) == (
@@ -104,9 +98,7 @@ def test_the_json_has_every_field_and_show_prints_the_same(
     assert capsys.readouterr().out.splitlines()[-1].split()[-3:] == ["24", "24", "done"]
 
 
-def test_the_temperature_of_the_judge_makes_a_version_of_its_own(
-    sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_temperature_of_the_judge_makes_a_version_of_its_own(sqlite_store, suite, capsys):
     judges = []
     for options in (), ("--temperature", "0.7"):
         ran(sqlite_store, playing(), suite, "--json", *options)
@@ -116,14 +108,12 @@ def test_the_temperature_of_the_judge_makes_a_version_of_its_own(
     assert temperatures == [0, 0.7]
 
 
-def test_the_exit_codes_of_the_gate(
-    sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_exit_codes_of_the_gate(sqlite_store, suite, capsys):
     bad = {number: scored(1, 1) for number in range(24)}
     some = {number: scored(3, 3) for number in range(8)}
     silent = {number: completion("Hm.") for number in range(2)}
 
-    def reasons() -> dict[str, Any]:
+    def reasons():
         return {each["code"]: each["values"] for each in said(capsys)["gate"]["reasons"]}
 
     assert ran(sqlite_store, playing(), suite) == 0
@@ -144,15 +134,13 @@ def test_the_exit_codes_of_the_gate(
     assert "No baseline: house " in capsys.readouterr().out
 
 
-def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
-    sqlite_store: Store, suite: Path
-) -> None:
+def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store, suite):
     with held_endpoint(playing()) as held:
         held.hold_after(20)
         server = held.server
         command = words(server, sqlite_store, suite)
 
-        def stored() -> int:
+        def stored():
             return row_count(sqlite_store, GENERATION, JUDGMENT)
 
         with ReadCommand(*command) as first:
@@ -173,9 +161,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
     assert stored() == 48
 
 
-def test_recorded_replies_judge_by_the_id_of_the_case(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_recorded_replies_judge_by_the_id_of_the_case(sqlite_store, tmp_path, capsys):
     file, replies = tmp_path / "s.yaml", tmp_path / "replies.jsonl"
     file.write_text(f"name: s\n{RUBRIC}cases: [{{id: rope, query: 'How long?'}}]\n")
     replies.write_text(
@@ -194,8 +180,8 @@ def test_recorded_replies_judge_by_the_id_of_the_case(
 
 
 def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    sqlite_store, tmp_path, capsys
+):
     rubric, log, replies = tmp_path / "r.yaml", tmp_path / "log.jsonl", tmp_path / "replies.jsonl"
     rubric.write_text("\n".join(line.removeprefix("  ") for line in RUBRIC.splitlines()[1:]))
     log.write_text(
@@ -269,9 +255,7 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     assert "rubric v2 " in capsys.readouterr().err
 
 
-def test_a_fresh_database_is_made_and_a_failed_check_is_named(
-    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fresh_database_is_made_and_a_failed_check_is_named(suite, tmp_path, capsys):
     suite.write_text(suite.read_text() + "  checks: {equals: x}\n")
     fresh = str(tmp_path / "fresh" / "suite.db")
     with RecordingEndpoint(playing()) as endpoint:
@@ -286,9 +270,7 @@ def test_a_fresh_database_is_made_and_a_failed_check_is_named(
     assert "equals:" in failed
 
 
-def test_the_warning_of_one_family_counts_the_answers_that_were_judged(
-    sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_warning_of_one_family_counts_the_answers_that_were_judged(sqlite_store, suite, capsys):
     # The suite judges two answers of each model. The other 30 of the judge's family are to other
     # questions.
     models = {

@@ -29,7 +29,7 @@ cases:
 RUBRIC = "dimensions: [{name: tone, levels: {1: a, 2: b, 3: c, 4: d, 5: e}}]\n"
 
 
-def written(tmp_path: Path, text: str) -> Path:
+def written(tmp_path, text):
     file = tmp_path / "suite.yaml"
     (tmp_path / "rubrics").mkdir(exist_ok=True)
     (tmp_path / "rubrics" / "own.yaml").write_text(RUBRIC)
@@ -37,7 +37,7 @@ def written(tmp_path: Path, text: str) -> Path:
     return file
 
 
-def test_a_file_says_cases_rubric_and_limits(tmp_path: Path) -> None:
+def test_a_file_says_cases_rubric_and_limits(tmp_path):
     suite = read_suite(written(tmp_path, SUITE))
     assert (suite.name, suite.threshold, suite.max_unmeasured, suite.max_drop) == (
         "house",
@@ -52,7 +52,7 @@ def test_a_file_says_cases_rubric_and_limits(tmp_path: Path) -> None:
     assert [check.kind for check in second.checks] == ["regex", "regex", "json_schema"]
 
 
-def test_what_is_left_out_has_its_default_and_a_rubric_may_stand_inside(tmp_path: Path) -> None:
+def test_what_is_left_out_has_its_default_and_a_rubric_may_stand_inside(tmp_path):
     suite = read_suite(written(tmp_path, "name: s\ncases: [{query: q}]\n"))
     assert (suite.threshold, suite.rubric) == (3.5, default_rubric())
     inside = read_suite(written(tmp_path, f"name: s\nrubric:\n  {RUBRIC}cases: [{{query: q}}]\n"))
@@ -97,7 +97,7 @@ def test_what_is_left_out_has_its_default_and_a_rubric_may_stand_inside(tmp_path
         ),
     ],
 )
-def test_a_mistake_names_file_and_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_mistake_names_file_and_line(tmp_path, old, new, said):
     assert SUITE.count(old) == 1
     file = written(tmp_path, SUITE.replace(old, new))
     with pytest.raises(BadInput) as refused:
@@ -105,20 +105,20 @@ def test_a_mistake_names_file_and_line(tmp_path: Path, old: str, new: str, said:
     assert str(refused.value).startswith(f"{file}, {said}")
 
 
-def test_a_mistake_in_the_rubric_beside_it_names_that_file(tmp_path: Path) -> None:
+def test_a_mistake_in_the_rubric_beside_it_names_that_file(tmp_path):
     file = written(tmp_path, SUITE)
     (tmp_path / "rubrics" / "own.yaml").write_text("dimensions: []\n")
     with pytest.raises(BadInput, match=r"own\.yaml, line 1: dimensions:"):
         read_suite(file)
 
 
-def test_a_case_that_asks_the_same_is_named_with_the_other(tmp_path: Path) -> None:
+def test_a_case_that_asks_the_same_is_named_with_the_other(tmp_path):
     file = written(tmp_path, "name: s\ncases:\n- query: q\n- {query: q, checks: {equals: x}}\n")
     with pytest.raises(BadInput, match=r"line 4: cases\[1\]: .*line 3"):
         read_suite(file)
 
 
-def test_what_python_builds_is_checked_too() -> None:
+def test_what_python_builds_is_checked_too():
     with pytest.raises(BadInput, match="no case"):
         Suite("s", (), default_rubric())
     with pytest.raises(BadInput, match="1 to 5"):
@@ -127,8 +127,8 @@ def test_what_python_builds_is_checked_too() -> None:
         Check("like", "x")
 
 
-def test_the_address_of_a_suite_holds_no_text_of_a_case_and_not_where_it_stands() -> None:
-    def suite(line: int, query: str = "private") -> Suite:
+def test_the_address_of_a_suite_holds_no_text_of_a_case_and_not_where_it_stands():
+    def suite(line, query="private"):
         return Suite("s", (Case(query, "1", reference="secret", line=line),), default_rubric())
 
     assert spec_hash(suite(1).as_spec()) == spec_hash(suite(2).as_spec())
@@ -136,7 +136,7 @@ def test_the_address_of_a_suite_holds_no_text_of_a_case_and_not_where_it_stands(
     assert not {"private", "secret"} & set(str(suite(1).as_spec()).split("'"))
 
 
-def test_the_example_that_the_help_names_can_be_read() -> None:
+def test_the_example_that_the_help_names_can_be_read():
     suite = read_suite(str(Path(__file__).parents[4] / "examples" / "suite.yaml"))
     assert [len(case.checks) for case in suite.cases] == [1, 1, 1]
     assert suite.candidate

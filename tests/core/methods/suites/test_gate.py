@@ -1,38 +1,34 @@
 """The gate on the results of a suite, and the comparison of two runs."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import DimensionScore
-from judgeboard.methods.suites.gate import Baseline, Gate, compare, gate
+from judgeboard.methods.suites.gate import compare, gate
 from judgeboard.methods.suites.queries import CheckOutcome, StoredCase
 
 WEIGHTS = {"accuracy": 1.0, "tone": 1.0}
 
 
-def case(
-    key: int, score: float | None, *, passed: bool | None = None, **dimensions: float | None
-) -> StoredCase:
+def case(key, score, *, passed=None, **dimensions):
     scores = dimensions or {"accuracy": score, "tone": score}
     checks = () if passed is None else (CheckOutcome("regex", "x", passed),)
     scored = {name: DimensionScore(name, value, "1-5") for name, value in scores.items()}
     return StoredCase(key, str(key), key, "q", "a", score, None, None, checks, scored)
 
 
-def compared(before: list[StoredCase], after: list[StoredCase], threshold: float = 3.5) -> Baseline:
+def compared(before, after, threshold=3.5):
     return compare(before, after, run_id=1, weights=WEIGHTS, threshold=threshold)
 
 
 def gated(
-    cases: int,
-    unmeasured: int,
-    average: float | None,
-    baseline: Baseline | None = None,
-    **more: Any,
-) -> Gate:
+    cases,
+    unmeasured,
+    average,
+    baseline=None,
+    **more,
+):
     limits = {
         "failing_checks": 0,
         "threshold": 3.5,
@@ -58,25 +54,25 @@ def gated(
     ],
 )
 def test_the_share_without_a_score_goes_before_checks_and_the_average(
-    cases: int, unmeasured: int, average: float | None, more: dict[str, Any], code: int
-) -> None:
+    cases, unmeasured, average, more, code
+):
     assert gated(cases, unmeasured, average, **more).code == code
 
 
 @pytest.mark.parametrize(("n", "code"), [(19, 2), (20, 1)])
-def test_fewer_than_twenty_paired_cases_cannot_be_compared(n: int, code: int) -> None:
+def test_fewer_than_twenty_paired_cases_cannot_be_compared(n, code):
     comparison = compared([case(i, 5) for i in range(n)], [case(i, 4) for i in range(n)])
     assert gated(n, 0, 4.0, comparison).code == code
 
 
-def test_an_average_that_fell_alike_everywhere_is_a_regression_without_an_interval() -> None:
+def test_an_average_that_fell_alike_everywhere_is_a_regression_without_an_interval():
     comparison = compared([case(i, 5) for i in range(20)], [case(i, 4) for i in range(20)])
     assert (comparison.mean_change.value, comparison.mean_change.low) == (-1.0, None)
     assert "same value" in (comparison.mean_change.reason or "")
     assert comparison.average_fell
 
 
-def test_a_change_within_its_interval_is_no_regression() -> None:
+def test_a_change_within_its_interval_is_no_regression():
     before = [case(i, 4) for i in range(30)]
     after = [case(i, 3 if i < 2 else 5 if i == 2 else 4) for i in range(30)]
     comparison = compared(before, after, threshold=1.0)
@@ -85,7 +81,7 @@ def test_a_change_within_its_interval_is_no_regression() -> None:
     assert gated(30, 0, 4.0, comparison).code == 0
 
 
-def falling(passes_lost: int, passes_won: int = 0, n: int = 100) -> Baseline:
+def falling(passes_lost, passes_won=0, n=100):
     """As many cases change sides at the threshold; the average stays where it is."""
     before = [
         case(i, 3.0 if passes_lost <= i < passes_lost + passes_won else 4.0) for i in range(n)
@@ -98,7 +94,7 @@ def falling(passes_lost: int, passes_won: int = 0, n: int = 100) -> Baseline:
     return compared(before + lifted[0], after + lifted[1])
 
 
-def test_a_pass_rate_that_fell_far_and_not_by_chance_is_a_regression() -> None:
+def test_a_pass_rate_that_fell_far_and_not_by_chance_is_a_regression():
     comparison = falling(12)
     assert not comparison.average_fell
     assert (comparison.only_before, comparison.only_after, comparison.pass_rate_change.value) == (
@@ -112,25 +108,25 @@ def test_a_pass_rate_that_fell_far_and_not_by_chance_is_a_regression() -> None:
     assert gated(200, 0, 4.0, comparison, max_drop=0.06).code == 0
 
 
-def test_the_change_of_the_pass_rate_has_the_interval_of_resampled_cases() -> None:
+def test_the_change_of_the_pass_rate_has_the_interval_of_resampled_cases():
     change = falling(40, passes_won=20).pass_rate_change
     assert (change.value, change.n) == (-0.1, 200)
     assert -0.2 < (change.low or 0) < -0.1 < (change.high or 0) < 0
     assert (change.method or "").startswith("paired; ")
 
 
-def test_a_pass_rate_that_may_have_fallen_by_chance_is_no_regression() -> None:
+def test_a_pass_rate_that_may_have_fallen_by_chance_is_no_regression():
     before = [case(i, 4.0) for i in range(20)]
     comparison = compared(before, [case(i, 3.4 if i < 5 else 4.2) for i in range(20)])
     assert (comparison.pass_rate_change.value, round(comparison.p, 4)) == (-0.25, 0.0625)
     assert not comparison.pass_rate_fell(0.05)
 
 
-def test_without_discordant_cases_p_is_one() -> None:
+def test_without_discordant_cases_p_is_one():
     assert falling(0).p == 1.0
 
 
-def test_scores_are_compared_on_the_dimensions_scored_in_both() -> None:
+def test_scores_are_compared_on_the_dimensions_scored_in_both():
     before = [case(0, 3.0, accuracy=5, tone=1)]
     after = [case(0, 4.0, accuracy=4, tone=None)]
     comparison = compared(before, after)
@@ -143,14 +139,14 @@ def test_scores_are_compared_on_the_dimensions_scored_in_both() -> None:
     assert nothing_shared.pass_rate_change.value is None
 
 
-def test_cases_without_a_score_in_one_of_the_runs_are_not_compared() -> None:
+def test_cases_without_a_score_in_one_of_the_runs_are_not_compared():
     comparison = compared(
         [case(0, 4), case(1, None), case(2, 4)], [case(0, None), case(1, 4), case(2, 5), case(3, 5)]
     )
     assert [one.key for one in comparison.cases] == ["2"]
 
 
-def test_a_check_that_only_one_run_had_does_not_decide() -> None:
+def test_a_check_that_only_one_run_had_does_not_decide():
     comparison = compared([case(0, 5)], [case(0, 5, passed=False)])
     assert comparison.cases[0].passed_after
     comparison = compared([case(0, 5, passed=True)], [case(0, 5, passed=False)])
@@ -163,8 +159,8 @@ LEVELS = st.one_of(st.none(), st.integers(1, 5))
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(LEVELS, LEVELS), max_size=40))
 def test_a_run_compared_with_itself_has_not_changed_and_the_two_ways_mirror(
-    given_: list[tuple[Any, Any]],
-) -> None:
+    given_,
+):
     one = [case(i, first) for i, (first, _) in enumerate(given_)]
     other = [case(i, second) for i, (_, second) in enumerate(given_)]
     same = compared(one, one)

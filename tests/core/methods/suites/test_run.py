@@ -1,10 +1,7 @@
 """Running a suite: who is asked what, what is stored, where the same call goes on, what does not count."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -14,13 +11,12 @@ from engines import on_sqlite
 from judgeboard.domain import Response, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.formats.output import to_plain
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, failure
 from judgeboard.measure.notes import note
-from judgeboard.methods.suites.file import Case, Check, Suite
-from judgeboard.methods.suites.results import SuiteResult, suite_result
+from judgeboard.methods.suites.file import Case, Check
+from judgeboard.methods.suites.results import suite_result
 from judgeboard.methods.suites.run import run_suite
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.overview import count_log
 from judgeboard.store.settings import primary_judge
@@ -31,16 +27,14 @@ from stored_rows import row_count, write_to
 from suite_runs import asked, playing, scored, suite
 
 
-def run(
-    store: Store, script: Script, which: Suite, candidate: Any = "model:candidate", **options: Any
-) -> tuple[SuiteResult, RecordingEndpoint]:
+def run(store, script, which, candidate="model:candidate", **options):
     with RecordingEndpoint(script) as endpoint:
         options = {"base_url": endpoint.base_url, "concurrency": 4} | options
         return run_suite(store, which, candidate, model="judge", **options), endpoint
 
 
 @on_sqlite
-def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
+def test_each_case_is_answered_once_and_scored_once(store):
     result, endpoint = run(store, playing(scores={1: scored(5, 2), 3: scored(1, 2)}), suite(4))
     assert asked(endpoint) == ([0, 1, 2, 3], [0, 1, 2, 3])
     assert [case.score for case in result.cases] == [4.0, 3.5, 4.0, 1.5]
@@ -63,8 +57,8 @@ def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
 
 
 def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     passage = "A rope has 60 m."
     case = Case("How long is number-0?", "0", reference="sixty metres", context=(passage,))
     _, endpoint = run(sqlite_store, playing(), suite(1, cases=(case,)))
@@ -77,7 +71,7 @@ def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(
     assert "temperature" not in endpoint.requests[0].body
 
 
-def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store: Store) -> None:
+def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store):
     run(sqlite_store, playing(scores={0: scored(1, 1)}), suite(3))
     with sqlite_store.reading() as connection:
         kinds = set(connection.execute(select(RESPONSE.c.kind)).scalars())
@@ -91,7 +85,7 @@ def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store: Store) -> 
 
 
 @on_sqlite
-def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store: Store) -> None:
+def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store):
     answers = {0: failure(400, "too long"), 1: completion("")}
     scores = {2: completion("Splendid."), 3: completion(None, refusal="No."), 4: scored(5, 5)}
     result, endpoint = run(store, playing(answers, scores), suite(5))
@@ -119,14 +113,14 @@ def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store: Store)
     assert (account.not_reached, account.state) == (0, RunState.DONE)
 
 
-def test_a_dimension_that_was_not_scored_does_not_count_as_bad(sqlite_store: Store) -> None:
+def test_a_dimension_that_was_not_scored_does_not_count_as_bad(sqlite_store):
     result, _ = run(sqlite_store, playing(scores={0: scored(5, None)}), suite(2))
     assert [case.score for case in result.cases] == [5.0, 4.0]
     assert result.dimensions["tone"].n == 1
     assert result.cases[0].dimensions["tone"].value is None
 
 
-def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
+def test_checks_stand_beside_the_judge(sqlite_store):
     cases = (
         Case(
             "What is number-0?",
@@ -154,8 +148,8 @@ def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
     assert result.gate.reasons == (note("gate_checks", n=1, cases=2),)
 
 
-def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(store: Store) -> None:
-    def breaking(request: dict[str, Any], number: int) -> Any:
+def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(store):
+    def breaking(request, number):
         return playing()(request, number) if number < 9 else failure(401, "no such key")
 
     stopped, endpoint = run(store, breaking, suite(12))
@@ -170,7 +164,7 @@ def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(sto
     assert (anew.run != again.run, tuple(map(len, asked(endpoint)))) == (True, (12, 12))
 
 
-def test_another_suite_or_candidate_is_another_run(sqlite_store: Store) -> None:
+def test_another_suite_or_candidate_is_another_run(sqlite_store):
     runs = {
         run(sqlite_store, lambda _request, _number: failure(401, "no"), *which)[0].run
         for which in (
@@ -184,7 +178,7 @@ def test_another_suite_or_candidate_is_another_run(sqlite_store: Store) -> None:
     assert len(runs) == 4
 
 
-def test_a_cost_limit_needs_the_price_of_both_models(sqlite_store: Store) -> None:
+def test_a_cost_limit_needs_the_price_of_both_models(sqlite_store):
     with pytest.raises(UnknownPrice):
         run(
             sqlite_store,
@@ -196,9 +190,7 @@ def test_a_cost_limit_needs_the_price_of_both_models(sqlite_store: Store) -> Non
     assert row_count(sqlite_store, RESPONSE) == 0
 
 
-def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(sqlite_store, tmp_path):
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\njudge = { input = 1, output = 1 }\n")  # 120 millionths a verdict
     with RecordingEndpoint(playing()) as endpoint:
@@ -220,16 +212,16 @@ def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(
     assert [case.reason for case in result.without_score] == ["not reached"] * 6
 
 
-def answer_by_query(query: str) -> str:
+def answer_by_query(query):
     return f"It is {query.rsplit(maxsplit=1)[-1].rstrip('?')}."
 
 
-async def answer_by_messages(messages: list[dict[str, str]]) -> str:
+async def answer_by_messages(messages):
     return answer_by_query(messages[-1]["content"])
 
 
 class Assistant:
-    def __call__(self, query: str) -> str:
+    def __call__(self, query):
         return answer_by_query(query)
 
 
@@ -238,7 +230,7 @@ class Assistant:
     [answer_by_query, answer_by_messages, Assistant(), "python:collections:UserString"],
     ids=["query", "messages", "object", "named"],
 )
-def test_a_function_of_the_users_answers(sqlite_store: Store, candidate: Any) -> None:
+def test_a_function_of_the_users_answers(sqlite_store, candidate):
     result, endpoint = run(sqlite_store, playing(), suite(3), candidate)
     if isinstance(candidate, str):  # what it gives is no text
         assert ["UserString" in (case.reason or "") for case in result.without_score] == [True] * 3
@@ -249,10 +241,10 @@ def test_a_function_of_the_users_answers(sqlite_store: Store, candidate: Any) ->
     assert result.account.cost_micro is None
 
 
-def test_a_function_that_raises_leaves_its_case_unmeasured(sqlite_store: Store) -> None:
+def test_a_function_that_raises_leaves_its_case_unmeasured(sqlite_store):
     broken = RuntimeError("out of order")
 
-    def answer(query: str) -> str:
+    def answer(query):
         if "number-1" in query:
             raise broken
         return "It is number-0."
@@ -263,7 +255,7 @@ def test_a_function_that_raises_leaves_its_case_unmeasured(sqlite_store: Store) 
 
 
 @on_sqlite
-def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
+def test_answers_of_the_log_are_found_by_query_and_copied(store):
     logged = [
         Response("app", "a", "What is number-0?", "An older number-0."),
         Response(
@@ -303,15 +295,13 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
         (lambda: "x", "has no parameter"),
     ],
 )
-def test_who_cannot_answer_is_refused_before_anything_is_stored(
-    sqlite_store: Store, candidate: str | Callable[[], str] | None, said: str
-) -> None:
+def test_who_cannot_answer_is_refused_before_anything_is_stored(sqlite_store, candidate, said):
     with pytest.raises(BadInput, match=said):
         run(sqlite_store, playing(), suite(1), candidate)
     assert row_count(sqlite_store, JUDGMENT) == 0
 
 
-def test_a_baseline_that_is_none_is_refused_before_anything_is_asked(sqlite_store: Store) -> None:
+def test_a_baseline_that_is_none_is_refused_before_anything_is_asked(sqlite_store):
     for baseline, said in ((7, "no suite run 7"), ("best", "no suite run 'best'")):
         with RecordingEndpoint(playing()) as endpoint:
             with pytest.raises(NotFound, match=said):
@@ -326,7 +316,7 @@ def test_a_baseline_that_is_none_is_refused_before_anything_is_asked(sqlite_stor
             assert endpoint.requests == []
 
 
-def test_a_run_is_compared_with_its_baseline_case_by_case(store: Store) -> None:
+def test_a_run_is_compared_with_its_baseline_case_by_case(store):
     first, _ = run(store, playing(), suite(25))
     worse = {number: scored(2, 2) for number in range(12)}
     second, _ = run(store, playing(scores=worse), suite(25), baseline="latest")
@@ -345,8 +335,8 @@ def test_a_run_is_compared_with_its_baseline_case_by_case(store: Store) -> None:
 
 
 def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(
-    sqlite_store: Store,
-) -> None:
+    sqlite_store,
+):
     first, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
     assert (first.baseline, first.gate.code) == (None, 0)
     assert first.notes == (
@@ -378,7 +368,7 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(
     assert not named.baseline.same_candidate
 
 
-def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store: Store) -> None:
+def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store):
     first, _ = run(sqlite_store, playing(), suite(3))
     moved = tuple(Case(case.query, f"new-{case.id}") for case in reversed(suite(3).cases))
     second, _ = run(
@@ -393,7 +383,7 @@ def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store: Store
     assert second.gate.code == 2
 
 
-def test_a_suite_runs_inside_a_test_of_the_users(tmp_path: Path) -> None:
+def test_a_suite_runs_inside_a_test_of_the_users(tmp_path):
     file = tmp_path / "suite.yaml"
     file.write_text("name: mine\ncases:\n- query: What is number-0?\n")
     names = ("accuracy", "helpfulness", "safety", "coherence")
