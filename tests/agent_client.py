@@ -25,7 +25,6 @@ def data_of(result):
     [content] = result.content
     assert not result.is_error, content.text
     match = FENCED.search(content.text)
-    assert match is not None
     assert content.text.endswith(match[0])
     assert "\n" not in content.text[: match.start() - 1]
     assert match[1] not in match[2]

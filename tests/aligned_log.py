@@ -26,8 +26,6 @@ def is_good(text):
         re.search(r"has a length of (\d+)", text),
         re.search(r"think that it is (\d+)", text),
     )
-    assert length is not None
-    assert answered is not None
     return length[1] == answered[1]
 
 

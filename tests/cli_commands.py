@@ -21,7 +21,6 @@ def command_examples(root):
         for word in path:
             assert isinstance(command, click.Group)
             command = command.get_command(click.Context(command), word)
-        assert command is not None
         if not any("--db" in option.opts for option in command.params):
             continue
         lines = re.findall(r"judgeboard ([^|>\n]+)", command.epilog or "")

@@ -105,7 +105,6 @@ def copy_without(folder, methods):
         _remove(package / "__init__.pyi", public, at_least=0)
     with tarfile.open(OLD_DATABASE) as archive:
         old = archive.extractfile("demo.db")
-        assert old is not None
         (folder / "old.db").write_bytes(old.read())
 
 

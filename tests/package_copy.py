@@ -109,7 +109,6 @@ class Copy:
                     | environment,
                 )
         assert self.interpreter.stdin is not None
-        assert self.interpreter.stdout is not None
         print(json.dumps(code), file=self.interpreter.stdin, flush=True)
         answer = self.interpreter.stdout.readline()
         assert answer, self.errors.read_text(encoding="utf-8")

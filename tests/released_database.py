@@ -192,10 +192,7 @@ def _decide(store):
 
     who = ensure_reviewer(store, "cli", getuser())
     answer, pair = next_item(store, "by schema", who), next_item(store, "sides", who)
-    assert answer is not None
-    assert pair is not None
     schema = schema_of_item(store, answer.item_id)
-    assert schema is not None
     grade = schema.grade(
         {"verdict": "fix", "causes": ["answer"]}, Grade(groundedness=0.2, note="die Gebühr 🧗")
     )

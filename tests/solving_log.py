@@ -49,7 +49,6 @@ class Solver:
     def __call__(self, request, _number):
         prompt = request["messages"][1]["content"]
         match = re.search(r"Question-(\d+)", prompt)
-        assert match is not None
         number = int(match[1])
         if request["response_format"]["json_schema"]["name"] == "solution":
             return self._solved(number, request)

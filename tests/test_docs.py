@@ -110,7 +110,6 @@ def examples(group):
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        assert command is not None
         yield from (
             line.strip()
             for line in (command.epilog or "").splitlines()

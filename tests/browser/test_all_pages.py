@@ -53,7 +53,6 @@ def hover(page, table, title, row):
     for name, width in table.evaluate(COLUMNS):
         if name == title:
             box = table.bounding_box()
-            assert box is not None
             page.mouse.move(box["x"] + left + width / 2, box["y"] + 54 + 36 * row)
             return
         left += width

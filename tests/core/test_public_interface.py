@@ -229,7 +229,6 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path):
     rules = judgeboard.new_queue("q", blind_judge=True, order=judgeboard.QueueOrder.OLDEST)
     assert judgeboard.create_queue(store, rules, by="library", assigned=[ann]).joined == 1
     leased = judgeboard.next_item(store, "q", ann)
-    assert leased is not None
     with store.reading() as connection:
         (text,) = judgeboard.item_texts(connection, [leased], ann.id)
     assert "granite" in (text.answer or "")

@@ -264,7 +264,6 @@ def test_a_setting_that_reaches_out_of_the_folder_is_not_in_force_unconfirmed(na
         written = f"{{mine = {{address = {written}}}}}"
     project.write_text(f"[{section}.a]\n{key} = {written}\n" if key else f"{name} = {written}\n")
     file = project_file()
-    assert file is not None
     with pytest.raises(UnconfirmedFile, match=key or name):
         file.check_confirmed()
 

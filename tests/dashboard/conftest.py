@@ -33,7 +33,6 @@ app_test.ScriptCache = local_script_runner.ScriptCache = cache(local_script_runn
 
 def _wait(runner, timeout):
     """Wait for the end of a run. Streamlit looks every millisecond, which takes a tenth of the processor time."""
-    assert runner._script_thread is not None
     runner._script_thread.join(timeout)
     if runner._script_thread.is_alive():
         runner.request_stop()

@@ -334,7 +334,6 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
         store_judgments(connection, broken, None, [NewJudgment(response, 0, 0, failed)])
         supreme = ensure_version(connection, JudgeVersion("supreme", "audit", "m"))
         judged = load_item(connection, response).with_claims
-        assert judged is not None
         audit = NewJudgmentReview(response, judged.id, 0, False, StepRecord(Status.OK))
         store_judgment_reviews(connection, supreme.id, None, [audit])
     page = open_page("item", response=response)

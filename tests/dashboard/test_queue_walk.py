@@ -46,7 +46,6 @@ def case(store):
 def actions_on(work, session):
     """What the keys do on the item on the screen, bound as the page does it."""
     leased = work.current
-    assert leased is not None
     assert leased.item is not None
     leased.shown = True
     row = f"q{leased.lease.item_id}{'' if work.reveal is None else 'r'}"
@@ -167,7 +166,6 @@ def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grad
     assert work.current.item.currents == ()
     first.give("groundedness", 0.5)
     press(work, session, Decision.CONFIRM)
-    assert work.reveal is not None
     assert work.reveal.leased.item.currents[0].groundedness == 0.42
     assert session.draft(first.subject).groundedness == 0.5
     press(work, session, None)

@@ -63,7 +63,6 @@ def test_a_link_sets_a_password_once(store):
     token = invite(store, "Ann@Example.org", Role.LEAD, ROOT)
     assert read(store, any_account)
     person = read(store, person_of_link, token)
-    assert person is not None
     assert (person.name, person.role) == ("ann@example.org", Role.LEAD)
     set_password(store, token, PASSWORD)
     assert read(store, person_of_link, token) is None

@@ -583,7 +583,6 @@ def test_labels_beside_answers_are_read_as_grades_with_the_command_that_the_impo
     command = re.search(
         r"a person's label of each answer: to read it too, run `judgeboard (.*)`", shown
     )
-    assert command is not None
     assert run(shlex.split(command[1])) == 0
     shell("judge lexical --db log.db")
     assert '"n": 12' in shell("agreement --where source=known --db log.db --json")

@@ -70,7 +70,6 @@ def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
         r"Then run `judgeboard flags apply --yes .*`.\s+It supersedes (\d+) open flags",
         shell(f"labels threshold --recall 0.8 --db {database}"),
     )
-    assert advice is not None
     monkeypatch.setenv("JUDGEBOARD_LOW_GROUNDEDNESS", str(value))
     assert f"{advice[1]} superseded" in shell(f"flags apply --yes --db {database}")
     monkeypatch.delenv("JUDGEBOARD_LOW_GROUNDEDNESS")

@@ -22,8 +22,6 @@ def test_each_style_of_the_control_answers_is_found_in_answers_and_passages(styl
     text = injected("It is 12 km long.", style, asks)
     of_answer = injection_suspected(flagged(text, "Fine."), ON)
     of_passage = injection_suspected(flagged("Fine.", text), ON)
-    assert of_answer is not None
-    assert of_passage is not None
     assert of_answer.severity > of_passage.severity
     assert of_answer.details["answer"] == of_passage.details["passages"] == list(marks_in(text))
     for reason in (of_answer, of_passage):

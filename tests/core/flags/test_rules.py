@@ -257,7 +257,6 @@ def test_the_draw_is_the_same_for_ever():
 
 def test_its_probability_is_stored():
     reason = random_sample(ANSWERS[0], Thresholds(random_share=0.999))
-    assert reason is not None
     assert (reason.inclusion_probability, reason.severity, reason.raise_key) == (
         *(0.999, 0.0, "random_sample:-"),
     )
@@ -393,7 +392,6 @@ def test_a_jury_counts_in_place_of_its_members_only_as_the_primary_judge():
     disagreeing = judges_disagree(
         Signals("log", "a", "QA", primary=one, others=(two, jury)), Thresholds()
     )
-    assert disagreeing is not None
     assert [each["judges"] for each in disagreeing.details["pairs"]] == [["one v1", "two v1"]]
     members = replace(one, in_primary_jury=True), replace(two, in_primary_jury=True)
     assert (
@@ -403,5 +401,4 @@ def test_a_jury_counts_in_place_of_its_members_only_as_the_primary_judge():
     with_outside = judges_disagree(
         Signals("log", "a", "QA", primary=jury, others=(*members, outside)), Thresholds()
     )
-    assert with_outside is not None
     assert [each["judges"] for each in with_outside.details["pairs"]] == [["jury v1", "outside v1"]]

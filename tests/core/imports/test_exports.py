@@ -184,10 +184,8 @@ def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer():
     }
     feedback = {"run_id": "r", "key": "helpful", "score": 0.5}
     found = recognised([span | feedback], "responses")
-    assert found is not None
     assert found.title == "Phoenix spans"
     alone = recognised([feedback], "feedback")
-    assert alone is not None
     assert alone.title == "LangSmith feedback"
 
 
@@ -355,7 +353,6 @@ def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row):
             ]
             for kind in ("responses", "verdicts", "grades"):
                 export = recognised([row], kind)
-                assert export is not None
                 every = [Row(1, row), *others]
                 shape = export.shape
                 items = list(

@@ -177,7 +177,6 @@ def test_logged_messages_and_reference_reach_the_judge_and_an_old_version_is_ask
         with store.writing() as connection:
             stored = ensure_version(connection, old.version)
             spec = judge_spec(connection, stored)
-        assert spec is not None
         assert spec["prompt"] == stored.prompt
         judge_pending(store, make_judge(**spec, base_url=endpoint.base_url))
     new_request, old_request = (request.body for request in endpoint.requests)

@@ -139,7 +139,6 @@ def test_claims_are_asked_for_on_request_and_their_quotes_located():
     assert result.claims is not None
     first, second, third = result.claims
     assert ITEM.answer[first.answer_start : first.answer_end] == "30 m high"
-    assert ITEM.passages is not None
     assert ITEM.passages[0][first.passage_start : first.passage_end] == "30 m"
     assert (second.answer_quote, second.answer_start, second.passage, second.passage_start) == (
         "granite",

@@ -55,7 +55,6 @@ def test_a_rating_is_a_verdict_whose_quality_it_is():
     result, endpoint = ask(always(rated(2, "Say more.", "Too short.")))
     verdict = rating_verdict(result.value, result.record)
     assert (verdict.quality, verdict.reasoning, verdict.groundedness) == (2, "Too short.", None)
-    assert result.value is not None
     assert result.value.feedback == "Say more."
     assert endpoint.requests[0].body["temperature"] == 0
     assert endpoint.requests[0].body["response_format"]["json_schema"]["schema"]["required"] == [
@@ -67,7 +66,6 @@ def test_a_rating_is_a_verdict_whose_quality_it_is():
 
 def test_one_repair_may_save_a_rating_and_a_failure_is_no_number():
     result, endpoint = ask(in_turn([rated(9), rated(4)]))
-    assert result.value is not None
     assert (result.value.rating, len(result.record.attempts), len(endpoint.requests)) == (4, 2, 2)
     for reply, status in (
         (completion("no"), Status.UNPARSABLE),

@@ -36,7 +36,6 @@ def test_an_agent_reads_and_drafts_over_stdio(database, sqlite_store, tmp_path):
         assert {each.name for each in (await client.list_tools()).tools} == {*TOOLS}
         for tool in (await client.list_tools()).tools:
             assert "Example: {" in (tool.description or "")
-            assert tool.annotations is not None
             assert tool.annotations.read_only_hint is (TOOLS[tool.name].scope == "read")
             assert tool.input_schema["additionalProperties"] is False
         assert data_of(await client.call_tool("search_answers", {}))["total"] == 3
@@ -65,8 +64,6 @@ def test_a_killed_process_leaves_whole_drafts(database, tmp_path):
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, env=environment
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         process.stdin.write(
             b'no JSON\n{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
             b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'

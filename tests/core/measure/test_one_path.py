@@ -203,7 +203,6 @@ def the_report_agrees(store, result, human):
     data = re.search(
         r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL
     )
-    assert data is not None
     stored = json.loads(data[1])
     assert stored == to_plain(results)
     whole = [row for row in to_plain(result)["rows"] if row["slice"] is None]

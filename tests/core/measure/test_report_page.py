@@ -68,7 +68,6 @@ def test_it_contains_every_figure_as_text_and_as_json(sqlite_log):
     data = re.search(
         r'<script type="application/json" id="agreement">(.*?)</script>', page, re.DOTALL
     )
-    assert data is not None
     assert json.loads(data[1]) == to_plain(results)
     for said in ("Cohen&#x27;s kappa", "By query type", WORDS["rater_pairs"]):
         assert said in page

@@ -283,7 +283,6 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
         """The latest verdict's quality and scores, and what is said of the trace."""
         with sqlite_store.reading() as connection:
             judgment = connection.execute(select(JUDGMENT).order_by(JUDGMENT.c.id.desc())).first()
-            assert judgment is not None
             of = JUDGMENT_SCORE.c
             query = select(of.dimension, of.value, of.scale).where(of.judgment_id == judgment.id)
             scores = {(name, value, scale) for name, value, scale in connection.execute(query)}

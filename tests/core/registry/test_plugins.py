@@ -76,7 +76,6 @@ class Process:
 
     def run(self, code):
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         print(json.dumps(code), file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         assert answer, self.errors.read_text(encoding="utf-8")

@@ -46,7 +46,6 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes):
     modes.queue()
     stored = modes.review(modes.mara, modes=(ENTITY, OUTDATED, ENTITY))
     whole = modes.read(find_review, stored.review_id)
-    assert whole is not None
     assert whole.grade.modes == (OUTDATED, ENTITY)
     assert modes.read(load_item, first).reviews[0].grade.modes == (OUTDATED, ENTITY)
     with pytest.raises(BadInput, match="'else'"):

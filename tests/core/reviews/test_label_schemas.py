@@ -75,7 +75,6 @@ def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue):
     stored = review(queue, queue.mara, **WHOLE)
     add_schema(queue.store, schema_in(SUPPORT.replace("friendly", "kind")), by=queue.lead)
     kept = queue.read(find_review, stored.review_id)
-    assert kept is not None
     assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
     rules = queue.read(queue_progress, "q").rules
     assert rules["Label schema"] == "support v1"
@@ -92,7 +91,6 @@ def test_an_item_a_queue_and_the_review_itself_have_the_same_grade(queue):
     whole = queue.read(find_review, stored.review_id)
     (of_queue,) = queue.read(reviews_on, stored.item_id)
     (of_item,) = queue.read(load_item, leased.response_id or 0).reviews
-    assert whole is not None
     assert of_queue.grade == of_item.grade == whole.grade == grade
 
 
@@ -155,7 +153,6 @@ def test_exported_fields_can_be_imported_again(queue, tmp_path):
     assert (by_another.new, by_another.rejected) == (1, 0)
     newest = max(queue.reviews(), key=lambda each: each["id"])
     kept = queue.read(find_review, newest["id"])
-    assert kept is not None
     assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
     file.write_text(json.dumps(row | {"fields": {"verdict": "green"}}), encoding="utf-8")
     assert import_file(queue.store, file, kind="grades").rejected == 1

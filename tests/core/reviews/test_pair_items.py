@@ -31,7 +31,6 @@ def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(case):
         leased = case.lease(case.mara)
         (text,) = case.read(item_texts, [leased], case.mara.id)
         assert isinstance(text, PairText)
-        assert text.left is not None
         assert text.left.startswith("left-") is (text.shown is Shown.AB)
         better = A if text.shown is Shown.AB else B
         case.say(leased, case.mara, better)

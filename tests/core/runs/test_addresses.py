@@ -152,7 +152,6 @@ def test_a_job_goes_where_the_version_judged_last(judged, ours):
     with judged.reading() as connection:
         (version,) = list_versions(connection)
         spec = judge_spec(connection, version)
-    assert spec is not None
     assert (spec["provider"], spec["base_url"]) == ("openai", ours.base_url)
     job_id = request_rejudge(judged, judge=RAG, mode="plain", actor="Mara")
     with working(judged):
@@ -200,7 +199,6 @@ def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_ru
     set_judge(judged, "live", judge=with_model(here, "another-model"), actor="Mara")
     with judged.reading() as connection:
         spec = judge_spec(connection, list_versions(connection)[-1])
-    assert spec is not None
     # The form shows this address.
     assert (spec["model"], spec["base_url"]) == ("another-model", ours.base_url)
     new = with_model(RAG, "another-model")
@@ -308,7 +306,6 @@ def test_no_user_password_or_query_of_an_address_is_stored(store, ours):
         store, make_judge("rag", model="scripted", base_url=f"{ours.base_url}?token=hidden")
     )
     stored = read(store, last_asked_run, 1)
-    assert stored is not None
     assert (stored.endpoint_host, stored.provider, stored.base_url) == (
         host(ours),
         "openai",

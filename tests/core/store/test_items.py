@@ -87,7 +87,6 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(case):
         "low_quality": ["1", "2"],
         "feedback_gap": ["4", "1"],
     }
-    assert item.flag is not None
     assert item.flag.rule == "feedback_gap"
     people = queue_case(case.store)
     people.decide(item.flag.id, people.mara)

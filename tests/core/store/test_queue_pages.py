@@ -219,7 +219,6 @@ def test_neighbours_stand_where_the_pages_say(filled):
                 ]
                 for place in {0, 1, len(ids) // 2, len(ids) - 1}:
                     near = neighbours(connection, where, order, ids[place])
-                    assert near is not None
                     assert near.listed
                     assert (near.position, near.total) == (place + 1, len(ids))
                     assert near.previous == (ids[place - 1] if place else None)
@@ -233,7 +232,6 @@ def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled):
     ids = [line.flag_id for line in read(filled.store, queue_page, RowFilter(), limit=1000).lines]
     decide(filled, ids[5], Decision.DISMISS)
     near = read(filled.store, neighbours, RowFilter(), "worst", ids[5])
-    assert near is not None
     assert not near.listed
     assert (near.position, near.total, near.previous, near.next) == (
         6,
@@ -260,7 +258,6 @@ def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled):
     with filled.store.reading() as connection:
         beside = neighbours(connection, RowFilter(), "worst", before[2], mara.id)
         assert answers_done_by(connection, mara.id) == left_out > 0
-    assert beside is not None
     assert (beside.previous, beside.next, beside.listed) == (before[1], before[3], False)
     assert page(filled, RowFilter(), limit=1000, reviewer_id=jon.id) == others
     undo(filled.store, review_id=unsure, reviewer=mara, request_key="sure again")

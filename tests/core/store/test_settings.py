@@ -39,7 +39,6 @@ def test_the_latest_stored_value_counts_and_says_who(case):
     )
     [line] = [line for line in read(store, setting_origins) if line.key == "low_groundedness"]
     assert (line.value, line.origin) == (0.7, "stored")
-    assert line.stored is not None
     assert (line.stored.by, line.stored.at) == ("Mara", NOW)
 
 

@@ -97,7 +97,6 @@ def test_the_root_gives_question_answer_time_and_ids():
         [chain(1, None, QUESTION, ANSWER), model(2, 1, PROMPT, "a draft")], source="bot"
     )
     response = taken.response
-    assert response is not None
     assert pair(response) == (QUESTION, ANSWER)
     assert (response.source, response.external_id) == ("bot", TRACE)
     assert response.asked_at == datetime.fromtimestamp(START / 1e9 + 0.001, UTC)
@@ -332,7 +331,6 @@ def test_query_type_comes_from_metadata_or_a_tag():
 def test_a_rule_may_take_tags_of_any_value(tags):
     root = span(1, None, a={**chain(1, None, QUESTION, ANSWER).attributes, "labels": tags})
     taken = answer_of([root], maps=rules_of(["metadata.tags=attributes.labels"]))
-    assert taken.response is not None
     assert taken.response.query_type == ("power" if tags == ["query_type:power"] else "unspecified")
 
 
@@ -592,7 +590,6 @@ def test_rules_name_the_places_of_fields():
         ]
     )
     response = answer_of([root, docs], maps=rules).response
-    assert response is not None
     assert pair(response) == (QUESTION, ANSWER)
     assert (response.passages, response.query_type) == ((FIRST,), "power")
 

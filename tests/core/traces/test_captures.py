@@ -240,5 +240,4 @@ def test_a_part_of_a_trace_gives_no_wrong_answer(shared, random):
         whole = answer_of(spans, logs)
         part = answer_of([span for span in spans if random.random() < 0.7], logs)
         if part.response is not None:
-            assert whole.response is not None
             assert part.response.answer.strip() == whole.response.answer.strip()

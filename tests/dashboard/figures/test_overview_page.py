@@ -248,7 +248,6 @@ def test_the_pace_is_said_where_the_queue_gets_shorter(open_flags, raised, days)
 def test_the_judges_replies_add_up():
     judged = Counts(ok=2973, unparsable=21, refused=4, error=14)
     unusable = unusable_note(judged)
-    assert unusable is not None
     assert (unusable.values["share"], unusable.values["kinds"]) == (
         share_intervals(39, 3012)[0],
         ["21 unparsable", "4 refused", "14 error"],

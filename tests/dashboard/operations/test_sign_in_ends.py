@@ -102,7 +102,6 @@ def test_an_open_tab_and_a_stolen_cookie_end_with_the_session_on_all_servers(
 
 def test_no_cookie_and_no_header_of_a_stranger_opens_a_page(database, url):
     token = begin_session(database, account(database))
-    assert token is not None
     hashed = token_hash(token)
     for cookie in ("", hashed, "x" * 43, token[:-1], f"{token}%00"):
         assert not signed_in(shown(url, cookie))
@@ -147,7 +146,6 @@ def test_a_message_of_a_stranger_is_not_kept_if_it_is_long(url):
         session.socket.send(message.SerializeToString())
         with pytest.raises(ConnectionClosed) as closed:
             session.open("/")
-        assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1009
 
 

@@ -96,7 +96,6 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(routes):
         1,
         1,
     )
-    assert result.held_out is not None
     assert result.held_out.figure("n").value == result.labelled["held_out"] == len(held_out)
     assert len(result.mended) == result.held_out.figure("only_second").value > 10
     assert result.broken == ()
@@ -120,7 +119,6 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
     with routes.store.reading() as connection:
         page = alignment_page(connection, get_version(connection, "rag v1").id)
         [look] = stored_looks(connection)
-    assert page is not None
     assert (page.accepted, page.stored.id) == ("rag v2", result.look)
     assert KIND in page.before
     assert CAREFUL in page.after
@@ -304,7 +302,6 @@ def test_a_difference_that_the_labels_cannot_show_is_not_claimed(routes):
     result = routes.align()
     assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
     assert (len(result.mended), result.broken) == (2, ())
-    assert result.held_out is not None
     assert result.held_out.conclusion is Conclusion.NOT_SHOWN
     assert [each.code for each in result.held_out.next] == ["judge_more"]
 
@@ -392,8 +389,6 @@ def test_looks_are_counted_and_corrected_and_end(routes):
     assert (first.looks, second.looks) == (1, 2)
     assert "97.5 % CI" in second.notes[0].text
     assert second.notes[-1] == note("looks", looks=2)
-    assert first.held_out is not None
-    assert second.held_out is not None
     assert first.held_out.figure("p").value is not None
     assert second.held_out.figure("p").value == pytest.approx(2 * first.held_out.figure("p").value)
     assert (second.held_out.figure("change").low or 0) < (first.held_out.figure("change").low or 0)

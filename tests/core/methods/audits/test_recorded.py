@@ -211,8 +211,6 @@ EXAMPLE = Path(__file__).parents[4] / "examples" / "supreme_judge.py"
 @pytest.fixture
 def scene(monkeypatch):
     spec = importlib.util.spec_from_file_location("supreme_judge_example", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)  # its dataclasses look themselves up there
     spec.loader.exec_module(module)

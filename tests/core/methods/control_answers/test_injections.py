@@ -198,7 +198,6 @@ def test_each_style_orders_both_verdicts_in_both_places(style):
     original = Response("log", "a", "q", "It is long.", ("One.", "Two."), derived_from=number)
     for place in Place:
         made = CONTROL_KINDS[f"{place}_high"].change(original, original)
-        assert made is not None
         assert made.metadata == {"style": style}
         changed = made.answer if place == "injected_answer" else made.passages[0]
         assert changed != (original.answer if place == "injected_answer" else "One.")

@@ -346,8 +346,6 @@ EXAMPLE = Path(__file__).parents[4] / "examples" / "weather.py"
 @pytest.fixture
 def weather():
     spec = importlib.util.spec_from_file_location("weather_example", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -80,7 +80,6 @@ def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store):
         "m",
     )
     [judgment] = item.judgments
-    assert served.verdict is not None
     assert (
         judgment.groundedness
         == served.verdict.groundedness
