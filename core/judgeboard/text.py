@@ -165,14 +165,24 @@ _SECONDS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1, "": 1}
 _LONGEST_DURATION = 36_525 * 86_400  # so that a time of today, less a duration, is a time
 
 
-def seconds_of(text: str) -> float:
-    """Return the seconds of a duration such as "90s", "30min", "24h" or "2d"; raise BadInput otherwise."""
+def seconds_of(text: str, name: str) -> float:
+    """Return the seconds of a duration such as "90s", "30min", "24h" or "2d".
+
+    Args:
+        text: The duration.
+        name: The option or field that has the duration.
+
+    Raises:
+        BadInput: The text is no duration; the message begins with the name.
+    """
     match = re.fullmatch(r"(\d{1,7})\s*(d|h|min|m|s|)", text.strip(), re.ASCII)
     seconds = 0 if match is None else int(match[1]) * _SECONDS[match[2]]
     if not seconds:
-        raise BadInput(f"{text!r} is not a duration: write for example 90s, 30min, 24h or 2d")
+        raise BadInput(
+            f"{name}: {text!r} is not a duration: write for example 90s, 30min, 24h or 2d"
+        )
     if seconds > _LONGEST_DURATION:
-        raise BadInput(f"{text!r} is longer than 100 years")
+        raise BadInput(f"{name}: {text!r} is longer than 100 years")
     return float(seconds)
 
 

@@ -126,10 +126,10 @@ def test_a_day_is_counted_in_utc(moment):
 
 @pytest.mark.parametrize("text", ["", "0s", "5 weeks", "-1h", "9999999d"])
 def test_a_duration_can_be_taken_from_the_time_of_today(text):
-    assert (seconds_of("30min"), seconds_of(" 2 d")) == (1_800, 172_800)
-    assert datetime.now(UTC) - timedelta(seconds=seconds_of("36500d")) < datetime.now(UTC)
-    with pytest.raises(BadInput, match=r"duration|100 years"):
-        seconds_of(text)
+    assert (seconds_of("30min", "after"), seconds_of(" 2 d", "after")) == (1_800, 172_800)
+    assert datetime.now(UTC) - timedelta(seconds=seconds_of("36500d", "after")) < datetime.now(UTC)
+    with pytest.raises(BadInput, match=r"^after: .*(duration|100 years)"):
+        seconds_of(text, "after")
 
 
 @pytest.mark.parametrize("name", ["a && touch X", "a  # b", "--db", "it's --help", 'a "b" && c'])

@@ -164,10 +164,10 @@ def checked_rule(settings: WrittenRule, by: str = "", now: datetime | None = Non
         at=now or utc_now(),
         condition=AlertCondition(settings.when),
         threshold=threshold,
-        period_s=None if period is None else seconds_of(period),
+        period_s=None if period is None else seconds_of(period, "after"),
         subjects=tuple(dict.fromkeys(settings.only)),
         destinations=tuple(dict.fromkeys(each.strip() for each in settings.to)),
-        remind_s=None if settings.remind == NEVER else seconds_of(settings.remind),
+        remind_s=None if settings.remind == NEVER else seconds_of(settings.remind, "remind"),
         quiet=settings.quiet,
         level=level,
     )

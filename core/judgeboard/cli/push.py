@@ -53,10 +53,7 @@ KINDS = ("judgments", "reviews", "gold")
 
 def as_seconds(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
     """Return the seconds of a duration such as 60s or 5m."""
-    try:
-        return None if text is None else seconds_of(text)
-    except BadInput as error:
-        raise BadInput(f"{option.opts[0]}: {error}") from error
+    return None if text is None else seconds_of(text, option.opts[0])
 
 
 def _kinds(_context: click.Context, option: click.Parameter, text: str) -> "tuple[What, ...]":
