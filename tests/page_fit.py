@@ -4,12 +4,13 @@ from contextlib import suppress
 
 from playwright.sync_api import TimeoutError, expect  # noqa: A004 - Playwright's own
 
-from page_state import at_rest, idle
+from page_state import RUN, at_rest, idle
 
 LOOKS = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
 STYLED = (
     "() => getComputedStyle(document.querySelector('.stApp')).getPropertyValue('--jb-ink') !== ''"
 )
+THEME = "() => window.__judgeboardTheme"  # which theme.js has noticed
 PATIENCE = 20_000  # ms
 # The sizes of charts and tables, which are drawn anew some time after their window.
 SIZES = """() => [...document.querySelectorAll(
@@ -55,8 +56,13 @@ def looks(page):
     page.wait_for_function(STYLED)
     for width, scheme in order:
         page.set_viewport_size({"width": width, "height": size["height"]})
+        run, theme = page.evaluate(RUN), page.evaluate(THEME)
         page.emulate_media(color_scheme=scheme)
         expect(app).to_have_css("color-scheme", scheme)
+        # A page with charts is drawn again for another theme. Until then, its texts may fade.
+        page.wait_for_function(f"scheme => ({THEME})() === scheme", arg=scheme)
+        if theme != scheme and page.locator("[data-testid=stVegaLiteChart]").count():
+            page.wait_for_function(f"run => ({RUN})() !== run", arg=run)
         idle(page)
         at_rest(lambda: page.evaluate(SIZES))
         yield f"{width} {scheme}"

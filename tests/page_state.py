@@ -10,15 +10,20 @@ from judgeboard_dashboard.widgets.keys import FRESH_ROW, SAME_KEY
 GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just appeared are taken
 PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
 VIEWS = [view for tabs in PAGES.values() for view in tabs]
-# Streamlit opens the page of another address without loading itself again, as for the Back button.
-# A busy browser draws a whole run at once: then the state does not change, but the number of the
-# run in Streamlit's own state does.
-GO = """address => new Promise((drawn, failed) => {
-  const app = document.querySelector("[data-testid=stApp]"), state = "data-test-script-state";
+# The number of the run that the page shows, in Streamlit's own state.
+RUN = """() => {
+  const app = document.querySelector("[data-testid=stApp]");
   let owner = app[Object.keys(app).find((name) => name.startsWith("__reactFiber$"))];
   while (owner && !owner.stateNode?.state?.scriptRunId) owner = owner.return;
-  if (!owner) return failed("Streamlit keeps the number of its run elsewhere");
-  const run = () => owner.stateNode.state.scriptRunId, before = run(), asked = performance.now();
+  if (!owner) throw new Error("Streamlit keeps the number of its run elsewhere");
+  return owner.stateNode.state.scriptRunId;
+}"""
+# Streamlit opens the page of another address without loading itself again, as for the Back button.
+# A busy browser draws a whole run at once: then the state does not change, but the number of the
+# run does.
+GO = """address => new Promise((drawn, failed) => {
+  const app = document.querySelector("[data-testid=stApp]"), state = "data-test-script-state";
+  const run = RUN, before = run(), asked = performance.now();
   let begun = false, changed = false;
   const look = (ran = false) => {
     const running = app.getAttribute(state) !== "notRunning";
@@ -37,7 +42,7 @@ GO = """address => new Promise((drawn, failed) => {
   }, 200);
   history.pushState({}, "", address);
   dispatchEvent(new PopStateEvent("popstate"));
-})"""
+})""".replace("RUN", RUN)
 # The script has run, no part of the page waits for its code, and no font is on its way: it would
 # make texts wider. No colour is still turning into another.
 IDLE = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
