@@ -28,7 +28,7 @@ from judgeboard.store.hidden_rows import Reading, Reads, Seen, count_hidden
 from judgeboard.store.opening import open_store
 from judgeboard.store.outages import outage_words
 from judgeboard.store.reviewers import reviewer_by_id
-from judgeboard.store.sql_compiler import hides_blind_rows, row_limits
+from judgeboard.store.sql_compiler import row_limits
 from judgeboard.store.tables import Reviewer
 from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show_div
@@ -177,16 +177,16 @@ def kept_until_new_rows(
 ) -> Figures:
     """Return what ``load`` returns for a connection, kept for all sessions as long as ``mark`` returns the same.
 
-    ``key`` tells the figures from all others. A person with something to review blind gets figures
-    that are not kept.
+    ``key`` tells the figures from all others. A person with very many answers to review blind gets
+    figures that are not kept.
     """
     # The mark is older than the figures, and of all rows: a change may be hidden from the person.
     state = read_all(mark)
     with reading() as connection:
-        if hides_blind_rows(connection):
+        limits = row_limits(connection)
+        if limits is None:
             return load(connection)
-        rows = str(store().engine.url), row_limits(connection)
-        figures: Figures = _kept((*rows, state, *key), load, connection)
+        figures: Figures = _kept((str(store().engine.url), limits, state, *key), load, connection)
     return figures
 
 

@@ -11,15 +11,16 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import AlertCondition, QueueOrder
 from judgeboard.measure.alarms import watch
+from judgeboard.measure.rates import rate_of
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.queues import assign_queue, create_queue
+from judgeboard.reviews.queues import assign_queue, close_queue, create_queue
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
 from judgeboard.text import utc_day
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.sign_in import own_cookie
-from judgeboard_dashboard.widgets import texts
+from judgeboard_dashboard.widgets import log_figures, texts
 from marked_answer import SCORE, SECOND, SEVERITY, mark_answer
 from page_session import page_session
 from served import serving
@@ -225,3 +226,24 @@ def test_a_blind_reviewer_is_sent_the_same_whatever_the_hidden_answers_are(
     before, again, after, _ = sent["Jon"]
     assert before == again
     assert again != after
+
+
+def test_figures_of_a_blind_reviewer_are_kept_until_other_rows_are_hidden(
+    new_store, open_page, monkeypatch
+):
+    monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "true")
+    store, reads = half_hidden(new_store(), 10), []
+    lead, ben, _ = (ensure_reviewer(store, "page", name) for name in ("Lead", "Ben", "Jon"))
+    monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))
+    monkeypatch.setattr(
+        log_figures, "rate_of", lambda *given: reads.append(given) or rate_of(*given)
+    )
+    page = open_page("overview")
+    assert "360 of 720" in shown(page.run())
+    assert len(reads) == 1
+    assign_queue(store, "secret", by=lead, add=(ben,))
+    assert "360 of 720" in shown(open_page("overview", reviewer="Ben"))
+    close_queue(store, "secret", by=lead)
+    for each in (page.run(), open_page("overview", reviewer="Jon")):
+        assert "360 of 720" not in shown(each)
+    assert len(reads) == 3

@@ -30,7 +30,7 @@ from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import count_log
 from judgeboard.store.preferences import is_one_order, order_verdicts
-from judgeboard.store.sql_compiler import hides_blind_rows, row_limits
+from judgeboard.store.sql_compiler import row_limits
 from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import repeated_answers
 
@@ -401,7 +401,7 @@ class KeptRecords:
     ) -> JudgeRecord:
         """Return the record of a version; from the cache if still valid, and if the reader sees all rows."""
         # The mark counts events, which a reader with limited sources does not see.
-        if hides_blind_rows(connection) or row_limits(connection):
+        if row_limits(connection) != ():
             return read_record(connection, version, models)
         mark, now, record = health.record_mark(connection), self._clock(), None
         with self._lock:

@@ -153,7 +153,4 @@ class ErrorRates:
 
     def rows(self, name: str | None) -> list[Row]:
         """Return the four figures as rows of a slice."""
-        return [
-            Row.of(*each)
-            for each in zip(ERRORS, [name] * 4, (*self.sensitivity, *self.specificity), strict=True)
-        ]
+        return list(map(Row.of, ERRORS, [name] * 4, (*self.sensitivity, *self.specificity)))

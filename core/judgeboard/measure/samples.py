@@ -594,12 +594,12 @@ class LabelledAnswers:
         """Return the masks of answers reviewed in a random order of all answers, and in one of the flagged answers."""
         of_all, of_flagged = self.in_random_order[at], self._flags_in_random_order[at]
         if also is not None:
-            of_all = of_all | also.reviewed[at]
+            of_all |= also.reviewed[at]
         for matching, reviewed, flagged_only in self._within:
             if matching[at].all() and flagged_only:
-                of_flagged = of_flagged | reviewed[at]
+                of_flagged |= reviewed[at]
             elif matching[at].all():
-                of_all = of_all | reviewed[at]
+                of_all |= reviewed[at]
         return of_all, of_flagged
 
     @cached_property

@@ -186,7 +186,11 @@ def hide_rows(connection: Connection, viewer: int | None, source: str | None = N
     for kind, id_ in connection.execute(_some_hidden_ids(), of_viewer):
         ids[kind].append(id_)
     forms = {kind: _Form.of(len(of_kind)) for kind, of_kind in ids.items()}
-    parameters = {_parameter(kind, form): ids[kind] for kind, form in forms.items()}
+    # Of many hidden rows, the statements select the ids: here only some are known.
+    parameters = {
+        _parameter(kind, form): None if form is _Form.MANY else tuple(sorted(ids[kind]))
+        for kind, form in forms.items()
+    }
     rows = _VisibleRows(forms, connection.dialect.name == "sqlite", visible)
     of_sources = {} if visible is None else visible.parameters
     filter_rows(connection, rows.of_table, of_viewer | parameters | of_sources)
@@ -407,8 +411,10 @@ def _hidden_ids() -> dict[str, FromClause]:
             select(response.derived_from).where(
                 response.id.in_(in_side), response.derived_from.is_not(None)
             ),
-            select(response.id).where(response.derived_from.in_(in_item)),
-            select(response.id).where(response.derived_from.in_(in_side)),
+            *(
+                select(response.id).where(response.derived_from.in_(each))
+                for each in (in_item, in_side)
+            ),
         ),
         "hidden_answer",
     )

@@ -135,11 +135,9 @@ def store_sides(
     responses: list[Response] = []
     for pair in pairs:
         if pair.sides is None and pair.answer_a is not None and pair.answer_b is not None:
-            responses.append(
-                _side(pair, "a", pair.answer_a, pair.model_a, origins.get(pair.response_a or ""))
-            )
-            responses.append(
-                _side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or ""))
+            responses += (
+                _side(pair, "a", pair.answer_a, pair.model_a, origins.get(pair.response_a or "")),
+                _side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or "")),
             )
     result = store_responses(connection, responses, batch_id, now)
     clashes = {key_of(responses[index]) for index in result.differing}

@@ -189,13 +189,15 @@ def hides_blind_rows(connection: Connection) -> bool:
     return _FILTER in connection.get_execution_options()
 
 
-def row_limits(connection: Connection) -> tuple[Hashable, ...]:
-    """Return the values that limit the rows of a connection, () without a limit.
+def row_limits(connection: Connection) -> tuple[Hashable, ...] | None:
+    """Return the values that limit the rows of a connection: () without a limit, None if one is not known.
 
-    Readers with equal values, who have nothing to review blind, read the same rows.
+    Readers with equal values read the same rows.
     """
-    always: _Filter | None = connection.get_execution_options().get(_ALWAYS)
-    return () if always is None else tuple(always.parameters.items())
+    options = connection.get_execution_options()
+    active_filter: _Filter | None = options.get(_FILTER, options.get(_ALWAYS))
+    limits = {} if active_filter is None else active_filter.parameters
+    return None if None in limits.values() else tuple(limits.items())
 
 
 def with_hidden_rows(query: Query) -> Query:

@@ -135,7 +135,7 @@ def _list() -> None:
         compared, results = kept_until_new_rows(
             last_rows,
             lambda connection: (pairs := ComparedPairs(connection, version), pairs.figures()),
-            ("pairs", None if version is None else version.id),
+            ("pairs", version and version.id),
         )
         aspect = next(iter(compared.aspects), OVERALL)
         if len(compared.aspects) > 1:

@@ -67,6 +67,7 @@ from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.store.reviews import comments_on, notes_of
 from judgeboard.store.run_steps import run_problems
 from judgeboard.store.runs import Selection, ask_mode, count_unasked
+from judgeboard.store.sql_compiler import row_limits
 from judgeboard.store.tables import (
     FLAG,
     JUDGMENT,
@@ -669,3 +670,12 @@ def test_whole_rows_are_read_where_it_is_known_what_to_leave_out():
         if re.search(r"\bwith_hidden_rows\(", path.read_text(encoding="utf-8"))
     }
     assert asking - {"store/sql_compiler.py"} == known
+
+
+def test_more_answers_than_a_statement_lists_are_hidden_too(case):
+    case.add(*(f"hidden-{number}" for number in range(1_001)))
+    case.queue(blind_judge=True, flagged_only=False, order=QueueOrder.RANDOM, max_items=1_001)
+    (visible,) = case.add("visible")
+    with Seen(case.store, case.mara.id).reading() as connection:
+        assert connection.scalars(select(RESPONSE.c.id)).all() == [visible]
+        assert row_limits(connection) is None
