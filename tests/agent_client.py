@@ -40,13 +40,7 @@ def error_of(result):
 class Agent:
     """Calls tools within this process, each call with a client of its own."""
 
-    def __init__(
-        self,
-        store,
-        sender=None,
-        answer=None,
-        mode="auto",
-    ):
+    def __init__(self, store, sender=None, answer=None, mode="auto"):
         self.caller, self.answer, self.mode = Caller(store, sender), answer, mode
         self.asked = []
 

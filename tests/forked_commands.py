@@ -32,13 +32,7 @@ def _number(duplicate):
 class ForkedCommand:
     """A command in a process of its own, to be used like one that `subprocess` has started."""
 
-    def __init__(
-        self,
-        words,
-        files,
-        environment,
-        folder,
-    ):
+    def __init__(self, words, files, environment, folder):
         """Start it; ``files`` become its standard input, output and error output."""
         task = list(words), [_OpenFile(number) for number in files], dict(environment), str(folder)
         self._process = fork_server().Process(target=_run, args=task, daemon=True)

@@ -87,14 +87,7 @@ class GradedLog:
         with self.store.writing() as connection:
             return store_responses(connection, stored).new
 
-    def _answer(
-        self,
-        *,
-        day=None,
-        kind=ResponseKind.LOG,
-        group=None,
-        **fields,
-    ):
+    def _answer(self, *, day=None, kind=ResponseKind.LOG, group=None, **fields):
         number = next(iter(self.numbers))
         on = f"evidence {number if group is None else f'of group {group}'}"
         asked = None if day is None else NOON + timedelta(days=day)
@@ -111,12 +104,7 @@ class GradedLog:
         with self.store.writing() as connection:
             return ensure_version(connection, JudgeVersion(name, name, params=params))
 
-    def say(
-        self,
-        version,
-        verdicts,
-        run_id=None,
-    ):
+    def say(self, version, verdicts, run_id=None):
         """One more verdict of a judge version on each response; a ``status`` in it makes it an unusable one."""
         items = []
         for response_id, scores in verdicts.items():
@@ -205,14 +193,7 @@ class GradedLog:
         with self.store.writing() as connection:
             connection.execute(insert(FLAG), rows)
 
-    def decide(
-        self,
-        response_id,
-        rule,
-        decision,
-        reviewer="mara",
-        **columns,
-    ):
+    def decide(self, response_id, rule, decision, reviewer="mara", **columns):
         """A person decides the open flag of a rule."""
         mine = (FLAG.c.response_id == response_id) & (FLAG.c.rule == rule)
         with self.store.writing() as connection:

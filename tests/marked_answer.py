@@ -132,15 +132,7 @@ def _verdicts(connection, response_id, prefix, run):
         store_judgments(connection, version, run if again else None, [stored], NOW)
 
 
-def _said(
-    connection,
-    response_id,
-    versions,
-    by,
-    run,
-    prefix,
-    source,
-):
+def _said(connection, response_id, versions, by, run, prefix, source):
     judgment = _one(
         connection, "judgment", response_id=response_id, judge_version_id=versions["rag"]
     )
@@ -218,15 +210,7 @@ def _said(
     return {"flag_id": flag, "pair_id": pair, "attempt_id": attempt, "run_id": run}
 
 
-def _attempt(
-    connection,
-    response_id,
-    version_id,
-    run_id,
-    judgment,
-    prefix,
-    source,
-):
+def _attempt(connection, response_id, version_id, run_id, judgment, prefix, source):
     """An answer made from it, judged too."""
     made = Response(
         source,

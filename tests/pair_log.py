@@ -61,13 +61,7 @@ def by_pair(replies, other=None):
     return lambda request, _number: replies.get(asked_of(request), other or said("tie"))
 
 
-def pairwise(
-    endpoint,
-    *,
-    priced=False,
-    aspects=(OVERALL,),
-    **options,
-):
+def pairwise(endpoint, *, priced=False, aspects=(OVERALL,), **options):
     """Return the pairwise judge over a fake endpoint."""
     return PairwiseJudge(
         JudgeOptions(model="scripted", base_url=endpoint.base_url, tries=1).endpoint("the test"),
@@ -76,15 +70,7 @@ def pairwise(
     )
 
 
-def record(
-    store,
-    pair_ids,
-    said,
-    *,
-    name="recorded",
-    kind="replay",
-    aspect="overall",
-):
+def record(store, pair_ids, said, *, name="recorded", kind="replay", aspect="overall"):
     """Store what a judge said by hand: ``{"ab": "aat-", "ba": "ab. "}``, a letter a pair.
 
     a, b and t are verdicts, - an unusable one, and a blank was not asked.
@@ -107,15 +93,7 @@ def record(
 
 
 def prefer_outside(
-    store,
-    pair_id,
-    by,
-    preference,
-    key,
-    *,
-    seen=(),
-    shown=Shown.AB,
-    aspect="overall",
+    store, pair_id, by, preference, key, *, seen=(), shown=Shown.AB, aspect="overall"
 ):
     """Store a preference outside queues, as releases did that asked for it on the page of pairs; return its id."""
     preferences = {aspect: AspectPreference(preference)}

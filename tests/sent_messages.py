@@ -36,14 +36,7 @@ def listening(store, **options):
             loop.close()
 
 
-def export(
-    address,
-    body=BODY,
-    headers=(),
-    *,
-    service=SERVICE,
-    compressed=False,
-):
+def export(address, body=BODY, headers=(), *, service=SERVICE, compressed=False):
     """Send a message; return the code, the text and the trailing metadata of the reply."""
     compression = grpc.Compression.Gzip if compressed else grpc.Compression.NoCompression
     with grpc.insecure_channel(address) as channel:

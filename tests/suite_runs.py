@@ -35,10 +35,7 @@ def is_judging(request):
     return bool(request["model"] == "judge")
 
 
-def playing(
-    answers=None,
-    scores=None,
-):
+def playing(answers=None, scores=None):
     """Answer as candidate and judge, by case; what is not named is answered and scored 4."""
 
     def script(request, _number):

@@ -318,9 +318,7 @@ def test_every_marked_table_is_generated_and_every_table_is_shown(generate):
     )
 
 
-def test_every_mark_of_the_build_is_replaced_and_the_app_leaves_its_page_out(
-    generate,
-):
+def test_every_mark_of_the_build_is_replaced_and_the_app_leaves_its_page_out(generate):
     marked = {
         page: marks
         for page in DOCS.rglob("*.md")

@@ -135,9 +135,7 @@ def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare):
     done(bare, "G")
 
 
-def test_a_press_made_while_the_page_is_drawn_leads_to_the_field_that_its_key_is_for(
-    timed,
-):
+def test_a_press_made_while_the_page_is_drawn_leads_to_the_field_that_its_key_is_for(timed):
     timed.evaluate(
         "draw('Y'); document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'running'"
     )
@@ -161,9 +159,7 @@ def test_a_press_made_on_another_row_is_not_sent(bare):
     done(bare, "J")
 
 
-def test_presses_that_are_not_acknowledged_are_sent_again_with_those_that_follow(
-    timed,
-):
+def test_presses_that_are_not_acknowledged_are_sent_again_with_those_that_follow(timed):
     timed.evaluate("draw('3'); draw('Y'); answers = false")
     timed.keyboard.press("3")
     timed.keyboard.press("y")
@@ -187,9 +183,7 @@ def test_a_press_waits_for_a_button_that_an_unacknowledged_press_may_draw(timed)
     done(timed, "J", "G")
 
 
-def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_is_said_else(
-    bare,
-):
+def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_is_said_else(bare):
     bare.evaluate("draw('J'); answers = false")
     bare.keyboard.press("j")
     for number in (1, 2, 3):
@@ -200,9 +194,7 @@ def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_
     assert max(map(max, numbers(bare))) == 3
 
 
-def test_what_a_server_that_is_gone_may_have_executed_is_said_and_not_sent_again(
-    bare,
-):
+def test_what_a_server_that_is_gone_may_have_executed_is_said_and_not_sent_again(bare):
     bare.evaluate("draw('3'); answers = false")
     bare.keyboard.press("3")
     bare.evaluate("head.dataset.session = 'two'; answers = true")
@@ -220,9 +212,7 @@ def test_a_double_press_is_one_and_a_slower_one_two_however_slow_the_server(time
     done(timed, "G", "G")
 
 
-def test_a_key_without_a_button_in_a_field_whose_text_is_sent_holds_up_no_other(
-    timed,
-):
+def test_a_key_without_a_button_in_a_field_whose_text_is_sent_holds_up_no_other(timed):
     timed.evaluate("draw('J'); document.body.append(document.createElement('input'))")
     field = timed.locator("input")
     field.fill("a")
@@ -275,9 +265,7 @@ LIST = """
 """
 
 
-def test_keys_pressed_on_a_list_before_its_buttons_are_drawn_are_executed_one_by_one(
-    bare,
-):
+def test_keys_pressed_on_a_list_before_its_buttons_are_drawn_are_executed_one_by_one(bare):
     bare.add_script_tag(content=LIST)
     bare.evaluate("runs('running')")
     for key in "xqj":  # Q has no button

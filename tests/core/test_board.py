@@ -83,9 +83,7 @@ def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(sqlite_board,
     assert batch.actor == local_user()
 
 
-def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(
-    sqlite_board,
-):
+def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(sqlite_board):
     frame = pd.DataFrame(ROWS).rename(columns={"query": "Spalte"})
     with pytest.raises(judgeboard.JudgeboardError, match="Frage"):
         sqlite_board.add(frame, columns={"Frage": "query"})
@@ -179,9 +177,7 @@ def test_judging_works_while_an_event_loop_runs(sqlite_board):
     assert asyncio.run(in_a_notebook()) == (2, 2)
 
 
-def test_a_new_name_with_a_model_is_a_new_judge_and_judges_again_by_its_name(
-    sqlite_board,
-):
+def test_a_new_name_with_a_model_is_a_new_judge_and_judges_again_by_its_name(sqlite_board):
     sqlite_board.add(ROWS)
     with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
         first = sqlite_board.judge("house", model="scripted", base_url=endpoint.base_url, limit=1)

@@ -73,18 +73,14 @@ def test_secrets_and_passwords_are_masked(monkeypatch):
     assert "********" in [each.value for each in shown_settings(load_settings(), ["openai"])]
 
 
-def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(
-    monkeypatch,
-):
+def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "secret words")
     with pytest.raises(BadInput, match="JUDGEBOARD_RANDOM_SHARE") as caught:
         load_settings()
     assert "secret words" not in str(caught.value)
 
 
-def test_a_table_in_the_environment_that_is_no_json_names_its_variable(
-    monkeypatch,
-):
+def test_a_table_in_the_environment_that_is_no_json_names_its_variable(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_JUDGES", "secret words")
     with pytest.raises(BadInput, match="JUDGEBOARD_JUDGES"):
         load_settings()

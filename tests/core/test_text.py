@@ -35,9 +35,7 @@ def test_what_was_made_storable_is_storable_and_as_long(text):
         lambda number: new_queue("q", sampling_rate=number),
     ],
 )
-def test_an_integer_that_no_float_can_hold_is_refused_like_any_other(
-    make,
-):
+def test_an_integer_that_no_float_can_hold_is_refused_like_any_other(make):
     with pytest.raises((ValueError, BadInput), match=r"1\.00e\+5000"):
         make(10**5000)
 

@@ -124,9 +124,7 @@ TELLING = (
 )
 
 
-def test_nothing_that_is_hidden_is_sent_to_a_blind_reviewer_and_others_are_told(
-    new_store,
-):
+def test_nothing_that_is_hidden_is_sent_to_a_blind_reviewer_and_others_are_told(new_store):
     store = new_store()
     every = addresses(give_blind(store))
     with serving(str(store.engine.url.database)) as url:

@@ -20,9 +20,7 @@ def client():
     return TestClient(Starlette(routes=documentation.routes()))
 
 
-def test_each_view_names_a_page_and_each_page_that_the_server_has_leads_only_to_such_pages(
-    client,
-):
+def test_each_view_names_a_page_and_each_page_that_the_server_has_leads_only_to_such_pages(client):
     assert set(DOCUMENTED) == set(VIEWS)
     assert set(DOCUMENTED.values()) <= set(documentation.pages())
     for name in documentation.pages():
@@ -36,9 +34,7 @@ def test_each_view_names_a_page_and_each_page_that_the_server_has_leads_only_to_
             assert not anchor or f'id="{anchor}"' in linked.text, (name, target, anchor)
 
 
-def test_the_tables_of_the_code_are_on_the_pages_and_other_files_are_not_served(
-    client,
-):
+def test_the_tables_of_the_code_are_on_the_pages_and_other_files_are_not_served(client):
     assert (
         "<td><code>low_groundedness</code></td>"
         in client.get("/documentation/concepts/flags.md").text

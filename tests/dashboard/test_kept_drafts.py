@@ -214,9 +214,7 @@ def test_a_draft_keeps_every_grade():
     assert Draft().content() == {}
 
 
-def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one(
-    store,
-):
+def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one(store):
     case, writer = queue_case(store), DraftWriter()
     case.queue_of(0.1, 0.2, order=QueueOrder.OLDEST)
     leased = case.lease(case.mara)

@@ -210,9 +210,7 @@ def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch
 
 
 @on_sqlite
-def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_is_kept(
-    case,
-):
+def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_is_kept(case):
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
     session.draft(ids[0]).notes["note"] = "typed for minutes"
@@ -254,9 +252,7 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case):
 
 
 @on_sqlite
-def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_removes_one(
-    case,
-):
+def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_removes_one(case):
     save_mode(case.store, "wrong figure", by=case.lead)
     case.flagged(0.1)
     work, session = started(case), ReviewSession()
@@ -399,9 +395,7 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case):
 
 
 @on_sqlite
-def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_they_leave(
-    case,
-):
+def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_they_leave(case):
     case.flagged(0.1, 0.2)
     work = started(case)
     work.current.shown = True

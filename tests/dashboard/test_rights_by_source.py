@@ -103,9 +103,7 @@ def tour(url, reviewer, places):
     }
 
 
-def test_no_page_and_no_download_has_anything_of_another_source(
-    new_store,
-):
+def test_no_page_and_no_download_has_anything_of_another_source(new_store):
     case = two_sources(new_store())
     places = addresses(case)
     with serving(str(case.store.engine.url.database)) as url:
@@ -239,12 +237,7 @@ GIVEN = (
 )
 
 
-def test_no_command_prints_anything_of_another_source(
-    case,
-    tmp_path,
-    monkeypatch,
-    capsys,
-):
+def test_no_command_prints_anything_of_another_source(case, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "terminal"
     folder.mkdir()
     monkeypatch.chdir(folder)

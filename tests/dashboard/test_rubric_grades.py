@@ -142,9 +142,7 @@ def test_each_level_is_given_to_the_dimension_after_the_one_before(actions):
     assert actions.draft.grade().scores[1] == DimensionScore("tone", 2, "1-5")
 
 
-def test_one_key_in_quick_succession_gives_two_dimensions_their_level(
-    actions,
-):
+def test_one_key_in_quick_succession_gives_two_dimensions_their_level(actions):
     keyboard = Keyboard(row="row")
     for number, level in enumerate((4, 4, 3)):
         act = Press(Turn.GIVE, lambda level=level: actions.pick(str(level)), each=True)
@@ -177,9 +175,7 @@ def test_the_same_digits_after_an_undo_give_the_same_levels(actions):
         ranks.session.put_draft(2, ranks.draft)
 
 
-def test_a_field_named_as_a_part_of_the_draft_keeps_its_own_restored_values(
-    actions,
-):
+def test_a_field_named_as_a_part_of_the_draft_keeps_its_own_restored_values(actions):
     draft = Draft(values={"modes": ["made up"]}, modes=["made up"]).brought_back()
     for _ in range(2):  # the first press keeps the failure mode, the second removes it
         draft.choose_mode("made up")
@@ -222,9 +218,7 @@ def test_a_level_has_its_own_digit(actions, levels, digits):
     assert actions.digits(field) == digits
 
 
-def test_the_queue_says_what_is_required_and_the_judge_what_a_level_means(
-    actions,
-):
+def test_the_queue_says_what_is_required_and_the_judge_what_a_level_means(actions):
     assert actions.draft.missing() == ("accuracy",)
     assert [dict(field.levels)[5] for field in actions.fields] == [None, "kind", None]
 

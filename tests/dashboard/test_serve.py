@@ -110,10 +110,7 @@ def test_a_host_that_is_not_ours_is_said():
     "reaching", [["--host", "0.0.0.0"], ["--host", ""], ["--allow-host", "judge.example.org"]]
 )
 def test_a_server_that_other_machines_reach_does_not_start_without_a_sign_in(
-    tmp_path,
-    reaching,
-    capsys,
-    monkeypatch,
+    tmp_path, reaching, capsys, monkeypatch
 ):
     monkeypatch.setenv("JUDGEBOARD_DB", "")  # the server sets it
     monkeypatch.chdir(tmp_path)
@@ -208,9 +205,7 @@ def test_pages_of_other_servers_send_upload_and_open_nothing(port, origin, own):
     assert opens_session(port, headers) == own
 
 
-def test_a_page_that_renames_itself_to_this_server_gets_no_data_and_no_page_goes_elsewhere(
-    port,
-):
+def test_a_page_that_renames_itself_to_this_server_gets_no_data_and_no_page_goes_elsewhere(port):
     assert not opens_session(port, {"origin": f"http://evil.example:{port}"}, "evil.example")
     answer = httpx.get(f"http://localhost:{port}/healthz")
     assert answer.headers["content-security-policy"].startswith("default-src 'self'")

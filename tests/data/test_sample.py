@@ -261,9 +261,7 @@ def test_the_second_judge_is_informed_but_not_perfect():
     assert 0.7 <= agreement < 1
 
 
-def test_supported_sentences_stand_on_words_of_the_passages_and_unsupported_ones_less_so(
-    answers,
-):
+def test_supported_sentences_stand_on_words_of_the_passages_and_unsupported_ones_less_so(answers):
     shares = {True: [], False: []}
     for answer in answers:
         if answer.draft.passages and answer.draft.mood in {

@@ -40,9 +40,7 @@ def bounds(point):
     return point.estimate.low, point.estimate.high
 
 
-def test_the_offline_judge_shows_the_drop_in_the_last_three_weeks_of_complex_answers(
-    judged,
-):
+def test_the_offline_judge_shows_the_drop_in_the_last_three_weeks_of_complex_answers(judged):
     points = weekly(judged)["complex"].points
     assert len(points) == 10
     lowest_before = min(bounds(point)[0] for point in points[:WEEKS_BEFORE])
@@ -115,9 +113,7 @@ def test_commands_of_random_labels_show_a_figure(demo, command, shown, tmp_path,
     assert shown in capsys.readouterr().out
 
 
-def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue(
-    judged,
-):
+def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue(judged):
     with judged.reading() as connection:
         answers = answers_of(connection, None)
         alone = set(answers.response_ids[answers.drawn & ~answers.picked].tolist())
@@ -138,13 +134,7 @@ def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue
 
 
 @pytest.mark.parametrize("page", ["rates", "plans", "thresholds", "trends", "versions"])
-def test_the_output_in_a_how_to_page_is_that_of_the_demo(
-    demo,
-    page,
-    tmp_path,
-    capsys,
-    monkeypatch,
-):
+def test_the_output_in_a_how_to_page_is_that_of_the_demo(demo, page, tmp_path, capsys, monkeypatch):
     path = tmp_path / "sample.db"
     shutil.copyfile(demo, path)
     monkeypatch.setenv("JUDGEBOARD_DB", str(path))

@@ -89,13 +89,7 @@ def ask(script, packages, *questions, **environment):
     ],
     ids=["openai", "openai-genai", "langchain", "llamaindex"],
 )
-def test_an_assistant_sends_its_answer(
-    script,
-    packages,
-    switch,
-    served_small_model,
-    sqlite_store,
-):
+def test_an_assistant_sends_its_answer(script, packages, switch, served_small_model, sqlite_store):
     with serving(Path(str(sqlite_store.engine.url.database))) as url:
         printed = ask(
             script,

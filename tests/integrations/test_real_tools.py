@@ -79,12 +79,7 @@ def add_scores(name, http):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "scores_in"), [("phoenix", in_phoenix), ("mlflow", in_mlflow)])
-def test_scores_are_found_in_the_real_tool(
-    name,
-    scores_in,
-    sqlite_store,
-    tmp_path,
-):
+def test_scores_are_found_in_the_real_tool(name, scores_in, sqlite_store, tmp_path):
     body = request(trace(7))
     with receiving(sqlite_store) as http:
         assert send_spans(http, body).status_code == 200

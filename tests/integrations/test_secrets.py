@@ -207,12 +207,7 @@ def pages():
 
 
 def test_no_secret_is_stored_logged_shown_or_sent(
-    sqlite_store,
-    known,
-    log,
-    tmp_path,
-    monkeypatch,
-    capsys,
+    sqlite_store, known, log, tmp_path, monkeypatch, capsys
 ):
     database = str(sqlite_store.engine.url.database)
     echo = " ".join(form for secret in known for form in forms(secret))

@@ -126,9 +126,7 @@ def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(site):
     } == {(EVE, "enter")}
 
 
-def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider_is_sent(
-    site,
-):
+def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider_is_sent(site):
     with site.store.reading() as connection:
         response_id = connection.exec_driver_sql(
             "SELECT min(response_id) FROM flag WHERE state = 'open'"

@@ -167,9 +167,7 @@ def test_a_reset_ends_all_sessions_and_the_password_when_it_is_used(store):
     assert begin_session(store, ann) is None
 
 
-def test_removal_ends_everything_and_to_add_the_person_again_brings_nothing_back(
-    store,
-):
+def test_removal_ends_everything_and_to_add_the_person_again_brings_nothing_back(store):
     ann = account(store)
     hashed = session(store, ann)
     token = invite(store, "ann", None, ROOT)

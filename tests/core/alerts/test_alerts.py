@@ -362,12 +362,7 @@ TO_MAIL = "email:ops@example.org"
     ],
 )
 def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets_it(
-    sqlite_store,
-    capsys,
-    monkeypatch,
-    destination,
-    settings,
-    missing,
+    sqlite_store, capsys, monkeypatch, destination, settings, missing
 ):
     words = [*["rule", "add", "alert", "--when", "old_flags", "--to"], destination]
     words += ["old flags", "--db", address(sqlite_store)]
@@ -409,12 +404,7 @@ def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets
     ],
 )
 def test_a_destination_whose_setting_is_not_usable_is_refused_as_sending_to_it_would_be(
-    sqlite_store,
-    monkeypatch,
-    destination,
-    variable,
-    value,
-    reason,
+    sqlite_store, monkeypatch, destination, variable, value, reason
 ):
     monkeypatch.setenv(SENDER, "jb@example.org")
     monkeypatch.setenv(variable, value)

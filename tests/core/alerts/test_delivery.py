@@ -132,9 +132,7 @@ def test_a_mail_goes_through_an_encrypted_and_authenticated_server(certificate, 
     assert mail.get_payload().splitlines()[0] == MESSAGE["text"]
 
 
-def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(
-    monkeypatch,
-):
+def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(monkeypatch):
     mailbox = Mailbox()
     with mail_server(mailbox) as port:
         monkeypatch.setenv("JUDGEBOARD_SMTP", f"smtp://localhost:{port}")
@@ -150,9 +148,7 @@ def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(
         send("email:mara@example.org", MESSAGE)
 
 
-def test_slack_gets_its_own_form_in_which_a_name_can_mention_nobody(
-    monkeypatch,
-):
+def test_slack_gets_its_own_form_in_which_a_name_can_mention_nobody(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_ALERT_NETWORKS", "127.0.0.1")
     with hook_server() as hook:
         monkeypatch.setenv("HOOK", hook.url.replace("127.0.0.1", "mara:S3CRET@127.0.0.1"))
@@ -188,9 +184,7 @@ def test_a_host_with_one_private_address_is_refused(address, monkeypatch):
         checked_addresses("hooks.example.org", 443, [])
 
 
-def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(
-    monkeypatch,
-):
+def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(monkeypatch):
     answers = iter(["93.184.215.14", "127.0.0.1"])  # the name changes after the check
     monkeypatch.setattr(
         socket, "getaddrinfo", lambda *_args, **_options: [(0, 0, 0, "", (next(answers), 80))]

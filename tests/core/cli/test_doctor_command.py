@@ -89,10 +89,7 @@ def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store, shell):
 
 
 def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
-    sqlite_store,
-    tmp_path,
-    monkeypatch,
-    shell,
+    sqlite_store, tmp_path, monkeypatch, shell
 ):
     store_answers(sqlite_store, 3)
     theirs, ours = tmp_path / "theirs.toml", tmp_path / "ours.toml"
@@ -131,12 +128,7 @@ def test_a_database_that_cannot_be_used_yet_names_the_next_command(sqlite_store,
 
 
 @pytest.mark.parametrize("command", ["config", "doctor"])
-def test_no_secret_reaches_the_screen(
-    sqlite_store,
-    monkeypatch,
-    capsys,
-    command,
-):
+def test_no_secret_reaches_the_screen(sqlite_store, monkeypatch, capsys, command):
     store_answers(sqlite_store, 1)
     with RecordingEndpoint(always(failure(401, f"Incorrect API key provided: {KEY}"))) as endpoint:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)

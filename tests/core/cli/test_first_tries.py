@@ -95,12 +95,7 @@ def two_judges_and_a_queue(store):
     ],
 )
 def test_a_refusal_ends_with_the_command_of_this_database(
-    sqlite_store,
-    fill_once,
-    shell,
-    monkeypatch,
-    words,
-    command,
+    sqlite_store, fill_once, shell, monkeypatch, words, command
 ):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     fill_once("two judges and a queue", sqlite_store, two_judges_and_a_queue)
@@ -110,10 +105,7 @@ def test_a_refusal_ends_with_the_command_of_this_database(
 
 
 def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
-    sqlite_store,
-    capsys,
-    shell,
-    monkeypatch,
+    sqlite_store, capsys, shell, monkeypatch
 ):
     question, passages = "How long is a rope? " * 20, ("A rope is 60 m long.",)
     answers = [

@@ -20,11 +20,7 @@ def test_a_warning_fails_a_gate_and_nothing_else(sqlite_log, shell):
 
 
 def test_a_table_of_models_comes_by_option_or_environment(
-    sqlite_log,
-    tmp_path,
-    monkeypatch,
-    capsys,
-    shell,
+    sqlite_log, tmp_path, monkeypatch, capsys, shell
 ):
     sqlite_log.say_all(
         sqlite_log.version("house"), sqlite_log.answers(3, generator_model="house-7"), quality=4

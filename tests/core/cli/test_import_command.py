@@ -150,9 +150,7 @@ def test_nothing_is_said_of_columns_where_no_row_could_be_read(tmp_path, capsys,
     assert not [word for word in ("read:", "no column", "--map") if word in printed]
 
 
-def test_without_an_id_it_is_said_of_new_answers_that_another_map_brings_the_rows_once_more(
-    lines,
-):
+def test_without_an_id_it_is_said_of_new_answers_that_another_map_brings_the_rows_once_more(lines):
     def says_so(number, words):
         return "  ids: derived from the content" in lines([ticket(number)], f"{BOTH} {words}")
 
@@ -258,12 +256,7 @@ def test_a_mapping_is_remembered_for_its_source(asked):
     ],
 )
 def test_in_a_terminal_enter_takes_the_table_and_another_column_is_chosen_in_place(
-    database,
-    tmp_path,
-    monkeypatch,
-    answers,
-    code,
-    types,
+    database, tmp_path, monkeypatch, answers, code, types
 ):
     log = tmp_path / "log.csv"
     log.write_text(OTHER_NAMES)
@@ -403,9 +396,7 @@ def test_a_column_of_a_graded_pair_is_an_aspect_but_beside_aspects(lines):
     assert not any("not read" in line for line in printed)
 
 
-def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_differ(
-    lines,
-):
+def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_differ(lines):
     first = [ticket(number) for number in range(5)]
     lines(first, f"{BOTH} --map ticket=id")
     unusable = [ticket(number, bot="") for number in range(9, 39)]

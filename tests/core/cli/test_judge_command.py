@@ -179,9 +179,7 @@ def test_the_offline_judge_does_not_mind_a_model_of_the_environment(sqlite_store
     assert run_line(f"judge --judge lexical --db {address(sqlite_store)}") == 0
 
 
-def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
-    sqlite_store,
-):
+def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store):
     store_answers(sqlite_store, 100)
     with held_endpoint() as endpoint:
         endpoint.hold_after(40)
@@ -202,9 +200,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
     assert [(row["state"], row["selected"]) for row in runs(sqlite_store)] == [("done", 100)]
 
 
-def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(
-    sqlite_store,
-):
+def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(sqlite_store):
     store_answers(sqlite_store, 40)
     assert judge(sqlite_store, always(verdict()))[0] == 0
     with held_endpoint() as endpoint:

@@ -346,12 +346,7 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     ],
 )
 def test_an_unknown_name_in_a_table_of_the_file_is_an_error_with_its_place(
-    folder,
-    sqlite_template,
-    capsys,
-    shell,
-    text,
-    fault,
+    folder, sqlite_template, capsys, shell, text, fault
 ):
     file = folder / "judgeboard.toml"
     file.write_text(text)

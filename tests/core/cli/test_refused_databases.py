@@ -95,11 +95,7 @@ def contents(place):
 
 @pytest.mark.parametrize("make", KINDS)
 def test_a_refused_file_is_unchanged_by_every_command(
-    make,
-    place,
-    sqlite_template,
-    capsys,
-    monkeypatch,
+    make, place, sqlite_template, capsys, monkeypatch
 ):
     file = place / "theirs.db"
     make(file, sqlite_template)

@@ -51,10 +51,7 @@ def test_a_threshold_is_printed_with_what_it_changes(database, shell):
 
 
 def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
-    database,
-    sqlite_log,
-    shell,
-    monkeypatch,
+    database, sqlite_log, shell, monkeypatch
 ):
     write_to(sqlite_log.store, set_setting, "low_groundedness", 0.9, "test")
     raise_flags(sqlite_log.store)

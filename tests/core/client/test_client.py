@@ -238,11 +238,7 @@ def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(server, client,
     ids=lambda value: str(getattr(value, "status", "")),
 )
 def test_what_a_server_cannot_use_is_dropped_with_its_number_and_the_reason(
-    server,
-    client,
-    caplog,
-    refusal,
-    lost,
+    server, client, caplog, refusal, lost
 ):
     def script(entries, _number):
         return refusal if any(entry["query"].startswith("bad") for entry in entries) else STORED
@@ -258,9 +254,7 @@ def test_what_a_server_cannot_use_is_dropped_with_its_number_and_the_reason(
     assert f": {lost}," in told
 
 
-def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(
-    caplog,
-):
+def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(caplog):
     client = judgeboard.Client("localhost:8501", delay_s=0)
     atexit.unregister(client._at_exit)
     judgeboard.record("q", "a", client=client)
@@ -270,9 +264,7 @@ def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(
     assert reason in caplog.text
 
 
-def test_a_key_that_no_header_can_hold_is_not_tried_for_ever_and_never_in_the_log(
-    caplog,
-):
+def test_a_key_that_no_header_can_hold_is_not_tried_for_ever_and_never_in_the_log(caplog):
     with socket.create_server(
         ("127.0.0.1", 0)
     ) as listener:  # no request comes that a server could answer

@@ -239,12 +239,7 @@ def sentences(thresholds=None, **signals):
     return [why(reason.rule, reason.details, reason.params) for reason in raised]
 
 
-def judge(
-    groundedness,
-    quality=None,
-    label=None,
-    title="rag v3",
-):
+def judge(groundedness, quality=None, label=None, title="rag v3"):
     return JudgeSignal(
         1, "rag", title.split(maxsplit=1)[0], title, "f", groundedness, quality, label
     )

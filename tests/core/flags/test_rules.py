@@ -24,14 +24,7 @@ from judgeboard.flags.rules import RULES, judges_disagree, random_sample, sampli
 NOTHING_DRAWN = Thresholds(random_share=0)
 
 
-def judge(
-    groundedness=None,
-    quality=None,
-    label=None,
-    *,
-    name="rag",
-    kind="rag",
-):
+def judge(groundedness=None, quality=None, label=None, *, name="rag", kind="rag"):
     return JudgeSignal(
         7, kind, name, f"{name} v1", f"address of {name}", groundedness, quality, label
     )
@@ -68,13 +61,7 @@ ON_FOUR = {
 }
 
 
-def expected(
-    groundedness,
-    quality,
-    feedback,
-    label,
-    second,
-):
+def expected(groundedness, quality, feedback, label, second):
     """The rules that must flag, with their severity, in exact decimals."""
     found = {}
     exact = None if groundedness is None else Decimal(str(groundedness))
@@ -262,12 +249,7 @@ def test_its_probability_is_stored():
     )
 
 
-def reasons_by_rule(
-    groundedness,
-    thresholds,
-    label=None,
-    external_id="a",
-):
+def reasons_by_rule(groundedness, thresholds, label=None, external_id="a"):
     judge = JudgeSignal(1, "rag", "rag", "rag v1", "f", groundedness, label=label)
     signals = Signals("log", external_id, "QA", primary=judge)
     return {reason.rule: reason for reason in reasons_for(signals, thresholds, RULES.values())}

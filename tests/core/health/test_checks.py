@@ -352,9 +352,7 @@ def test_the_score_that_is_moved_most_clearly_is_shown():
 # ---- verbosity ---------------------------------------------------------------------------------------------------
 
 
-def wordy(
-    per_character=0.002,
-):
+def wordy(per_character=0.002):
     """Scores that follow the grade, and the length of the answer as told; the better answers are longer."""
     rng, n = np.random.default_rng(6), 300
     grade = rng.integers(1, 5, n).astype(float)

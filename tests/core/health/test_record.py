@@ -164,9 +164,7 @@ def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log):
 
 
 @on_sqlite
-def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(
-    log,
-):
+def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(log):
     version = log.version()
     ids = log.answers(2, group=1) + log.answers(1)
     log.say(version, {each: {"groundedness": place / 10} for place, each in enumerate(ids)})

@@ -101,12 +101,7 @@ def export(store, folder, format_name="jsonl"):
 
 
 @pytest.mark.parametrize("order", [AGAIN, ("samples", "pairs", "comparisons")])
-def test_a_new_database_says_the_same(
-    recorded,
-    tmp_path,
-    new_store,
-    order,
-):
+def test_a_new_database_says_the_same(recorded, tmp_path, new_store, order):
     files = export(recorded, tmp_path / "out", "parquet" if recorded.is_sqlite else "jsonl")
     new = new_store()
     import_file(new, write_log(tmp_path))

@@ -292,14 +292,7 @@ def stored_in(store):
 @pytest.mark.parametrize("format_name", ["jsonl", "csv"])
 @pytest.mark.parametrize(("kind", "row", "no_fields", "refusing", "needed"), CASES)
 def test_a_rejected_row_is_stored_like_the_row_itself_once_its_reason_is_gone(
-    store_with,
-    tmp_path,
-    kind,
-    row,
-    no_fields,
-    refusing,
-    needed,
-    format_name,
+    store_with, tmp_path, kind, row, no_fields, refusing, needed, format_name
 ):
     assert set(row) - {"extra"} == set(kind_class(kind).columns) - no_fields
     file = write(tmp_path / f"file.{format_name}", row)

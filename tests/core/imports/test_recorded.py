@@ -119,9 +119,7 @@ def test_another_verdict_of_a_judge_is_rejected_and_a_further_aspect_is_not(stor
 
 
 @on_sqlite
-def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles_over(
-    bring,
-):
+def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles_over(bring):
     bring({"id": "q", "question": "?", "samples": ["A"], "model": "m"}, kind="samples")
     wrong = {
         "id": "q",

@@ -107,9 +107,7 @@ def test_dialogues_under_usual_names_are_a_conversation(imported):
     assert answers[0].extra["topic"] == "hours"
 
 
-def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(
-    imported,
-):
+def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(imported):
     texts = {"user": "Can I {topic}?", "assistant": "Yes, you can {topic}."}
     rows = [
         {
@@ -306,9 +304,7 @@ def test_the_answer_of_a_model_stands_before_the_right_answer(imported):
     assert (answers[2].query, answers[2].answer) == (answer(2)["question"], rows[2]["model_answer"])
 
 
-def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(
-    imported,
-):
+def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(imported):
     rows = [
         answer(n, contexts=[{"ref": "d1", "titulo": "Ayuda uno", "texto": f"La página {n} abre."}])
         for n in range(3)
@@ -423,13 +419,7 @@ OTHER_NAMES = {
     shape=st.sampled_from(["jsonl", "csv", "wrapped", "cp1252"]),
 )
 def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
-    tmp_path_factory,
-    sqlite_template,
-    capsys,
-    order,
-    renamed,
-    left_out,
-    shape,
+    tmp_path_factory, sqlite_template, capsys, order, renamed, left_out, shape
 ):
     folder = tmp_path_factory.mktemp("file")
     names = {

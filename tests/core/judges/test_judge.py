@@ -160,9 +160,7 @@ def test_dialogue_and_temperature_are_part_of_the_version_and_sent():
 
 
 @on_sqlite
-def test_logged_messages_and_reference_reach_the_judge_and_an_old_version_is_asked_as_it_was(
-    store,
-):
+def test_logged_messages_and_reference_reach_the_judge_and_an_old_version_is_asked_as_it_was(store):
     messages = (
         {"role": "user", "content": "Earlier question"},
         {"role": "user", "content": "How long is it?"},

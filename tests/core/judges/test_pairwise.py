@@ -97,9 +97,7 @@ def test_a_verdict_is_translated_back_to_the_stored_answers(verdict, shown, mean
 
 
 @pytest.mark.parametrize("shown", Shown)
-def test_the_answers_stand_in_the_order_shown_and_nothing_tells_who_wrote_them(
-    shown,
-):
+def test_the_answers_stand_in_the_order_shown_and_nothing_tells_who_wrote_them(shown):
     _, (request,) = compared(shown=shown)
     system, task = texts(request)
     places = [task.index(text) for text in ("60 m long", "I do not know")]

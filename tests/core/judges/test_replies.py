@@ -623,12 +623,7 @@ SPOILED = (
         ["", '<think>{"groundedness": 0.111, "quality": 1}</think>', '{"quality": 2}</think>']
     ),
 )
-def test_a_spoiled_reply_gives_its_own_numbers_or_none(
-    values,
-    spoiled,
-    end,
-    thoughts,
-):
+def test_a_spoiled_reply_gives_its_own_numbers_or_none(values, spoiled, end, thoughts):
     text = json.dumps(values)
     for spoil, at in spoiled:
         text = spoil(text, at)
@@ -704,9 +699,7 @@ def test_an_unreadable_reply_says_which_form_was_expected_and_how_it_begins(read
     assert all(part in str(record.error) for part in (form, repr(begins)))
 
 
-def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(
-    tmp_path,
-):
+def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(tmp_path):
     file = file_of(tmp_path, f"{RUSSIAN}: 2")
     plain, worded = (
         make_judge("rating", replies=file, rating_word=word) for word in (None, RUSSIAN)

@@ -319,9 +319,7 @@ def test_a_provider_that_is_none_is_refused():
         choose_provider("mistral")
 
 
-def test_a_judge_asks_anthropic_with_its_own_key_and_address(
-    monkeypatch,
-):
+def test_a_judge_asks_anthropic_with_its_own_key_and_address(monkeypatch):
     with pytest.raises(BadInput, match="ANTHROPIC_API_KEY"):
         make_judge("rag", model="claude-haiku-4-5")
     bad = {"reasoning": "…", "groundedness": 85, "quality": 4}

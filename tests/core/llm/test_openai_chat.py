@@ -45,12 +45,7 @@ class Waits:
         self.seconds.append(seconds)
 
 
-def ask(
-    endpoint,
-    what=None,
-    waits=None,
-    **options,
-):
+def ask(endpoint, what=None, waits=None, **options):
     async def run():
         settings = {
             "base_url": endpoint.base_url,

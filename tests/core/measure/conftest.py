@@ -35,13 +35,7 @@ def bring_grades(store, tmp_path):
 
 
 @pytest.fixture
-def labelled_ragtruth(
-    sqlite_store,
-    shared,
-    unlabelled_ragtruth_file,
-    tmp_path,
-    fill_once,
-):
+def labelled_ragtruth(sqlite_store, shared, unlabelled_ragtruth_file, tmp_path, fill_once):
     """Return ``labelled_ragtruth(name, is_labelled, share, …)``: RAGTruth with all verdicts and some labels.
 
     ``share`` is that of the random sample; more arguments are further settings. What has one

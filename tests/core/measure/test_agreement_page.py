@@ -143,9 +143,7 @@ def test_agreement_over_time_goes_by_the_week_asked(log):
     assert shown.without_time == 2
 
 
-def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers(
-    sqlite_log,
-):
+def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers(sqlite_log):
     log = sqlite_log
     version = log.version()
     for week, n in ((0, 40), (1, 9)):
@@ -249,9 +247,7 @@ def test_not_conclusive_names_how_many_more(log):
 
 
 @on_sqlite
-def test_judges_that_agree_more_with_people_or_by_chance_or_their_making_are_not_told(
-    log,
-):
+def test_judges_that_agree_more_with_people_or_by_chance_or_their_making_are_not_told(log):
     ids = log.answers(90)
     rag, nli = log.version("rag"), log.version("nli")
     judged(log, rag, ids, wrong=30)

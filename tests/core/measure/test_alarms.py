@@ -46,14 +46,7 @@ def size_of(alarm):
     return numbers_in(alarm.explanation)[:3]
 
 
-def fill(
-    log,
-    shares,
-    *,
-    query_type="QA",
-    first=MONDAY,
-    labelled=WEEKLY,
-):
+def fill(log, shares, *, query_type="QA", first=MONDAY, labelled=WEEKLY):
     """Each week has answers of which this share is bad; the judge finds all of them, and people label the first."""
     days = [first + 7 * week for week in range(len(shares)) for _ in range(WEEKLY)]
     ids = log.answers_of({"day": day, "query_type": query_type} for day in days)
@@ -230,9 +223,7 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store):
 
 
 @on_sqlite
-def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_have_changed(
-    store,
-):
+def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_have_changed(store):
     log = GradedLog(store)
     version = log.version()
     for week in range(9):
@@ -338,9 +329,7 @@ def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen):
 
 
 @on_sqlite
-def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(
-    store,
-):
+def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(store):
     fill(GradedLog(store), [0.25] * 8)
     result = watch(store, by="cli:mara", now=LATER)
     assert (result.new, result.alarms) == ((), ())

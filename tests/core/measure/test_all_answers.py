@@ -239,9 +239,7 @@ def test_the_majority_is_weighted_as_gold_labels_are(flagged_and_drawn, judged):
 
 
 @on_sqlite
-def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_not(
-    log,
-):
+def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_not(log):
     version = log.version()
     with_label, with_quality = log.answers(30), log.answers(10)
     log.say_all(version, with_label, groundedness=0.9, label=GOOD, quality=3)
@@ -253,9 +251,7 @@ def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_n
     assert measure_rate(log.store, grade="quality").about.counts["answers"] == 40
 
 
-def test_judge_versions_are_weighted_in_slices_and_on_the_page(
-    flagged_and_drawn,
-):
+def test_judge_versions_are_weighted_in_slices_and_on_the_page(flagged_and_drawn):
     result = measure_agreement(flagged_and_drawn.store, by="judge_version")
     (version,) = result.slices
     assert (result.figure("answers", version).n, result.figure("kappa", version)) == (
@@ -279,9 +275,7 @@ def test_slices_count_the_labels_behind_their_figures(sqlite_log, judged):
     assert result.figure("n", part).n == result.figure("agreement", part).n == 120
 
 
-def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(
-    sqlite_log,
-):
+def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqlite_log):
     log = sqlite_log
     thin, wide = (log.answers(120, query_type=name) for name in ("thin", "wide"))
     bad = [*thin[:40], *wide[:40]]
@@ -302,9 +296,7 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(
     assert wide_row[-1].value is not None
 
 
-def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(
-    flagged_alone,
-):
+def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alone):
     result = measure_agreement(flagged_alone.store)
     assert result.headline.values["on"] == "80 graded answers"
     assert codes(result)[:2] == ["graded_alone", "labelled_unevenly"]
@@ -331,9 +323,7 @@ def test_labels_of_what_the_judge_calls_bad_say_in_which_direction_figures_err(s
     assert "labelled_unevenly" not in codes(even)
 
 
-def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(
-    worst_first,
-):
+def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_first):
     result = measure_agreement(worst_first.store)
     assert (result.headline.values["on"], codes(result)[0]) == ("30 graded answers", "graded_alone")
     assert result.to_label.waiting == 100
@@ -374,9 +364,7 @@ def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log, judged):
     assert "wide_interval_more" not in codes(result)
 
 
-def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(
-    sqlite_log,
-):
+def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(sqlite_log):
     shared = [each for group in range(20) for each in sqlite_log.answers(10, group=group)]
     verdicts = labels_where(shared, lambda place: place % 40 < 10)
     sqlite_log.say(sqlite_log.version(), verdicts)

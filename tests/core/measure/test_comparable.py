@@ -32,9 +32,7 @@ def own_scale(log, bring_grades):
 
 
 @on_sqlite
-def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(
-    own_scale,
-):
+def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(own_scale):
     headline = measure_agreement(own_scale.store, judge_versions=["prometheus"]).headline
     command = "judgeboard agreement --judge-version 'prometheus v1' --grade score"
     assert headline.values == {"grade": "label", "others": ["score"], "command": command}

@@ -60,12 +60,7 @@ def eight_weeks(store, shared, folder, *, app_changed):
     [("nothing_changed", False, 6.339), ("app_changed_in_week_4", True, 82.536)],
 )
 def test_each_week_has_the_published_share(
-    sqlite_store,
-    shared,
-    tmp_path,
-    name,
-    app_changed,
-    evidence,
+    sqlite_store, shared, tmp_path, name, app_changed, evidence
 ):
     """The published detector takes answers as independent; the product does not."""
     expected = json.loads((shared / "reading" / "validity-expected.json").read_text())["e2_trend"][

@@ -5,13 +5,7 @@ from judgeboard.measure.disagreement import disagreement_page
 from judgeboard.measure.ratings import PairSource
 
 
-def page(
-    log,
-    grade="groundedness",
-    reviewer_id=None,
-    version_id=None,
-    **asked,
-):
+def page(log, grade="groundedness", reviewer_id=None, version_id=None, **asked):
     with log.store.reading() as connection:
         source = PairSource(connection, CountedGrades(reviewer_id))
         return disagreement_page(source, version_id or source.versions(grade)[0].id, grade, **asked)

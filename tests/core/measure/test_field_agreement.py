@@ -34,12 +34,7 @@ fields:
 """)
 
 
-def fill_in(
-    case,
-    people,
-    n,
-    values,
-):
+def fill_in(case, people, n, values):
     """Store ``n`` answers for which people fill in the schema, without seeing each other; ``values`` by its number."""
     responses = case.flagged(*[0.1] * n)
     add_schema(case.store, SCHEMA, by=case.lead)
@@ -110,9 +105,7 @@ def judge_the_schema(store):
 
 
 @on_sqlite
-def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
-    store,
-):
+def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(store):
     case = queue_case(store)
     fill_in(
         case,

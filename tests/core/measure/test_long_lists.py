@@ -21,9 +21,7 @@ def crowd(sqlite_log):
     return sqlite_log
 
 
-def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(
-    crowd,
-):
+def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(crowd):
     whole = measure_agreement(crowd.store, of="people")
     (pairs,), (short,) = whole.parts, shortened(whole).parts
     assert (len(pairs.slices), len(short.slices)) == (66, 50)

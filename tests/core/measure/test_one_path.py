@@ -93,15 +93,7 @@ def pandalm(public_database):
         *(("uneven", "one v1", *each) for each in SHIFTED),
     ],
 )
-def test_every_output_gives_the_same_figures(
-    request,
-    capsys,
-    log,
-    version,
-    grade,
-    human,
-    by,
-):
+def test_every_output_gives_the_same_figures(request, capsys, log, version, grade, human, by):
     store = request.getfixturevalue(log)
     result = the_command_and_the_page_agree(store, version, grade, human, by, capsys)
     the_report_agrees(store, result, human)
@@ -119,14 +111,7 @@ def test_the_figures_of_published_pairs_are_those_of_the_command(pandalm, human,
     the_command_agrees(pandalm, result, human, capsys)
 
 
-def the_command_and_the_page_agree(
-    store,
-    title,
-    grade,
-    human,
-    by,
-    capsys,
-):
+def the_command_and_the_page_agree(store, title, grade, human, by, capsys):
     """Return the figures that both have."""
     result = measure_agreement(store, judge_versions=[title], grade=grade, human=human, by=by)
     assert result.n

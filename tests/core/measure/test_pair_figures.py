@@ -112,12 +112,7 @@ def test_cragc25_comes_out_by_aspect(compare, judge, aspect, consistency, first)
 @pytest.mark.parametrize("judge", LLMBAR)
 @pytest.mark.parametrize("inconsistent", INCONSISTENT_AS)
 def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
-    llmbar,
-    llmbar_lines,
-    compare,
-    capsys,
-    judge,
-    inconsistent,
+    llmbar, llmbar_lines, compare, capsys, judge, inconsistent
 ):
     lines = [line for line in llmbar_lines if line["judge"] == judge]
     votes = [

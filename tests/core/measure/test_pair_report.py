@@ -112,9 +112,7 @@ def test_a_judge_of_two_orders_stopped_between_them_is_no_judge_of_one_order(sql
     assert (is_one_order(group), *counts(group, "unmeasured", "wins_a")) == (False, 2, 0)
 
 
-def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(
-    sqlite_store,
-):
+def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 4, gold=Preference.A)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aab-", "ba": "abba"}))
     assert (group.figure("accuracy_orders_mean").value, group.figure("accuracy_orders_mean").n) == (
@@ -135,12 +133,7 @@ def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(
         ("wrong", (1 / 2, 2), (1 / 2, 2)),
     ],
 )
-def test_what_an_unusable_verdict_counts_as_is_chosen(
-    sqlite_store,
-    unusable,
-    orders,
-    consistent,
-):
+def test_what_an_unusable_verdict_counts_as_is_chosen(sqlite_store, unusable, orders, consistent):
     pair_ids = [
         *add_pairs(sqlite_store, 1, gold=Preference.TIE),
         *add_pairs(sqlite_store, 1, first=1, gold=Preference.TIE),
@@ -169,12 +162,7 @@ def test_what_an_unusable_verdict_counts_as_is_chosen(
         ("tie", (2 / 5, 5), (3 / 5, 5)),
     ],
 )
-def test_how_a_changed_preference_counts_is_an_option(
-    sqlite_store,
-    inconsistent,
-    accuracy,
-    people,
-):
+def test_how_a_changed_preference_counts_is_an_option(sqlite_store, inconsistent, accuracy, people):
     # consistent, consistent, A and B, a tie and A, a tie and B
     pair_ids = add_pairs(sqlite_store, 5, gold=Preference.A)
     for pair_id, letter in zip(pair_ids, "aataa", strict=True):

@@ -225,9 +225,7 @@ def labelled_queue(case, labels, bad):
         case.say(leased, case.mara, CONFIRM if bad(leased.response_id) else DISMISS)
 
 
-def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(
-    sqlite_log,
-):
+def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(sqlite_log):
     ids = judged(sqlite_log, [0.1] * 10 + [0.9] * 20)
     sqlite_log.review_all(ids[3:28], label=GOOD)  # chosen by people, so these labels do not count
     lead = ensure_reviewer(sqlite_log.store, "page", "Lena")
@@ -285,9 +283,7 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
 
 
 @on_sqlite
-def test_the_open_answers_of_the_sample_come_before_the_plan(
-    flagged,
-):
+def test_the_open_answers_of_the_sample_come_before_the_plan(flagged):
     """People worked the flags worst first and stopped: the sampled ones count when none of them is open."""
     log, ids = flagged
     log.flag([ids[each] for each in [*FLAGGED[:30], *OTHERS[:60]]], "random_sample")
@@ -407,9 +403,7 @@ def sample(log, ids, places):
 
 
 @on_sqlite
-def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are(
-    flagged,
-):
+def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are(flagged):
     log, ids = flagged
     sample(log, ids, OTHERS[:47])
     plan = planned(log.store, 0.06)
@@ -422,9 +416,7 @@ def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are
 
 
 @on_sqlite
-def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(
-    flagged,
-):
+def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(flagged):
     log, ids = flagged
     sample(log, ids, np.concatenate([OTHERS[:40], FLAGGED[::23]]))
     plan = planned(log.store, 0.06)
@@ -476,9 +468,7 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(flagged
 
 
 @on_sqlite
-def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_app(
-    log,
-):
+def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_app(log):
     log.say_all(log.version(), log.answers(60), label=GOOD)
     app, these = (planned(log.store, 0.07, target=target) for target in ("app", "these"))
     assert (app.headline.code, plan_number(app)) == ("plan_too_few", 60)
@@ -487,9 +477,7 @@ def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_ap
 
 
 @on_sqlite
-def test_labels_that_are_all_alike_are_no_reason_to_stop(
-    flagged,
-):
+def test_labels_that_are_all_alike_are_no_reason_to_stop(flagged):
     log, ids = flagged[0], flagged[1][:400]
     log.flag(ids[:100], "random_sample")
     log.review_all(ids[:100], label=GOOD)

@@ -107,15 +107,7 @@ CONFIDENT = [
     ("judges", "agreement", "threshold", "wrong", "n", "bound", "agreed", "share"), CONFIDENT
 )
 def test_verdicts_that_need_no_review(
-    answers,
-    judges,
-    agreement,
-    threshold,
-    wrong,
-    n,
-    bound,
-    agreed,
-    share,
+    answers, judges, agreement, threshold, wrong, n, bound, agreed, share
 ):
     result = confident_verdicts(sample(answers, judges), agreement)
     tested, of_bound = result.figure("tested_wrong"), result.figure("tested_wrong_bound")
@@ -163,14 +155,7 @@ RECALL = [
     ("judge", "query_type", "bad", "effect", "threshold", "figures", "in_force"), RECALL
 )
 def test_thresholds_for_a_recall_of_80_percent(
-    answers,
-    judge,
-    query_type,
-    bad,
-    effect,
-    threshold,
-    figures,
-    in_force,
+    answers, judge, query_type, bad, effect, threshold, figures, in_force
 ):
     judged = sample(answers, judge, query_type)
     (chosen,) = threshold_result(judged, Goal("recall", 0.8))

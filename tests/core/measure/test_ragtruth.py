@@ -159,9 +159,7 @@ def test_score_figures_equal_those_of_scipy(table, by_hand, detector):
         assert statistics["bias"].value == pytest.approx((scores - people).mean(), abs=1e-9)
 
 
-def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(
-    table,
-):
+def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(table):
     for detector in set(DETECTORS) - set(SCORED):
         assert rows_of(table, detector, "groundedness")[None].n == 0
 

@@ -141,9 +141,7 @@ def test_intervals_resample_questions_not_pairs(store):
 
 
 @on_sqlite
-def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(
-    store,
-):
+def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(store):
     pairs = add_pairs(store, 12)
     record(
         store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "-"}, name="first"
@@ -249,9 +247,7 @@ def test_a_judge_that_was_asked_in_one_order_has_no_figures_by_order(store):
 
 
 @on_sqlite
-def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dropped(
-    store,
-):
+def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dropped(store):
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "a"})
     for pair in pairs:

@@ -429,15 +429,7 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(l
     assert agreement.to_label.command.endswith(" --all-answers --where graded=no --limit 15")
 
 
-def random_queue(
-    log,
-    ids,
-    *,
-    flagged_only=False,
-    at=NOW,
-    planned_for=(),
-    **where,
-):
+def random_queue(log, ids, *, flagged_only=False, at=NOW, planned_for=(), **where):
     """Store a queue in random order with these answers; return its items by answer."""
     queue = {"name": "lots", "created_by": "test", "created_at": at}
     queue |= {"sort": "random", "flagged_only": flagged_only}
@@ -497,9 +489,7 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(lo
     assert known.share.value == pytest.approx((40 * 0.1 + 40 * 15 / 30) / 80, abs=0.06)
 
 
-def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_drawn(
-    log,
-):
+def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log):
     """Neither of those that its judge judged later, nor of those that only another version judged."""
     ids = log.answers(80)
     drawn_for, newer = log.version("rag", prompt=1), log.version("rag", prompt=2)
@@ -530,9 +520,7 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
 
 
 @on_sqlite
-def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_it_was_drawn(
-    log,
-):
+def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log):
     ids, versions = log.answers(80), (log.version("rag", prompt=1), log.version("rag", prompt=2))
     for version, verdict in zip(versions, (GOOD, BAD), strict=True):
         log.say_all(version, ids[:40], label=verdict)

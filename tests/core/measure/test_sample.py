@@ -260,9 +260,7 @@ def test_figures_are_kept_until_something_changes(store):
     assert revision() > first
 
 
-def test_figures_of_people_with_limited_sources_are_kept_for_each_set_of_sources(
-    store,
-):
+def test_figures_of_people_with_limited_sources_are_kept_for_each_set_of_sources(store):
     log = GradedLog(store)
     log.answers(2)
     with store.writing() as connection:

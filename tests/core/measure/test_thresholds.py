@@ -119,9 +119,7 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log)
 
 
 @on_sqlite
-def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_labels_allow(
-    log,
-):
+def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_labels_allow(log):
     """The answers let out are tested from the best on, with the exact bound of Clopper and Pearson."""
     version = judged(log, 600)
     with log.store.reading() as connection:
@@ -189,9 +187,7 @@ def test_several_query_types_share_the_chance_to_miss_a_goal(log):
 
 
 @on_sqlite
-def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_bad(
-    log,
-):
+def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_bad(log):
     versions = [judged(log, 100, query_type) for query_type in ("sql", "text")]
     with log.store.reading() as connection:
         sample = load_sample(connection, versions[:1])
@@ -283,9 +279,7 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log):
 
 
 @on_sqlite
-def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_rest(
-    log,
-):
+def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_rest(log):
     log.set("random_share", 0.2)
     version, ids = log.version("rag"), log.answers(400)
     flagged, rest = ids[:100], ids[100:]
@@ -347,9 +341,7 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(labelled_flags):
 
 
 @on_sqlite
-def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(
-    labelled_flags,
-):
+def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(labelled_flags):
     """Few labels of 600 answers without a flag: the recall reaches 75 %, but its interval begins far below."""
     log, _ = labelled_flags(0.8, random_share=0.025, rest_bad_every=12)
     (chosen,) = read(log.store, measure_threshold, Goal("recall", 0.75))
@@ -361,9 +353,7 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(
 
 
 @on_sqlite
-def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(
-    labelled_flags,
-):
+def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(labelled_flags):
     """None of some 60 labels of 600 answers is bad, so up to 6 % of them, 36 answers, may be: recall may be 84 %."""
     log, version = labelled_flags(0.8, rest_bad_every=0)
     with log.store.reading() as connection:
@@ -380,9 +370,7 @@ def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(
 
 
 @on_sqlite
-def test_a_recall_that_rests_on_too_few_labels_promises_nothing(
-    labelled_flags,
-):
+def test_a_recall_that_rests_on_too_few_labels_promises_nothing(labelled_flags):
     log, version = labelled_flags(0.8, random_share=0.006, rest_bad_every=0)
     with log.store.reading() as connection:
         sampled = load_sample(connection, [version]).labels.n - 240
@@ -439,9 +427,7 @@ def test_the_figures_of_groundedness_are_not_those_of_a_label_that_differs(log):
 
 
 @on_sqlite
-def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(
-    labelled_flags,
-):
+def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(labelled_flags):
     log, version = labelled_flags(0.7)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
@@ -463,9 +449,7 @@ def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels
 
 
 @on_sqlite
-def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(
-    labelled_flags,
-):
+def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(labelled_flags):
     log, version = labelled_flags(0.8)
     with log.store.reading() as connection:
         (before,) = measure_threshold(connection, Goal("recall", 0.9))
@@ -573,9 +557,7 @@ def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log):
 
 
 @on_sqlite
-def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(
-    labelled_flags,
-):
+def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(labelled_flags):
     log, _ = labelled_flags(0.7)
     (chosen,) = read(log.store, measure_threshold, Goal("cost", 5))
     assert chosen.headline.code == "threshold_cost_not_shown"
@@ -641,9 +623,7 @@ def test_a_change_of_the_cost_rests_on_ten_labels_at_least():
 
 
 @on_sqlite
-def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(
-    log,
-):
+def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(log):
     first = judged(log, 100)
     second = log.version("nli")
     alone = read(log.store, load_sample, [first]).judged
@@ -702,9 +682,7 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log):
 
 
 @on_sqlite
-def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_nothing(
-    log,
-):
+def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_nothing(log):
     log.say_all(log.version("rag"), log.answers(12), status=Status.UNPARSABLE)
     with log.store.reading() as connection:
         with pytest.raises(NotFound, match=r"rag .*--rejudge failed"):

@@ -143,9 +143,7 @@ def test_weeks_begin_on_monday_in_utc():
     assert start_of(MONDAY + 3, "day") == MONDAY + 3
 
 
-def test_an_empty_week_stays_a_gap_also_before_and_after_the_points_of_a_query_type(
-    sqlite_log,
-):
+def test_an_empty_week_stays_a_gap_also_before_and_after_the_points_of_a_query_type(sqlite_log):
     version = sqlite_log.version()
     for week, query_type in ((0, "sql"), (1, "plain"), (2, "plain"), (5, "sql")):
         ids = sqlite_log.answers(2, day=MONDAY + 7 * week, query_type=query_type)
@@ -342,9 +340,7 @@ def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log)
     assert shown(sqlite_log).changes.figure("mean_detectable", "rare").reason == "too few answers"
 
 
-def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(
-    sqlite_log,
-):
+def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log):
     version = sqlite_log.version()
 
     def fill(**sizes):
@@ -378,9 +374,7 @@ def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(
     )
 
 
-def test_a_group_that_changed_is_named_after_all_answers_that_did_not(
-    sqlite_log,
-):
+def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log):
     version = sqlite_log.version()
     for week in range(10):
         for query_type, change in (("falls", -0.2), ("rises", 0.2)):
@@ -427,9 +421,7 @@ def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_fa
     assert sum(alarms.values()) / years < 0.2
 
 
-def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(
-    sqlite_log,
-):
+def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sqlite_log):
     """The two intervals are as wide as those of a bootstrap over questions."""
     random, version = Random(3), sqlite_log.version()
     shares = [random.betavariate(0.4, 1.2) for _ in range(40)]

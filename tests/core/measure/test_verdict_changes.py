@@ -45,9 +45,7 @@ def test_a_run_stands_beside_what_the_same_judge_said_before(log):
 
 
 @on_sqlite
-def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(
-    log,
-):
+def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(log):
     version, ids = log.version(), log.answers(2)
     log.say_all(version, ids, groundedness=0.9)
     log.say_all(version, ids, status=Status.ERROR)

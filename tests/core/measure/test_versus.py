@@ -334,9 +334,7 @@ def test_each_change_stands_with_its_own_number_of_labels(log):
 
 
 @on_sqlite
-def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(
-    log,
-):
+def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(log):
     first, second = [GOOD] * 30 + [BAD] * 20 + [GOOD] * 150, [BAD] * 30 + [GOOD] * 20 + [GOOD] * 150
     people = [BAD] * 24 + [GOOD] * 22 + [BAD] * 4 + [BAD] * 20 + [GOOD] * 130
     ids = two_judges(log, first, second, people[:50] + [None] * 150)

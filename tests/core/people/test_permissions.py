@@ -89,9 +89,7 @@ def test_an_auditor_sees_what_leads_see_and_changes_nothing():
 
 
 @on_sqlite
-def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(
-    store,
-):
+def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(store):
     remembered = person(store, Role.ADMIN)
     with store.writing() as connection:
         set_role(connection, remembered.id, Role.REVIEWER)
@@ -126,9 +124,7 @@ def test_without_sign_in_everyone_is_admin_of_their_own_case(sqlite_store, origi
             assert may(mara, action)
 
 
-def test_the_author_of_imported_grades_and_a_person_who_is_not_there_may_nothing(
-    sqlite_store,
-):
+def test_the_author_of_imported_grades_and_a_person_who_is_not_there_may_nothing(sqlite_store):
     author = ensure_reviewer(sqlite_store, "import", "Mara")
     nobody = Reviewer(id=10**6, origin="page", name="Nobody", role=Role.ADMIN)
     for who in (author, nobody):

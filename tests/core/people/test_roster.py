@@ -267,9 +267,7 @@ def test_no_single_letter_folds_into_ascii():
 
 
 @on_sqlite
-def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again(
-    store,
-):
+def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again(store):
     mara = ensure_reviewer(store, "page", "Mara")
     ann = ensure_reviewer(store, "page", ANN)  # before sign-in, she entered her address as her name
 

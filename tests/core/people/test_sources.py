@@ -72,9 +72,7 @@ def test_nothing_is_stored_about_an_answer_of_another_source(case):
     assert rows_of(store, LEASE) == leases
 
 
-def test_an_own_answer_is_reviewed_also_if_it_is_in_a_queue_of_several_sources(
-    case,
-):
+def test_an_own_answer_is_reviewed_also_if_it_is_in_a_queue_of_several_sources(case):
     store = case.store
     mara = read(store, reviewer_by_id, case.mara.id)
     with Seen(store, mara.id).reading() as connection:
@@ -106,9 +104,7 @@ def test_a_lead_of_some_sources_can_start_nothing_that_reaches_all(case):
     assert {each.actor for each in refused} == {ANN}
 
 
-def test_a_queue_of_other_sources_is_not_assigned_to_a_person_who_cannot_see_it(
-    case,
-):
+def test_a_queue_of_other_sources_is_not_assigned_to_a_person_who_cannot_see_it(case):
     for where in (RowFilter(), RowFilter(sources=(*MINE, MARKED))):
         with pytest.raises(BadInput, match="Mara"):
             create_queue(case.store, new_queue("new", where), by="cli:test", assigned=(case.mara,))
@@ -116,9 +112,7 @@ def test_a_queue_of_other_sources_is_not_assigned_to_a_person_who_cannot_see_it(
     create_queue(case.store, own, by="cli:test", assigned=(case.mara,))
 
 
-def test_sources_are_given_by_admins_and_apply_to_terminals_that_are_linked(
-    case,
-):
+def test_sources_are_given_by_admins_and_apply_to_terminals_that_are_linked(case):
     store = case.store
     link_person(store, "cli:mara", "Mara", "cli:root")
     said = []

@@ -124,9 +124,7 @@ def is_taken(body, content, field):
 
 
 @pytest.mark.parametrize("body", [SentAnswer, SentJudgment, SentFeedback])
-def test_each_field_takes_the_types_that_are_described_and_no_others(
-    body,
-):
+def test_each_field_takes_the_types_that_are_described_and_no_others(body):
     bare = {
         name: value for name, value in body.example.items() if name not in {"response_id", "thumbs"}
     }

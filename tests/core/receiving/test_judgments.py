@@ -50,9 +50,7 @@ def exported(store, *names):
     }
 
 
-def test_a_verdict_is_stored_as_an_imported_one_and_raises_the_same_flags(
-    new_store,
-):
+def test_a_verdict_is_stored_as_an_imported_one_and_raises_the_same_flags(new_store):
     sent, imported = new_store(), new_store()
     with receiving(sent) as http:
         http.post("/api/responses", json=ANSWER)

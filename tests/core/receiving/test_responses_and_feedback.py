@@ -67,9 +67,7 @@ def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store):
         ]
 
 
-def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_fields(
-    store,
-):
+def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_fields(store):
     rows = [
         ANSWER | {"source": "shop", "lang": "de", "prompt": "Say who"},
         ANSWER | {"id": "r2", "lang": None},
@@ -164,9 +162,7 @@ def test_of_feedback_without_a_time_what_arrives_later_is_newer(store):
     assert values_of(store, FEEDBACK.c.value) == [1, 0, 1, 0, 1]
 
 
-def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten(
-    store,
-):
+def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten(store):
     down = {
         "response_id": "r1",
         "thumbs": "down",
@@ -268,9 +264,7 @@ def test_feedback_on_a_known_answer_raises_its_flag_at_once(store):
     assert values_of(store, FLAG.c.rule) == ["poor_rating"]
 
 
-def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(
-    sqlite_store,
-):
+def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(sqlite_store):
     headers = {"content-type": "application/json"}
     headers["x-api-key"] = create_key(sqlite_store, "k", scopes=["ingest", "review"], by="test")
     bodies = {

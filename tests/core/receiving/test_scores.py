@@ -150,9 +150,7 @@ def test_of_scores_without_a_time_what_arrives_later_is_newer(store, send):
     assert [each and each.removesuffix("\ufffd") for each in comments] == [*[WORDS] * 4, None]
 
 
-def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(
-    sqlite_store,
-):
+def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(sqlite_store):
     scores = [_langfuse(uuid4().hex, "groundedness", value)[1] for value in (0.1, 0.9)]
     batch = [
         {"id": str(place), "type": "score-create", "body": score}
@@ -204,9 +202,7 @@ def test_earlier_and_own_results_of_evaluations(sqlite_store):
     assert [row[:2] for row in verdicts(sqlite_store)] == [(trace_id, "OpenTelemetry")]
 
 
-def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedback(
-    sqlite_store,
-):
+def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedback(sqlite_store):
     """They are attributes of a span of the trace, or of an evaluator's span that is linked to its target."""
     trace_id, started = "ab" * 16, "1780000000000000000"
     times = {"startTimeUnixNano": started, "endTimeUnixNano": started}
@@ -260,9 +256,7 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
         assert words in reason
 
 
-def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale(
-    sqlite_store,
-):
+def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale(sqlite_store):
     sent = {"traceId": trace(1)[0].trace_id, "timestamp": "2026-11-22T00:00:00Z"}
     with receiving(sqlite_store) as http:
         send_spans(http, trace(1))

@@ -333,9 +333,7 @@ def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_sto
         assert send_spans(http, BODY, PROTOBUF | {"content-encoding": "br"}).status_code == 415
 
 
-def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(
-    sqlite_store,
-):
+def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(sqlite_store):
     path = str(sqlite_store.engine.url.database)
     many = request([sent for number in range(2, 400) for sent in trace(number)])
     with receiving(sqlite_store, patience=0.2) as http:

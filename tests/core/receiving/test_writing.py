@@ -35,9 +35,7 @@ def test_a_request_whose_write_has_begun_waits_for_its_end(sqlite_store):
         writer.stop()
 
 
-def test_a_request_whose_write_has_not_begun_is_refused_and_not_written(
-    sqlite_store,
-):
+def test_a_request_whose_write_has_not_begun_is_refused_and_not_written(sqlite_store):
     written = []
     writer = Writer(lambda: sqlite_store, patience=0)
     with pytest.raises(TimeoutError):

@@ -108,9 +108,7 @@ def test_another_package_adds_a_method_with_an_entry_point(
     assert warned in ran.stderr
 
 
-def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_lists_it(
-    tmp_path,
-):
+def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_lists_it(tmp_path):
     """Each part that it cannot have is one warning, and the rest of the method is used."""
     others = ("agreement", "queue create", "judge", "export", "agreement polly")
     helps = installed(tmp_path, "parrots:GREEDY", *(f"{words} --help" for words in others)).stdout

@@ -203,9 +203,7 @@ print(json.dumps([verdict.status, sent.path, sent.headers["x-gateway-key"], by_m
 """
 
 
-def test_a_provider_answers_with_its_own_key_and_is_chosen_by_the_name_of_the_model(
-    database,
-):
+def test_a_provider_answers_with_its_own_key_and_is_chosen_by_the_name_of_the_model(database):
     printed = json.loads(database.run(ASK))
     assert printed == [
         "ok",
@@ -286,9 +284,7 @@ def test_pages_helps_and_the_documentation_list_them(database):
     )
 
 
-def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(
-    database,
-):
+def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(database):
     code = "from judgeboard.cli.app import run; run(['doctor']); run(['doctor', '--json'])"
     text, _, as_json = database.run(code).partition("\n{")
     states = {line.split()[2]: line for line in text.splitlines() if " plugin " in line}
@@ -416,9 +412,7 @@ def numbers(_plugin, value):
     return value
 
 
-def test_our_names_are_found_without_a_look_at_the_entry_points(
-    monkeypatch,
-):
+def test_our_names_are_found_without_a_look_at_the_entry_points(monkeypatch):
     read = entry_points(monkeypatch, {"two": 2, "bad": "b"})
     table = Registry("judgeboard.numbers", {"one": 1}, numbers, reserved=["none"])
     assert table["one"] == 1
@@ -443,13 +437,7 @@ def test_our_names_are_found_without_a_look_at_the_entry_points(
         ("two", CancelledError(), ": CancelledError"),
     ],
 )
-def test_a_plugin_that_cannot_be_used_is_one_warning(
-    name,
-    value,
-    fault,
-    monkeypatch,
-    caplog,
-):
+def test_a_plugin_that_cannot_be_used_is_one_warning(name, value, fault, monkeypatch, caplog):
     entry_points(monkeypatch, {name: value, "three": 3})
     table = Registry("judgeboard.numbers", {"one": 1}, numbers, reserved=["none"])
     for _ in range(2):
@@ -533,9 +521,7 @@ def test_a_judge_of_a_package_says_whether_it_calls_a_host(monkeypatch):
     assert not any(judge_kinds.asks_model(name) for name in names)
 
 
-def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(
-    monkeypatch,
-):
+def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(monkeypatch):
     make = judge_kinds._checked(Plugin("judgeboard.judges", "bare", "birds", "2.0"), Bare).make
     assert make(JudgeOptions()).version.name == "bare"
     monkeypatch.setattr(Bare, "version", JudgeVersion(name="bare", kind="other"))
@@ -578,9 +564,7 @@ def test_each_group_takes_its_parts_of_a_tool():
     assert tools._checked_target(plugin, both) == Tool(target=both.target)
 
 
-def test_a_tool_with_a_history_can_be_pulled_under_its_name(
-    monkeypatch,
-):
+def test_a_tool_with_a_history_can_be_pulled_under_its_name(monkeypatch):
     entry_points(
         monkeypatch,
         {"birds": Tool(history=history("birds")), "langfuse": Tool(history=history("langfuse"))},

@@ -37,9 +37,7 @@ def rate_with(log, bad_by_type, n=60):
     return measure_rate(log.store, by="query_type")
 
 
-def test_types_differ_if_their_interval_and_that_of_all_have_no_value_in_common(
-    log,
-):
+def test_types_differ_if_their_interval_and_that_of_all_have_no_value_in_common(log):
     rate = rate_with(log, {"low": 2, "middle": 18, "high": 40})
     assert differing(rate, "bad_answers") == ["high", "low"]
 

@@ -236,9 +236,7 @@ def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store):
 
 
 @on_sqlite
-def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(
-    store,
-):
+def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(store):
     log = GradedLog(store)
     ids = log.answers(40)
     scored, rated = log.version("rag"), log.version("rating")

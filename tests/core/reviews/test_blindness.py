@@ -225,9 +225,7 @@ def test_each_blind_reviewer_misses_only_their_own_answers(marked):
 
 
 @on_sqlite
-def test_what_is_hidden_from_somebody_else_is_not_answered_for_a_blind_reviewer(
-    marked,
-):
+def test_what_is_hidden_from_somebody_else_is_not_answered_for_a_blind_reviewer(marked):
     marked.give()
     assert marked.read(marked.case.mara, lambda c: hidden_answers(c, marked.case.mara.id, [1, 2]))
     with pytest.raises(ValueError, match="its own viewer"):
@@ -518,9 +516,7 @@ def test_the_flag_of_a_hidden_answer_is_not_there(marked):
 
 
 @on_sqlite
-def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(
-    marked,
-):
+def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(marked):
     case, one = marked.case, marked.answer.response_id
     marked.give(blind_judge=False)
     item = marked.read(case.mara, lambda c: load_item(c, one))
@@ -572,9 +568,7 @@ def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked):
     assert marked.read(case.mara, lambda c: load_item(c, one)).reviews
 
 
-def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(
-    marked,
-):
+def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(marked):
     case = marked.case
     case.queue(
         subject="pairs",

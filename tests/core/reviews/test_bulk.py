@@ -176,9 +176,7 @@ def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case):
     assert [row["quality"] for row in standing(case)] == [2]
 
 
-def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(
-    case,
-):
+def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(case):
     ids = [*case.flagged(0.1, 0.2), *case.flagged(0.9)]
     case.queue("legal", where=RowFilter(query_types=("legal",)))
 

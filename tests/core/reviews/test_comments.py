@@ -67,9 +67,7 @@ def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team):
 
 
 @on_sqlite
-def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(
-    team,
-):
+def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(team):
     first = say(team, team.mara, "60 m")
     last = withdraw(team, first, team.mara)
     assert said(team) == ()
@@ -157,9 +155,7 @@ def mention(case, by, response_id, text):
     )
 
 
-def test_people_are_told_of_queues_conflicts_and_mentions_until_they_have_read_them(
-    case,
-):
+def test_people_are_told_of_queues_conflicts_and_mentions_until_they_have_read_them(case):
     [answer] = case.flagged(0.1)
     case.queue(needed=2, assigned=(case.mara,))
     assign_queue(case.store, "q", by=case.lead, add=[case.jon], now=case.now)
@@ -182,9 +178,7 @@ def test_people_are_told_of_queues_conflicts_and_mentions_until_they_have_read_t
     assert unread(case, case.mara) == ["mention"]
 
 
-def test_a_mention_on_an_answer_that_is_hidden_tells_nothing_before_the_review(
-    case,
-):
+def test_a_mention_on_an_answer_that_is_hidden_tells_nothing_before_the_review(case):
     [answer] = case.flagged(0.1)
     case.queue(needed=2, blind_people=True, assigned=(case.mara,))
     mention(case, case.jon, answer, "@Mara: I would confirm this one")

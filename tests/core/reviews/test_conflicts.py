@@ -94,9 +94,7 @@ def test_all_unsure_is_listed_as_such(case):
 
 
 @on_sqlite
-def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_they_spoke(
-    case,
-):
+def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_they_spoke(case):
     case.flagged(0.1)
     case.mara = signed_in(case, "mara")
     other = signed_in(case, "other")

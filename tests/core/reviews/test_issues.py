@@ -42,9 +42,7 @@ def answer(case, week, *scores):
     return ids
 
 
-def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(
-    case,
-):
+def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(case):
     answer(case, 0, 0.1, 0.1, 0.1, 0.9)
     answer(case, 1, 0.2, 0.9)
     issue = save_issue(
@@ -93,9 +91,7 @@ def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case):
     assert (shown.before.n, shown.before.value, shown.after.n) == (2, 0.5, 0)
 
 
-def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blind_reviewer(
-    case,
-):
+def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blind_reviewer(case):
     save_mode(case.store, "wrong fee", by=case.lead)
     answer(case, 0, 0.1, 0.2, 0.3)
     case.queue(

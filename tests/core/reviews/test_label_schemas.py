@@ -123,9 +123,7 @@ def test_a_field_of_another_schema_is_refused(queue):
 
 
 @on_sqlite
-def test_reviews_that_differ_on_a_category_are_a_conflict_and_numbers_are_not(
-    queue,
-):
+def test_reviews_that_differ_on_a_category_are_a_conflict_and_numbers_are_not(queue):
     review(queue, queue.mara, DISMISS, verdict="correct", minutes=1.0)
     review(queue, queue.mara, DISMISS, verdict="correct", safe=True)
     assert (

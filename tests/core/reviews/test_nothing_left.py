@@ -26,9 +26,7 @@ def reason(case, who):
 
 
 @on_sqlite
-def test_the_reason_counts_what_others_have_only_if_it_may_come_to_this_person(
-    case,
-):
+def test_the_reason_counts_what_others_have_only_if_it_may_come_to_this_person(case):
     case.queue(needed=2)
     assert reason(case, case.mara) == (0, 0, 0, 0)
     case.flagged(0.1, 0.2)
@@ -53,9 +51,7 @@ def test_the_reason_counts_what_others_have_only_if_it_may_come_to_this_person(
 
 
 @on_sqlite
-def test_a_skipped_item_that_still_needs_a_review_is_counted_and_can_be_had_back(
-    case,
-):
+def test_a_skipped_item_that_still_needs_a_review_is_counted_and_can_be_had_back(case):
     queue = case.queue(assigned=(case.mara, case.jon), needed=2).queue
     skipped, _ = case.flagged(0.1, 0.2)
     for _ in range(2):

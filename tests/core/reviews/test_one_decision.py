@@ -172,9 +172,7 @@ def test_a_queue_decides_all_flags_of_its_answer_once_it_agrees(shared):
 
 
 @on_sqlite
-def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(
-    shared,
-):
+def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(shared):
     flag = next(flag for flag in shared.flags() if flag["rule"] == "low_groundedness")
     held = shared.decide(flag["id"], shared.mara, CONFIRM)
     assert held.held == note("flags_held", queues=["q (needs 2 reviews)"]).text
@@ -366,9 +364,7 @@ def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(sto
     assert len(case.rows(JUDGMENT)) == 10 * 17
 
 
-def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_are_refused(
-    store,
-):
+def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_are_refused(store):
     lead = ensure_reviewer(store, "page", "lead")
     add_pairs(store, 3)
     ready = Barrier(8)

@@ -107,9 +107,7 @@ def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store
     assert any("EVENT" in step.upper() and "kind=?" in step for step in steps)
 
 
-def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(
-    sqlite_store,
-):
+def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(sqlite_store):
     with sqlite_store.writing() as connection:
         ann = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")

@@ -198,9 +198,7 @@ def test_who_has_seen_the_judge_is_not_blind_any_more(case):
 
 
 @on_sqlite
-def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_nothing_of_it(
-    case,
-):
+def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_nothing_of_it(case):
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest")
     done = case.review(case.mara, DISMISS, "first")
@@ -232,9 +230,7 @@ def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case):
 
 
 @on_sqlite
-def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their_grade(
-    case,
-):
+def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their_grade(case):
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest", assigned=(case.mara,))
     case.queue("second", blind_judge=True, order="oldest", assigned=(case.mara,))

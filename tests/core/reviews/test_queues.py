@@ -139,9 +139,7 @@ def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case)
 
 
 @on_sqlite
-def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settles_the_flag(
-    case,
-):
+def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settles_the_flag(case):
     case.queue_of(0.1, 0.9, **FROM_ALL, max_items=2, needed=2)
     case.queue("flags")
     (flag,) = case.flags()
@@ -309,9 +307,7 @@ def test_reviews_of_a_planned_queue_are_a_sample_and_are_not_drawn_again(case):
 
 
 @on_sqlite
-def test_a_label_that_people_chose_to_give_does_not_change_the_probability_to_be_drawn(
-    case,
-):
+def test_a_label_that_people_chose_to_give_does_not_change_the_probability_to_be_drawn(case):
     flagged = case.flagged(*(0.02 * (place + 1) for place in range(20)), *([0.9] * 40))[:20]
     case.queue("worst first")
     for _ in range(7):
@@ -345,9 +341,7 @@ def test_a_planned_queue_after_the_worst_flags_is_a_sample_from_its_first_item_o
 
 
 @on_sqlite
-def test_answers_without_a_usable_verdict_are_a_stratum_and_those_never_judged_are_left_out(
-    case,
-):
+def test_answers_without_a_usable_verdict_are_a_stratum_and_those_never_judged_are_left_out(case):
     case.flagged(*([0.9] * 8))
     case.judge(case.add("unusable")[0], None)
     case.add("never judged")

@@ -84,10 +84,7 @@ def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
 
 @on_sqlite
 def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
-    judged,
-    ours,
-    other,
-    capsys,
+    judged, ours, other, capsys
 ):
     command = words(judged, "--base-url", other.base_url)
     assert run(command) == 2
@@ -105,12 +102,7 @@ def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
 
 
 @on_sqlite
-def test_on_a_terminal_another_host_is_a_question(
-    judged,
-    other,
-    monkeypatch,
-    capsys,
-):
+def test_on_a_terminal_another_host_is_a_question(judged, other, monkeypatch, capsys):
     def answer(text):
         terminal = io.StringIO(text)
         terminal.isatty = lambda: True
@@ -125,12 +117,7 @@ def test_on_a_terminal_another_host_is_a_question(
 
 
 @on_sqlite
-def test_an_address_of_the_environment_is_confirmed_too(
-    judged,
-    other,
-    monkeypatch,
-    capsys,
-):
+def test_an_address_of_the_environment_is_confirmed_too(judged, other, monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_BASE_URL", other.base_url)
     assert run(words(judged)) == 2
     assert host(other) in capsys.readouterr().err
@@ -314,10 +301,7 @@ def test_no_user_password_or_query_of_an_address_is_stored(store, ours):
 
 
 def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_gives_one(
-    store,
-    ours,
-    monkeypatch,
-    capsys,
+    store, ours, monkeypatch, capsys
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
     store_answers(store, 1)

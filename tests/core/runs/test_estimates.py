@@ -58,14 +58,7 @@ def judged_with_anchors_and_controls(store):
     ],
 )
 def test_each_command_that_calls_a_model_says_before_how_much_that_is(
-    sqlite_store,
-    fill_once,
-    tmp_path,
-    monkeypatch,
-    capsys,
-    prices,
-    command,
-    calls,
+    sqlite_store, fill_once, tmp_path, monkeypatch, capsys, prices, command, calls
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "suite.yaml").write_text(SUITE)

@@ -287,10 +287,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(postgres_log,
 
 
 def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
-    sqlite_log,
-    endpoint,
-    caplog,
-    monkeypatch,
+    sqlite_log, endpoint, caplog, monkeypatch
 ):
     monkeypatch.setattr("judgeboard.runs.engine.FIRST_PAUSE", timedelta(seconds=0.01))
     with sqlite_log.writing() as connection:
@@ -379,9 +376,7 @@ def test_an_offline_judge_is_asked_by_its_name(sqlite_store):
         assert judge_spec(connection, stored) == {"kind": "lexical", "name": "words"}
 
 
-def test_what_was_recorded_elsewhere_or_by_an_older_prompt_cannot_be_asked(
-    sqlite_store,
-):
+def test_what_was_recorded_elsewhere_or_by_an_older_prompt_cannot_be_asked(sqlite_store):
     with sqlite_store.writing() as connection:
         recorded = ensure_version(connection, JudgeVersion("gpt", "replay"))
         older = ensure_version(

@@ -137,9 +137,7 @@ def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(sq
 
 
 @on_sqlite
-def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_on(
-    store,
-):
+def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_on(store):
     store_answers(store, 40)
     summary, _ = judge(
         store, lambda _request, number: verdict() if number < 10 else failure(401, "no such key")

@@ -37,9 +37,7 @@ def test_a_run_has_one_holder_at_a_time(store):
 
 
 @pytest.mark.postgres
-def test_a_lock_that_the_database_lost_is_taken_again_or_ends_the_run(
-    postgres_store,
-):
+def test_a_lock_that_the_database_lost_is_taken_again_or_ends_the_run(postgres_store):
     with hold_run(postgres_store, RUN) as keep:
         end_connections(postgres_store)
         keep()

@@ -79,9 +79,7 @@ def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_stor
     assert asked(endpoint)[0, "ab"] == 2, "one repair"
 
 
-def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(
-    sqlite_store,
-):
+def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 3)
     compare(sqlite_store, by_pair({(1, "ba"): completion("hm")}), pair_ids)
     compared, endpoint = compare(sqlite_store, always(said("second")), pair_ids, again=True)

@@ -326,9 +326,7 @@ def test_during_an_outage_one_call_at_a_time_is_tried(log, endpoint, monkeypatch
     assert [after - before for before, after in pairwise(first_tries)] == [1, 1, 1]
 
 
-def test_only_answers_that_are_not_handed_out_yet_are_within_the_calls_of_the_day(
-    log,
-):
+def test_only_answers_that_are_not_handed_out_yet_are_within_the_calls_of_the_day(log):
     add(log, max_calls=3)
     with log.reading() as connection:
         rule_id = rule_named(connection, JudgingRule, "live").id

@@ -154,9 +154,7 @@ def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored():
     assert [step.task.item.response_id for step in rows.stored] == list(range(30))
 
 
-def test_replies_wait_for_a_database_that_is_locked_for_a_while(
-    monkeypatch,
-):
+def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch):
     monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0, 0.0))
     rows, judge = Rows(100), ScriptedJudge(good, delay=0.001)
     failing = [2, 0] * 50
@@ -176,9 +174,7 @@ def test_replies_wait_for_a_database_that_is_locked_for_a_while(
     )
 
 
-def test_costs_of_others_that_cannot_be_read_once_cost_no_call(
-    monkeypatch,
-):
+def test_costs_of_others_that_cannot_be_read_once_cost_no_call(monkeypatch):
     monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0,))
     rows, judge, reads = Rows(100), ScriptedJudge(good, delay=0.001), 0
 
@@ -200,9 +196,7 @@ def test_costs_of_others_that_cannot_be_read_once_cost_no_call(
     )
 
 
-def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_counted(
-    monkeypatch,
-):
+def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_counted(monkeypatch):
     monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0, 0.0))
     judge = ScriptedJudge(good, delay=0.02)
 

@@ -78,12 +78,7 @@ def test_two_workers_share_a_job_and_ask_no_answer_twice(postgres_log, endpoint,
 
 @BOTH
 @pytest.mark.postgres
-def test_a_killed_worker_leaves_nothing_judged_twice(
-    postgres_log,
-    endpoint,
-    worker_process,
-    start,
-):
+def test_a_killed_worker_leaves_nothing_judged_twice(postgres_log, endpoint, worker_process, start):
     fill(postgres_log, MANY)
     endpoint.hold_after(3)
     start(postgres_log, rag(endpoint))
@@ -108,10 +103,7 @@ def test_a_killed_worker_leaves_nothing_judged_twice(
 
 @pytest.mark.postgres
 def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
-    postgres_log,
-    endpoint,
-    worker_process,
-    monkeypatch,
+    postgres_log, endpoint, worker_process, monkeypatch
 ):
     class Ahead(datetime):
         @classmethod

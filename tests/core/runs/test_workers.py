@@ -63,10 +63,7 @@ def test_an_idle_worker_looks_for_work_only_when_somebody_else_has_written(sqlit
 
 
 def test_a_worker_warns_once_of_a_primary_judge_that_does_not_exist(
-    sqlite_log,
-    tmp_path,
-    monkeypatch,
-    caplog,
+    sqlite_log, tmp_path, monkeypatch, caplog
 ):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "judgeboard.toml"

@@ -99,9 +99,7 @@ def test_a_judge_of_one_order_cannot_have_verdicts_in_both():
 
 
 @any_pairs
-def test_the_net_vote_is_the_sum_of_both_votes_and_consistent_verdicts_always_stay(
-    rows,
-):
+def test_the_net_vote_is_the_sum_of_both_votes_and_consistent_verdicts_always_stay(rows):
     verdicts, gold = columns(rows)
     votes, both = np.array([-1, 1, 0]), verdicts.both  # A, B, TIE
     net = verdicts.counted("net")

@@ -125,9 +125,7 @@ def test_better_in_all_may_be_worse_on_the_bad_answers():
 
 
 @pytest.mark.shared
-def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(
-    labelled,
-):
+def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(labelled):
     people, first, second = (
         labelled.bad,
         labelled.judged_bad["approach_1_modernbert"],

@@ -43,13 +43,7 @@ class RagTruth:
         )
         self.expected = published(folder, "e1_rate")
 
-    def sums(
-        self,
-        labelled,
-        strata=None,
-        judge=JUDGE,
-        inside=None,
-    ):
+    def sums(self, labelled, strata=None, judge=JUDGE, inside=None):
         rows = np.ones(len(self.bad), dtype=np.bool_) if inside is None else inside
         known = np.zeros(len(self.bad), dtype=np.int64) if strata is None else strata
         count = int(known.max()) + 1
@@ -62,13 +56,7 @@ class RagTruth:
             self.bad[labelled & rows],
         )
 
-    def slope(
-        self,
-        estimate,
-        labelled,
-        judge=JUDGE,
-        inside=None,
-    ):
+    def slope(self, estimate, labelled, judge=JUDGE, inside=None):
         """The slope of the judge's scores that an estimate of one stratum has."""
         rows = np.ones(len(self.bad), dtype=np.bool_) if inside is None else inside
         scores, known = self.badness[judge], labelled & rows

@@ -63,9 +63,7 @@ def test_labels_of_a_complete_stratum_are_kept_as_often_as_those_by_lot():
 
 
 @pytest.mark.shared
-def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_labelled(
-    answers,
-):
+def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_labelled(answers):
     badness, judged_bad = answers.badness[JUDGES[0]], answers.judged_bad[JUDGES[0]]
     grid, rng, strata = score_grid(badness), np.random.default_rng(1), judged_bad.astype(int)
     broken = {"equal chances": 0, "all labels": 0}

@@ -58,15 +58,7 @@ class Case:
     def version(self, name="rag", **params):
         return write_to(self.store, ensure_version, JudgeVersion(name, name, params=params))
 
-    def say(
-        self,
-        version,
-        response_id,
-        status=Status.OK,
-        *,
-        repeat=0,
-        **verdict,
-    ):
+    def say(self, version, response_id, status=Status.OK, *, repeat=0, **verdict):
         """One more verdict of a judge version on a response."""
         ask = self.asks.get((version.id, response_id), -1) + (repeat == 0)
         self.asks[version.id, response_id] = ask

@@ -131,11 +131,7 @@ SECRET = "the name of the patient is Alma"
     ids=["letters", "JSON", "time"],
 )
 def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
-    sqlite_store,
-    file,
-    change,
-    capsys,
-    caplog,
+    sqlite_store, file, change, capsys, caplog
 ):
     store_answers(sqlite_store, 3)
     sqlite_store.close()
@@ -236,11 +232,7 @@ def no_room(monkeypatch):
 
 
 def test_a_full_disk_is_named_and_an_unfinished_database_is_not_left_behind(
-    sqlite_store,
-    file,
-    tmp_path,
-    monkeypatch,
-    capsys,
+    sqlite_store, file, tmp_path, monkeypatch, capsys
 ):
     store_answers(sqlite_store, 3)
     sqlite_store.close()

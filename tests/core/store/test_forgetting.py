@@ -339,9 +339,7 @@ def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case):
     assert files_with_secret == []
 
 
-def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_texts(
-    story,
-):
+def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_texts(story):
     where = parse_where([f"metadata.user={SECRET}"])
     with story.case.store.writing() as connection:
         assert count_to_forget(connection, where) == 1

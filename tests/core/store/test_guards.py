@@ -158,9 +158,7 @@ def test_another_response_is_not_forgotten_with_it(full):
     refused(full, f"UPDATE response SET answer = NULL WHERE id = {other}")
 
 
-def test_an_answer_of_a_trace_is_completed_until_a_judge_reads_it_and_keeps_its_identity(
-    case,
-):
+def test_an_answer_of_a_trace_is_completed_until_a_judge_reads_it_and_keeps_its_identity(case):
     response_id = case.answer()
     trace = {"external_id": "t", "owner": "", "source": "log", "first_at": NOW, "last_at": NOW}
     with case.store.writing() as connection:

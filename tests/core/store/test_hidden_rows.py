@@ -382,10 +382,5 @@ def test_no_function_of_the_store_gives_a_row_of_another_source(queues):
         assert connection.execute(select(RESPONSE.c.id)).all() == []
 
 
-def _call(
-    function,
-    positional,
-    named,
-    connection,
-):
+def _call(function, positional, named, connection):
     return function(connection, *positional, **named)

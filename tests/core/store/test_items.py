@@ -164,9 +164,7 @@ def read_by(queues, who, response_id):
         return load_item(connection, response_id)
 
 
-def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_grade(
-    queues,
-):
+def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_grade(queues):
     (response_id,) = queues.flagged(0.1)
     queues.queue(
         order=QueueOrder.OLDEST,

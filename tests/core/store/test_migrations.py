@@ -167,9 +167,7 @@ def test_a_missing_database_is_not_made(tmp_path):
 
 
 @pytest.mark.postgres
-def test_an_empty_database_of_a_server_is_to_be_migrated_before_a_log_is_imported(
-    empty_postgres,
-):
+def test_an_empty_database_of_a_server_is_to_be_migrated_before_a_log_is_imported(empty_postgres):
     steps = "has no tables of Judgeboard yet.*`judgeboard db migrate --db .*, then .*`judgeboard import FILE --db "
     with pytest.raises(MissingDatabase, match=steps):
         open_store(empty_postgres)

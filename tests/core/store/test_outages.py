@@ -16,9 +16,7 @@ from stored_rows import row_count
 REFUSED = OperationalError("SELECT", {}, Exception("connection refused"))
 
 
-def test_an_outage_is_said_once_whatever_the_order_in_which_its_tries_end(
-    caplog,
-):
+def test_an_outage_is_said_once_whatever_the_order_in_which_its_tries_end(caplog):
     patience = Patience(60)
     before, away = time.monotonic(), time.monotonic()
     assert patience.wait(REFUSED, away)
@@ -45,12 +43,7 @@ def test_who_gives_up_waits_for_no_outage():
 
 @pytest.mark.postgres
 def test_commands_wait_while_postgresql_restarts_and_say_so_once(
-    postgres_process,
-    postgres_store,
-    tmp_path,
-    caplog,
-    capsys,
-    monkeypatch,
+    postgres_process, postgres_store, tmp_path, caplog, capsys, monkeypatch
 ):
     address = postgres_store.engine.url.render_as_string(hide_password=False)
     log, exported = tmp_path / "log.jsonl", tmp_path / "answers.jsonl"

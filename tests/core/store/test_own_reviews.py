@@ -92,14 +92,7 @@ def say(case, who, preference, key):
     return case.review(who, preference, "pairs", note=key).review_id
 
 
-def page_of_pairs(
-    store,
-    who,
-    *,
-    after=None,
-    before=None,
-    limit=50,
-):
+def page_of_pairs(store, who, *, after=None, before=None, limit=50):
     return read(
         store, own_reviews_page, who.id, pairs=True, after=after, before=before, limit=limit
     )

@@ -220,9 +220,7 @@ def test_the_overview_reads_indexes_and_the_feedback(large):
         assert [step for step in scans(plan) if step != "SCAN user_feedback"] == []
 
 
-def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(
-    sqlite_store,
-):
+def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(sqlite_store):
     for unused in (False, True):
         with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
             latest_traces(connection, "shop", unused=unused)

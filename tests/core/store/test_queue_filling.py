@@ -320,9 +320,7 @@ def served_again(queues):
     return sum(item["repeat_for"] is not None for item in queues.items())
 
 
-def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(
-    queues,
-):
+def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(queues):
     again_case(queues, 3)
     first = queues.lease(queues.mara)
     ahead = queues.lease(queues.mara, "q", first.token)

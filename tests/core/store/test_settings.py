@@ -62,9 +62,7 @@ def test_the_environment_wins_and_says_so(store, monkeypatch):
 
 
 @on_sqlite
-def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_each_change(
-    store,
-):
+def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_each_change(store):
     with store.reading() as connection, statements_of(store) as sent:
         assert thresholds(connection) == thresholds(connection) == Thresholds()
     assert sum("FROM setting" in statement for statement in sent) == 1

@@ -201,9 +201,7 @@ def test_a_pull_whose_process_is_killed_brings_everything_once(store):
         )
 
 
-def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks_for(
-    sqlite_store,
-):
+def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks_for(sqlite_store):
     waits = []
     with PhoenixWithHistory(COUNT) as tool:
         tool.retry_after = 7
@@ -293,9 +291,7 @@ class LangfuseThatRefusesATrace(OldLangfuseWithHistory):
         return super().reply(path, query, request)
 
 
-def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(
-    sqlite_store,
-):
+def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(sqlite_store):
     with LangfuseThatRefusesATrace(3) as tool:
         result = pulled(sqlite_store, "langfuse", tool)
         assert (result.stopped, *result.rejected.values(), *result.examples.values()) == (

@@ -437,9 +437,7 @@ def test_the_command_says_what_was_sent_and_what_each_tool_has(sqlite_log, capsy
     assert "2 sent, 2 refused" in capsys.readouterr().out
 
 
-def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(
-    sqlite_log,
-):
+def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(sqlite_log):
     judged_and_reviewed(sqlite_log)
     with fakes.FakePhoenix(SPAN, OTHER) as tool:
 

@@ -137,9 +137,7 @@ SEED = [
 ]
 
 
-def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(
-    tmp_path,
-):
+def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(tmp_path):
     names = ("student_answer", "teacher_grading", "reviewer_feedback", "human_grading")
     rows = [dict(zip(names, row, strict=True)) for row in SEED]
     file, database = written(tmp_path / "records.jsonl", rows), ("--db", str(tmp_path / "d.db"))

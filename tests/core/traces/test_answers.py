@@ -17,14 +17,7 @@ FIRST, SECOND = "The battery lasts ten hours.", "It charges in two hours."
 PROMPT = f"Context:\n[1] {FIRST}\n[2] {SECOND}\n\nQuestion: {QUESTION}"
 
 
-def span(
-    number,
-    parent=None,
-    /,
-    name="step",
-    at=None,
-    **more,
-):
+def span(number, parent=None, /, name="step", at=None, **more):
     """A span; ``at`` are its start and end in ms, by default so that it is inside its parent and ends before the next.
 
     Fields of `Span` are given by name; all others are attributes.

@@ -199,14 +199,7 @@ def drawn(monkeypatch):
     ],
 )
 def test_charts_and_files_hold_the_figures_of_the_command(
-    open_page,
-    figures,
-    sqlite_store,
-    files,
-    drawn,
-    grade,
-    human,
-    by,
+    open_page, figures, sqlite_store, files, drawn, grade, human, by
 ):
     open_page(
         "agreement",

@@ -204,11 +204,7 @@ def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
 
 
 def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
-    as_ann,
-    open_signed_in,
-    who,
-    sqlite_store,
-    monkeypatch,
+    as_ann, open_signed_in, who, sqlite_store, monkeypatch
 ):
     monkeypatch.setattr(seam, "_ended", SignIns())
     as_ann(Role.REVIEWER)
@@ -224,11 +220,7 @@ def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
 
 
 def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
-    page_rows,
-    open_signed_in,
-    who,
-    sqlite_store,
-    monkeypatch,
+    page_rows, open_signed_in, who, sqlite_store, monkeypatch
 ):
     who.update(email=ANN, email_verified=True, nonce="first")
     open_signed_in("item")
@@ -243,9 +235,7 @@ def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
 
 
 def test_a_run_of_a_page_reads_who_signed_in_at_its_begin_and_not_for_each_part(
-    as_ann,
-    open_signed_in,
-    monkeypatch,
+    as_ann, open_signed_in, monkeypatch
 ):
     as_ann(Role.LEAD)
     page = open_signed_in("overview")
@@ -393,12 +383,7 @@ def demo_of_auditor(demo, tmp_path_factory):
     ],
 )
 def test_no_page_shows_an_auditor_a_button_that_is_refused(
-    demo_of_auditor,
-    open_signed_in,
-    who,
-    monkeypatch,
-    name,
-    query,
+    demo_of_auditor, open_signed_in, who, monkeypatch, name, query
 ):
     store, before = demo_of_auditor
     monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))
@@ -494,12 +479,7 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.LEAD, Role.ADMIN])
 def test_only_an_admin_sees_the_address_of_the_database(
-    as_ann,
-    open_signed_in,
-    sqlite_store,
-    monkeypatch,
-    tmp_path,
-    role,
+    as_ann, open_signed_in, sqlite_store, monkeypatch, tmp_path, role
 ):
     add_person(sqlite_store, "bob@example.org", Role.ADMIN, "cli:root")  # one stays
     as_ann(role)

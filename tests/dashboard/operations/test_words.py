@@ -124,9 +124,7 @@ def test_rows_narrow_the_filter_of_the_page():
 APPLY = "Run `judgeboard flags apply`."
 
 
-def test_a_command_names_the_database_unless_it_is_the_default(
-    monkeypatch,
-):
+def test_a_command_names_the_database_unless_it_is_the_default(monkeypatch):
     monkeypatch.delenv("JUDGEBOARD_DB", raising=False)
     assert "--db" not in str(commands(APPLY))
     path = "/logs/may log.db"

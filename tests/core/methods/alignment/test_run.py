@@ -107,9 +107,7 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(routes):
     assert not any(f"route number {number} " in proposal.casefold() for number in held_out)
 
 
-def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_from(
-    routes,
-):
+def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_from(routes):
     routes.judge()
     result = routes.align()
     assert result.look is not None

@@ -187,9 +187,7 @@ def test_judging_the_anchors_again_changes_no_figure(log):
 
 
 @on_sqlite
-def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(
-    log,
-):
+def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(log):
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
     drift = report(log.store)
@@ -203,9 +201,7 @@ def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_hav
 
 
 @on_sqlite
-def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_judging(
-    log,
-):
+def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_judging(log):
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
     again(log.store, saying(lambda _number: True))
@@ -268,9 +264,7 @@ def test_another_model_behind_the_same_name_raises_one_alarm(log):
 
 
 @on_sqlite
-def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_another(
-    log,
-):
+def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_another(log):
     store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
     lead = write_to(store, store_reviewer, "page", "Lia", role=Role.LEAD)
     make_anchors(store, by="cli:mara")

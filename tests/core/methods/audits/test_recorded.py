@@ -117,9 +117,7 @@ def test_nobody_audits_himself(sqlite_store):
         audit_recorded(sqlite_store, "rag", "rag v1")
 
 
-def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_none(
-    sqlite_store,
-):
+def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_none(sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(2)
     log.say_all(log.version("nli"), ids, label=GOOD)

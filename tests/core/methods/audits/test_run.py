@@ -219,9 +219,7 @@ def test_a_stopped_audit_goes_on_where_it_ended(log, tmp_path):
     assert many(second, "flags_raised") == len(flags(log)) == 20
 
 
-def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(
-    sqlite_log,
-):
+def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(sqlite_log):
     taught(sqlite_log, 120)
     small = AuditSample(0.1, seed=4)
     report, endpoint = review(sqlite_log, always(WRONG), sample=small)
@@ -296,9 +294,7 @@ def test_the_same_verdict_again_supersedes_no_flag(log):
     assert flags(log)[0] == (ids[0], "open")
 
 
-def test_flags_of_audits_and_of_other_judges_are_counted_before_a_rejudge_and_can_be_kept(
-    log,
-):
+def test_flags_of_audits_and_of_other_judges_are_counted_before_a_rejudge_and_can_be_kept(log):
     teacher, ids = taught(log, 4)
     review(log, by_number({1: WRONG, 2: WRONG}))
     log.say_all(log.version("another"), ids[2:3], label=BAD)  # the two judges disagree
@@ -333,9 +329,7 @@ def test_flags_of_audits_and_of_other_judges_are_counted_before_a_rejudge_and_ca
     assert open_flags() == set()
 
 
-def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(
-    sqlite_log,
-):
+def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(sqlite_log):
     _, ids = taught(sqlite_log, 3)
     sqlite_log.say_all(sqlite_log.version("teacher", better=True), ids[:1], label=GOOD)
     report, _ = review(sqlite_log, always(WRONG), audited="teacher v1")
@@ -354,9 +348,7 @@ def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_
 
 
 @on_sqlite
-def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(
-    log,
-):
+def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(log):
     _, ids = taught(log, 1)
     review(log, always(WRONG))
     (mine,) = [row["id"] for row in rows_of(log.store, FLAG) if row["rule"] == "supreme_disagrees"]
@@ -383,9 +375,7 @@ def test_a_supreme_judges_later_word_counts(sqlite_log):
     assert flags(sqlite_log) == [(ids[0], "open"), (ids[0], "superseded")]
 
 
-def test_who_is_unknown_or_without_a_price_is_refused_before_anything_is_asked(
-    sqlite_log,
-):
+def test_who_is_unknown_or_without_a_price_is_refused_before_anything_is_asked(sqlite_log):
     taught(sqlite_log, 1)
     with pytest.raises(NotFound, match="nobody"):
         review(sqlite_log, always(RIGHT), audited="nobody")
@@ -462,9 +452,7 @@ def test_what_a_supreme_judge_was_shown_is_reported_without_asking(sqlite_log):
     assert (stored.account.asked, stored.account.unparsable) == (3, 1)
 
 
-def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(
-    sqlite_log,
-):
+def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(sqlite_log):
     taught(sqlite_log, 2, scores=(DimensionScore("care", 2, "1-5"),))  # as a rubric judge says it
     labels = sqlite_log.version("labels")
     sqlite_log.say_all(labels, [1, 2], label=GOOD)

@@ -91,9 +91,7 @@ def test_controls_are_made_once_and_know_their_original(store):
     assert controls(store) == first
 
 
-def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(
-    sqlite_store,
-):
+def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(sqlite_store):
     add(sqlite_store, 40)
     make_control_answers(sqlite_store, kinds=["truncated"], n=5)
     of_seed_0 = set(controls(sqlite_store).values())
@@ -161,9 +159,7 @@ def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store):
 
 
 @on_sqlite
-def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(
-    store,
-):
+def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(store):
     add(store, 6)
     make_control_answers(store, kinds=["truncated", "hedges_removed"], n=3)
     with RecordingEndpoint(always(verdict(groundedness=0.1, quality=1))) as endpoint:

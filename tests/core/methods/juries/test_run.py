@@ -225,9 +225,7 @@ def labelled(log, ids):
 
 
 @on_sqlite
-def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdict_of_the_jury(
-    log,
-):
+def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdict_of_the_jury(log):
     ids = two_judges(log)
     flagged(log, ids[:80], "low_groundedness")
     flagged(log, ids[80:140], "random_sample")
@@ -295,9 +293,7 @@ def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log):
 
 
 @on_sqlite
-def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_jury(
-    store,
-):
+def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_jury(store):
     case = queue_case(store)
     ids = case.flagged(*([0.1] * 100))
     log = GradedLog(store)

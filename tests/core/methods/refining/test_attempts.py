@@ -56,12 +56,7 @@ RULES = st.builds(
 )
 
 
-def play(
-    ratings,
-    rule,
-    done=None,
-    stop_after=None,
-):
+def play(ratings, rule, done=None, stop_after=None):
     calls = 0
 
     async def answer(_messages, number):
@@ -201,9 +196,7 @@ def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refine
     ]
 
 
-def test_only_line_feeds_end_a_line_and_a_byte_order_mark_is_no_part_of_the_first(
-    tmp_path,
-):
+def test_only_line_feeds_end_a_line_and_a_byte_order_mark_is_no_part_of_the_first(tmp_path):
     file = tmp_path / "prompts.jsonl"
     file.write_text(
         '\ufeff{"id": "a", "prompt": "one\u2028two\u0085three"}\r\nfive\u2028six\r\n',

@@ -147,9 +147,7 @@ def test_an_identical_answer_is_counted_and_not_judged(sqlite_store):
     assert made(sqlite_store) == []
 
 
-def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(
-    sqlite_store,
-):
+def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(sqlite_store):
     store_bad(sqlite_store)
     judge_first(sqlite_store)
     summary, _ = reflect(sqlite_store, both(lambda _request: failure(400, "too long"), scored({})))
@@ -162,9 +160,7 @@ def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(
     assert [row["response_id"] for row in generations(sqlite_store)] == [None]
 
 
-def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(
-    sqlite_store,
-):
+def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(sqlite_store):
     store_bad(sqlite_store, 2, messages=None)
     summary, endpoint = reflect(sqlite_store, writing())
     assert (summary.eligible, summary.no_messages, summary.regenerated) == (2, 2, 0)
@@ -251,9 +247,7 @@ def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store):
     assert (rest.kept_new, len(endpoint.requests)) == (1, 2)
 
 
-def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(
-    sqlite_store,
-):
+def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(sqlite_store):
     store_bad(sqlite_store, 2)
     script = both(
         lambda request: failure(400, "no") if "rock 1" in str(request) else BETTER,

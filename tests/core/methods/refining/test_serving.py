@@ -351,9 +351,7 @@ def test_a_recording_that_fails_in_the_background_is_logged(caplog, released):
     assert last.endswith(f"OSError: {full}")
 
 
-def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(
-    released,
-):
+def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(released):
     def generate(_messages):
         released.wait(60)
         return GOOD
@@ -366,9 +364,7 @@ def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(
 
 
 @on_sqlite
-def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_warned(
-    store,
-):
+def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_warned(store):
     with RecordingEndpoint(in_turn([ScriptedReply({"error": "no"}, 500)] * 9)) as endpoint:
         made = judgeboard.make_judge("rag", model="m", base_url=endpoint.base_url, tries=1)
         unwarned = serve(GOOD, judge=made, unchecked_notice=False, record=False)

@@ -89,9 +89,7 @@ def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store):
     assert len(runs(store)) == 1
 
 
-def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(
-    sqlite_store,
-):
+def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(sqlite_store):
     store_answers(sqlite_store, 3)
     with RecordingEndpoint() as endpoint:
         judge_pending(sqlite_store, rag(endpoint))
@@ -100,9 +98,7 @@ def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(
     assert {row["repeat"] for row in judgments(sqlite_store)} == {0, 1, 2, 3, 4}
 
 
-def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been_stored(
-    store,
-):
+def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been_stored(store):
     store_answers(store, 2)
     first, endpoint = repeat(
         store,
@@ -118,9 +114,7 @@ def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been
     assert (asked(endpoint), len(runs(store)), third.ok) == ({6: 3}, 2, 3)
 
 
-def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(
-    sqlite_store,
-):
+def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(sqlite_store):
     store_answers(sqlite_store, 5)
     summary, endpoint = repeat(sqlite_store, always(verdict()), limit=2)
     assert sorted(asked(endpoint)) == [0, 1]
@@ -218,9 +212,7 @@ def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_stor
     assert alone.main.items == 2
 
 
-def test_who_was_not_asked_twice_is_told_how_and_named_those_that_were(
-    sqlite_store,
-):
+def test_who_was_not_asked_twice_is_told_how_and_named_those_that_were(sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(1)
     log.say_all(log.version("rag"), ids, label=GOOD)
@@ -264,9 +256,7 @@ def test_the_commands(sqlite_store, shell):
 
 
 @pytest.mark.shared
-def test_prometheus_says_the_same_on_half_of_the_items(
-    public_database,
-):
+def test_prometheus_says_the_same_on_half_of_the_items(public_database):
     with closing(open_store(public_database(("prometheus.samples", "repeats")))) as store:
         with store.reading() as connection:
             (name,) = set(connection.execute(select(VERSION.c.name)).scalars())

@@ -125,14 +125,7 @@ def test_mmlu_pro_by_its_first_five_models(public_database, shared):
     )
 
 
-def add(
-    store,
-    samples,
-    *,
-    shown=None,
-    reference="B",
-    n=1,
-):
+def add(store, samples, *, shown=None, reference="B", n=1):
     """Store ``n`` questions with these samples and agreeing verdicts; the judge was shown ``shown`` as correct."""
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("kept", "replay"))
@@ -170,9 +163,7 @@ def add(
             store_comparisons(connection, version, None, verdicts)
 
 
-def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(
-    sqlite_store,
-):
+def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(sqlite_store):
     add(sqlite_store, ["B", "B", "C", "C", "C"], shown="C. z")
     whole, first = measure_self_reference(sqlite_store), measure_self_reference(sqlite_store, k=2)
     assert (codes(whole), whole.figure("always").value) == (set(), 1)

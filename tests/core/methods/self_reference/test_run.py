@@ -26,14 +26,7 @@ from solving_log import TORN, Solver, self_reference, store_questions
 from stored_rows import write_to
 
 
-def ask(
-    store,
-    solver,
-    ids,
-    conditions="ABC",
-    k=5,
-    **options,
-):
+def ask(store, solver, ids, conditions="ABC", k=5, **options):
     with RecordingEndpoint(solver) as endpoint:
         judge = self_reference(endpoint, k=k)
         report = self_refer(store, judge, ids, conditions=conditions, **options)  # tau
@@ -69,9 +62,7 @@ def test_one_condition_takes_k_plus_2_calls_an_item_and_all_of_them_k_plus_4(
     )
 
 
-def test_c_alone_shows_its_answer_where_samples_agree_and_nothing_where_they_do_not(
-    sqlite_store,
-):
+def test_c_alone_shows_its_answer_where_samples_agree_and_nothing_where_they_do_not(sqlite_store):
     ids = store_questions(sqlite_store, 2)
     solver = Solver({0: TORN})
     report, endpoint = ask(sqlite_store, solver, ids, "C")
@@ -125,9 +116,7 @@ def test_the_sweep_and_other_thresholds_make_no_calls(sqlite_store):
     assert lower.figure("right_if_on").value == 0.5
 
 
-def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(
-    sqlite_store,
-):
+def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(sqlite_store):
     ids = store_questions(sqlite_store, 1)
     report, endpoint = ask(sqlite_store, Solver({0: "B--BBB"}), ids, "C")
     assert (report.account.asked, report.account.unparsable) == (7, 1)
@@ -135,9 +124,7 @@ def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(
     assert report.parts[1].slices == ["4 of 5"]
 
 
-def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so(
-    sqlite_store,
-):
+def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so(sqlite_store):
     ids = store_questions(sqlite_store, 1)
     solver = Solver({0: "CBBC"})
     report, _ = ask(sqlite_store, solver, ids, "C", k=4, tau=0.5)
@@ -145,9 +132,7 @@ def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so
     assert counts(report) == {"tied_samples_on": 1}
 
 
-def test_other_samples_are_another_judge_version_and_the_threshold_is_not(
-    sqlite_store,
-):
+def test_other_samples_are_another_judge_version_and_the_threshold_is_not(sqlite_store):
     ids = store_questions(sqlite_store, 1)
     for k, tau in ((5, 0.8), (5, 0.6), (3, 0.8)):
         ask(sqlite_store, Solver(), ids, k=k, tau=tau)

@@ -22,13 +22,7 @@ def compared(before, after, threshold=3.5):
     return compare(before, after, run_id=1, weights=WEIGHTS, threshold=threshold)
 
 
-def gated(
-    cases,
-    unmeasured,
-    average,
-    baseline=None,
-    **more,
-):
+def gated(cases, unmeasured, average, baseline=None, **more):
     limits = {
         "failing_checks": 0,
         "threshold": 3.5,
@@ -158,9 +152,7 @@ LEVELS = st.one_of(st.none(), st.integers(1, 5))
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(LEVELS, LEVELS), max_size=40))
-def test_a_run_compared_with_itself_has_not_changed_and_the_two_ways_mirror(
-    given_,
-):
+def test_a_run_compared_with_itself_has_not_changed_and_the_two_ways_mirror(given_):
     one = [case(i, first) for i, (first, _) in enumerate(given_)]
     other = [case(i, second) for i, (_, second) in enumerate(given_)]
     same = compared(one, one)

@@ -56,9 +56,7 @@ def test_each_case_is_answered_once_and_scored_once(store):
     assert to_plain(shown) == to_plain(result)
 
 
-def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(
-    sqlite_store,
-):
+def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(sqlite_store):
     passage = "A rope has 60 m."
     case = Case("How long is number-0?", "0", reference="sixty metres", context=(passage,))
     _, endpoint = run(sqlite_store, playing(), suite(1, cases=(case,)))
@@ -333,9 +331,7 @@ def test_a_run_is_compared_with_its_baseline_case_by_case(store):
     )
 
 
-def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(
-    sqlite_store,
-):
+def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sqlite_store):
     first, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
     assert (first.baseline, first.gate.code) == (None, 0)
     assert first.notes == (
