@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count, groupby
-from typing import TypeVar
 
 from sqlalchemy import func, insert, select, update
 
@@ -38,7 +37,6 @@ from judgeboard.store.tables import (
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED
 ITEM = QUEUE_ITEM
-T = TypeVar("T")
 
 
 def read(store, function, *args, **kwargs):

@@ -1,11 +1,9 @@
 """The statements that are sent to a database, and the steps of their plans."""
 
 from contextlib import contextmanager
-from typing import TypeVar
 
 from sqlalchemy import event
 
-T = TypeVar("T")
 QUERIES = ("SELECT", "WITH")
 
 

@@ -2,12 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable
-from typing import Any
 
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import (
-    ScriptedReply,
     completion,
     verdict,
 )
@@ -20,8 +17,6 @@ from stored_rows import rows_of
 
 LONG = "This answer is long enough to be worth a second try, and it rests on nothing at all. It is"
 ANSWER = re.compile(r"\[BEGIN ANSWER \w+\]\n(.*?)\n\[END ANSWER", re.DOTALL)
-
-Writer = Callable[[dict[str, Any]], ScriptedReply | str]
 
 
 def store_bad(store, count=1, **fields):

@@ -9,7 +9,7 @@ def test_a_column_of_a_row_is_set_once():
     pull = Pull(tool="langfuse", project="shop")
 
     with pytest.raises(AttributeError, match=r"Pull\.position has a value"):
-        pull.position = "page 2"  # what the test tries
+        pull.position = "page 2"
 
     assert pull.position is None
 

@@ -67,7 +67,7 @@ def quality(store, response_id, who, value, note=None):
 
 
 def taken(store, count, **more):
-    return [one.response_id for one in read(store, examples_from_reviews, count, **more)]  # a set
+    return [one.response_id for one in read(store, examples_from_reviews, count, **more)]
 
 
 @on_sqlite

@@ -37,7 +37,7 @@ def item(samples, plain, reference=NOT_ASKED, **changes):
     made = Item(
         1, "QA", A, voted, None if voted.key is None else voted.key == "x", plain, reference
     )
-    return replace(made, **changes)  # the fields of an item
+    return replace(made, **changes)
 
 
 def of(*made):

@@ -29,7 +29,7 @@ from stored_rows import write_to
 def ask(store, solver, ids, conditions="ABC", k=5, **options):
     with RecordingEndpoint(solver) as endpoint:
         judge = self_reference(endpoint, k=k)
-        report = self_refer(store, judge, ids, conditions=conditions, **options)  # tau
+        report = self_refer(store, judge, ids, conditions=conditions, **options)
     return report, endpoint
 
 
