@@ -155,7 +155,9 @@ class Share:
             if not self._chunks:
                 self._more.clear()
                 try:
-                    await asyncio.wait_for(self._more.wait(), LINGER_SECONDS)
+                    # Not `wait_for`: Python 3.11 loses a cancellation at the end of the wait.
+                    async with asyncio.timeout(LINGER_SECONDS):
+                        await self._more.wait()
                 except TimeoutError:
                     break
                 continue

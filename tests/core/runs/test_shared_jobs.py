@@ -12,14 +12,16 @@ import pytest
 from sqlalchemy import select
 
 from job_steps import ANSWERS, ask, ended, fill, rag, working
+from judgeboard.domain import Status, StepRecord
 from judgeboard.runs import share
 from judgeboard.runs.jobs import cancel_job, job_progress
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.runs.method import store_steps
 from judgeboard.runs.worker import Worker
+from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.jobs import get_job, live_workers
+from judgeboard.store.jobs import add_to_share, get_job, live_workers
 from judgeboard.store.tables import WORKER
 from judging_log import judgments, runs, until
 from stored_rows import read
@@ -36,12 +38,10 @@ BOTH = pytest.mark.parametrize("start", [ask, start_rule], ids=["rejudge", "rule
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Look often, and miss a killed worker soon."""
+    """Look often."""
     monkeypatch.setattr("judgeboard.runs.rule_jobs.LINGER_SECONDS", 0.2)
     monkeypatch.setattr("judgeboard.runs.leader.IDLE_SECONDS", 0.2)
     monkeypatch.setattr("judgeboard.runs.worker.BEAT_SECONDS", 0.5)
-    monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=2))
-    monkeypatch.setattr("judgeboard.runs.engine.HEARTBEAT_TIMEOUT", timedelta(seconds=2))
     monkeypatch.setattr("judgeboard.runs.engine.LOOK", timedelta(seconds=0.5))
 
 
@@ -78,7 +78,11 @@ def test_two_workers_share_a_job_and_ask_no_answer_twice(postgres_log, endpoint,
 
 @BOTH
 @pytest.mark.postgres
-def test_a_killed_worker_leaves_nothing_judged_twice(postgres_log, endpoint, worker_process, start):
+def test_a_killed_worker_leaves_nothing_judged_twice(
+    postgres_log, endpoint, worker_process, start, monkeypatch
+):
+    monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=2))
+    monkeypatch.setattr("judgeboard.runs.engine.HEARTBEAT_TIMEOUT", timedelta(seconds=2))
     fill(postgres_log, MANY)
     endpoint.hold_after(3)
     start(postgres_log, rag(endpoint))
@@ -116,9 +120,6 @@ def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
     worker_process(postgres_log)
     until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
     monkeypatch.setattr("judgeboard.store.clock.datetime", Ahead)
-    monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=15))
-    # As in the other process, whose heartbeat is every 5 seconds.
-    monkeypatch.setattr("judgeboard.runs.engine.HEARTBEAT_TIMEOUT", timedelta(seconds=10))
     with working(postgres_log):
         until(
             lambda: len(endpoint.server.requests) == 8, "four calls of the second worker in flight"
@@ -171,6 +172,22 @@ def test_the_cost_limit_of_a_job_holds_in_all_workers(postgres_log, endpoint):
     # The run stops while calls are in flight. They are stored when the workers have ended, some
     # above the limit.
     assert 40 <= job_progress(postgres_log, job.id).asked <= 50
+
+
+def test_a_job_ends_when_another_worker_reaches_the_limit_while_this_one_waits_for_answers(
+    log, endpoint
+):
+    endpoint.hold_after(0)
+    three = RowFilter(ids=("a1", "a2", "a3"))
+    job_id = ask(log, rag(endpoint), where=three, max_cost=1.0, concurrency=1)
+    with working(log):
+        until(lambda: len(endpoint.server.requests) == 1, "the first call in flight")
+        with log.writing() as connection:
+            dear = StepRecord(Status.OK, cost_micro=1_000_000)
+            add_to_share(connection, get_job(connection, job_id).run_id, "other", [dear], utc_now())
+        endpoint.release()
+        assert ended(log, job_id).state == "stopped"
+    assert len(endpoint.server.requests) == 1
 
 
 @pytest.mark.postgres
