@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -102,14 +103,11 @@ class Share:
 
     def _forget(self, chunk: _Chunk) -> None:
         """Drop answers without a call that has begun."""
-        dropped = {*chunk.unread}
+        waiting_ids = {*chunk.unread, *(chunk.open_ids - self._ids_in_flight)}
         chunk.unread.clear()
-        for id_ in dropped:
-            self._of.pop(id_, None)
-        waiting_ids = {id_ for id_ in chunk.open_ids if id_ not in self._ids_in_flight}
         for id_ in waiting_ids:
-            self._of.pop(id_, None)  # read already: skipped when the turn of the answer comes
-        chunk.end(dropped | waiting_ids)
+            self._of.pop(id_, None)  # if read already: skipped when the turn of the answer comes
+        chunk.end(waiting_ids)
 
     async def _run(self) -> None:
         opened = self._opened
@@ -154,13 +152,12 @@ class Share:
                 self._chunks.popleft()
             if not self._chunks:
                 self._more.clear()
-                try:
-                    # Not `wait_for`: Python 3.11 loses a cancellation at the end of the wait.
+                # Not `wait_for`: Python 3.11 loses a cancellation at the end of the wait.
+                with suppress(TimeoutError):
                     async with asyncio.timeout(LINGER_SECONDS):
                         await self._more.wait()
-                except TimeoutError:
-                    break
-                continue
+            if not self._chunks:
+                break
             chunk = self._chunks[0]
             ids = [chunk.unread.popleft() for _ in range(min(limit, len(chunk.unread)))]
             tasks = await asyncio.to_thread(tried_again(self._load), ids)
