@@ -177,8 +177,9 @@ def kept_until_new_rows(
 ) -> Figures:
     """Return what ``load`` returns for a connection, kept for all sessions as long as ``mark`` returns the same.
 
-    ``key`` tells the figures from all others. A person with very many answers to review blind gets
-    figures that are not kept.
+    ``key`` tells the figures from all others. ``load`` uses the connection and the key alone, and
+    no figures of an earlier look, when other rows may have been hidden. A person with very many
+    answers to review blind gets figures that are not kept.
     """
     # The mark is older than the figures, and of all rows: a change may be hidden from the person.
     state = read_all(mark)
@@ -186,12 +187,14 @@ def kept_until_new_rows(
         limits = row_limits(connection)
         if limits is None:
             return load(connection)
-        figures: Figures = _kept((str(store().engine.url), limits, state, *key), load, connection)
+        # As a text: Streamlit hashes ("a", "b") and ("astr:b",) to the same value.
+        text = repr((str(store().engine.url), limits, state, *key))
+        figures: Figures = _kept(text, load, connection)
     return figures
 
 
 @st.cache_resource(max_entries=40, show_spinner=False)
-def _kept(key: tuple[Hashable, ...], _load: Callable[..., Any], _connection: Reads) -> Any:  # noqa: ARG001 - the cache's key
+def _kept(key: str, _load: Callable[..., Any], _connection: Reads) -> Any:  # noqa: ARG001 - the cache's key
     return _load(_connection)
 
 

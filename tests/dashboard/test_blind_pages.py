@@ -4,6 +4,7 @@ import re
 import struct
 
 import pytest
+import streamlit as st
 
 from alert_checks import check
 from app_pages import charts, markup, shown
@@ -20,7 +21,7 @@ from judgeboard.store.queues import new_queue
 from judgeboard.text import utc_day
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.sign_in import own_cookie
-from judgeboard_dashboard.widgets import log_figures, texts
+from judgeboard_dashboard.widgets import log_figures, texts, thresholds
 from marked_answer import SCORE, SECOND, SEVERITY, mark_answer
 from page_session import page_session
 from served import serving
@@ -166,6 +167,15 @@ def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(answer, page_stor
     assert "mark-reasoning" not in markup(page)
 
 
+SECRET = RowFilter(query_types=("secret",))
+BLIND = {
+    "order": QueueOrder.RANDOM,
+    "flagged_only": False,
+    "blind_people": True,
+    "blind_judge": True,
+}
+
+
 def half_hidden(store, hidden_bad):
     """Store nine weeks of answers; Mara reviews the type ``secret`` blind, of which one in so many becomes bad."""
     log, to = GradedLog(store), "command"
@@ -188,10 +198,7 @@ def half_hidden(store, hidden_bad):
     ):
         add_alert_rule(store, rule, "Lead")
     mara, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Lead"))
-    secret, blind = RowFilter(query_types=("secret",)), {"blind_people": True, "blind_judge": True}
-    rules = new_queue(
-        "secret", secret, order=QueueOrder.RANDOM, flagged_only=False, max_items=360, **blind
-    )
+    rules = new_queue("secret", SECRET, max_items=360, **BLIND)
     create_queue(store, rules, by=lead, assigned=(mara,))
     watch(store, by="test")
     check(store)
@@ -245,3 +252,30 @@ def test_figures_of_a_blind_reviewer_are_kept_until_other_rows_are_hidden(
     for each in (page.run(), open_page("overview", reviewer="Jon")):
         assert "360 of 720" not in shown(each)
     assert len(reads) == 3
+
+
+@pytest.mark.parametrize(
+    ("page", "load"), [("thresholds", "load_sample"), ("overview", "corrected_trend")]
+)
+def test_figures_loaded_before_answers_are_hidden_are_shown_once_at_most(
+    new_store, open_page, monkeypatch, page, load
+):
+    monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "true")
+    store = half_hidden(new_store(), 2)
+    lead, ben = (ensure_reviewer(store, "page", name) for name in ("Lead", "Ben"))
+    monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))
+    module = thresholds if page == "thresholds" else log_figures
+    real, some = getattr(module, load), new_queue("some", SECRET, max_items=100, **BLIND)
+
+    def assigned_meanwhile(*arguments, **options):
+        figures = real(*arguments, **options)
+        create_queue(store, some, by=lead, assigned=(ben,))
+        return figures
+
+    monkeypatch.setattr(module, load, assigned_meanwhile)
+    open_page(page, reviewer="Ben")
+    monkeypatch.setattr(module, load, real)
+    again = open_page(page, reviewer="Ben")
+    assert "620 of 720" in shown(again)
+    st.cache_resource.clear()
+    assert markup(again) == markup(open_page(page, reviewer="Ben"))

@@ -19,6 +19,7 @@ from judgeboard.measure.news import COINCIDENCES, SHARES
 from judgeboard.measure.notes import paragraph
 from judgeboard.measure.rates import Rate
 from judgeboard.measure.reliance import verdict
+from judgeboard.measure.result import Result
 from judgeboard.measure.sample import count_logged
 from judgeboard.measure.samples import judging_version
 from judgeboard.measure.trend import Trend
@@ -42,7 +43,6 @@ from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import Overview, quadrant
 from judgeboard.store.overview import overview as overview_of
 from judgeboard.store.strata import ReviewTime, review_time
-from judgeboard.store.tables import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.gate import may_open, permitted
@@ -64,7 +64,6 @@ from judgeboard_dashboard.widgets.log_figures import (
     bad_share,
     corrected_shares,
     kept_trend,
-    latest_news,
     signals,
 )
 from judgeboard_dashboard.widgets.navigation import (
@@ -138,7 +137,7 @@ def overview() -> None:
     # Quick queries come first. The change comes last, because the change takes longest after new
     # rows.
     with fourth:
-        _to_read(state, reviewer, time)
+        _to_read(state, time)
     with fifth:
         heading("5. What is getting worse, and what failed to arrive?")
         show_alarms()
@@ -156,20 +155,19 @@ def overview() -> None:
         _trust(judge, rate, time)
     with third:
         _misses(judge, rate, time)
-    shares = corrected_shares()
+    shares, latest = corrected_shares()
     with good:
         sentence(now_note(rate, shares.changes).text)
     with news_place:
-        _news(shares)
+        _news(shares, latest)
     with further:
         _worse(state, shares, nothing_failed=not failure_list)
     with fifth:
         _signals()
 
 
-def _news(shares: CorrectedTrend) -> None:
+def _news(shares: CorrectedTrend, latest: Result | None) -> None:
     """Show the latest change with coincidences, or that no change is clear."""
-    latest = latest_news(shares)
     if latest is None:
         is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
         change = shares if is_corrected else kept_trend()
@@ -368,9 +366,10 @@ def _shares(
     )
 
 
-def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None) -> None:
+def _to_read(state: Overview, time: ReviewTime | None) -> None:
     """Show the person's queues and the open flags, with the time that the answers take."""
     heading("4. Which answers should people read today?")
+    reviewer = current_reviewer()
     with reading() as connection:
         counts = open_counts(connection)
         reviewed_answers = answers_done_by(connection, reviewer.id) if reviewer else 0

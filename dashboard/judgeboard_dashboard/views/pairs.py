@@ -134,7 +134,7 @@ def _list() -> None:
         # The pairs are loaded once for the lines and the figures.
         compared, results = kept_until_new_rows(
             last_rows,
-            lambda connection: (pairs := ComparedPairs(connection, version), pairs.figures()),
+            lambda connection: (listed := ComparedPairs(connection, version), listed.figures()),
             ("pairs", version and version.id),
         )
         aspect = next(iter(compared.aspects), OVERALL)

@@ -70,7 +70,7 @@ def trends() -> None:
         is_corrected = choices.get("measure") == CORRECTED
     show_alarms()
     if is_corrected:
-        corrected = corrected_shares(choices["period"], choices["judge"])
+        corrected, _ = corrected_shares(choices["period"], choices["judge"])
         panels = [panel for panel in corrected.panels if panel.points][: 1 + MOST_PANELS]
         if not panels:
             empty_page(corrected.missing.text)

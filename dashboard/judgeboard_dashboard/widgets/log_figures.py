@@ -40,21 +40,20 @@ def agreement_on_label(of: Of) -> AgreementResult:
     )
 
 
-def corrected_shares(period: Period = "week", judge: int | str | None = None) -> CorrectedTrend:
-    """Return the corrected share of bad answers over time, and the findings of the detectors until today."""
+def corrected_shares(
+    period: Period = "week", judge: int | str | None = None
+) -> tuple[CorrectedTrend, Result | None]:
+    """Return the corrected share of bad answers over time, with the findings of the detectors until today.
+
+    The second result is the latest change, with coincidences; None without a change.
+    """
     return kept_until_new_rows(
         log_revision,
-        lambda connection: corrected_trend(connection, period=period, judge=judge),
+        lambda connection: (
+            shares := corrected_trend(connection, period=period, judge=judge),
+            news(connection, shares),
+        ),
         ("corrected", period, judge, utc_now().date()),
-    )
-
-
-def latest_news(shares: CorrectedTrend) -> Result | None:
-    """Return the latest change of the corrected share of bad answers, with coincidences; None without a change."""
-    return kept_until_new_rows(
-        log_revision,
-        lambda connection: news(connection, shares),
-        ("news", shares.version_id, utc_now().date()),
     )
 
 

@@ -1,5 +1,6 @@
 """Thresholds for a goal, and the effect of thresholds on the queue."""
 
+from functools import lru_cache, partial
 from typing import Any
 
 import streamlit as st
@@ -72,21 +73,19 @@ def threshold_search() -> None:
         problem(f"{label}: {error}.")
         return
     try:
-        sample = kept_until_new_rows(  # reads the texts of all answers
+        # The results are kept with the sample: at the next look, other rows may be hidden.
+        sample, result_of = kept_until_new_rows(
             log_revision,
-            lambda connection: load_sample(
-                connection, [scored_version(connection, None)], flags=True
+            lambda connection: (
+                sample := load_sample(connection, [scored_version(connection, None)], flags=True),
+                lru_cache(8)(partial(threshold_result, sample)),
             ),
             ("scores",),
         )
     except NotFound as error:
         instead(capital(str(error)))
         return
-    results = kept_until_new_rows(
-        log_revision,
-        lambda _: threshold_result(sample, goal, by_query_type=by_type),
-        ("threshold", goal, by_type),
-    )
+    results = result_of(goal, by_query_type=by_type)
     for each in results:
         sentence(
             each.sentence, lead=f"{each.about.where['query_type']}. " if each.about.where else ""
