@@ -20,7 +20,6 @@ from typing import Any
 from million_data import COMMON, MIDDLE, NOW, RARE, TODAY, UNSURE_BY, make
 from sqlalchemy import Connection, text
 
-from judgeboard.health.record import KeptRecords
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.agreement_page import agreement_page
@@ -165,7 +164,7 @@ def label_agreement(connection: Connection) -> Any:
 def judges_page(connection: Connection) -> Any:
     """Read the checks of the newest judge version as a page does that nobody has opened yet."""
     versions = judges_in_use(connection)
-    return health_page(connection, versions[0], KeptRecords())
+    return health_page(connection, versions[0])
 
 
 def milliseconds(read: Callable[[], Any], turns: int) -> tuple[float, float]:

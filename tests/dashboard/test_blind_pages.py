@@ -11,6 +11,7 @@ from app_pages import charts, markup, shown
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import AlertCondition, QueueOrder
+from judgeboard.health import record
 from judgeboard.measure.alarms import watch
 from judgeboard.measure.rates import rate_of
 from judgeboard.people.roster import ensure_reviewer
@@ -279,3 +280,19 @@ def test_figures_loaded_before_answers_are_hidden_are_shown_once_at_most(
     assert "620 of 720" in shown(again)
     st.cache_resource.clear()
     assert markup(again) == markup(open_page(page, reviewer="Ben"))
+
+
+def test_the_checks_of_a_judge_are_kept_for_each_set_of_rows(new_store, open_page, monkeypatch):
+    monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "true")
+    store, reads = half_hidden(new_store(), 10), []
+    ensure_reviewer(store, "page", "Jon")
+    monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))
+    read_record = record.read_record
+    monkeypatch.setattr(
+        record, "read_record", lambda *given: reads.append(given) or read_record(*given)
+    )
+    mara, jon = (open_page("judges", reviewer=name) for name in ("Mara", "Jon"))
+    assert markup(mara).replace("Mara", "Jon") != markup(jon)
+    assert markup(open_page("judges", reviewer="Mara")) == markup(mara)
+    assert markup(open_page("judges", reviewer="Jon")) == markup(jon)
+    assert len(reads) == 2

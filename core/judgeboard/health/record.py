@@ -26,7 +26,13 @@ from judgeboard.stats.proportions import RatioSums
 from judgeboard.stats.ratings import SCALES, positions_of_codes
 from judgeboard.store import health
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
-from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers, Scores
+from judgeboard.store.health import (
+    ControlScores,
+    FeedbackScores,
+    RecordMark,
+    ScoredAnswers,
+    Scores,
+)
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import count_log
 from judgeboard.store.preferences import is_one_order, order_verdicts
@@ -393,19 +399,24 @@ class KeptRecords:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Start empty; ``clock`` counts seconds."""
         self._clock = clock
-        self._cache: OrderedDict[int, tuple[health.RecordMark, float, JudgeRecord]] = OrderedDict()
+        # By version, and by what limits the rows that a reader sees.
+        self._cache: OrderedDict[object, tuple[RecordMark, float, JudgeRecord]] = OrderedDict()
         self._lock = Lock()
 
     def read(
-        self, connection: Connection, version: StoredVersion, models: ModelTable
+        self, mark: RecordMark, connection: Connection, version: StoredVersion, models: ModelTable
     ) -> JudgeRecord:
-        """Return the record of a version; from the cache if still valid, and if the reader sees all rows."""
-        # The mark counts events, which a reader with limited sources does not see.
-        if row_limits(connection) != ():
+        """Return the record of a version; from the cache if still valid.
+
+        ``mark`` is of all rows, and older than the connection. A reader with very many hidden rows
+        gets a record that is not kept.
+        """
+        limits = row_limits(connection)
+        if limits is None:
             return read_record(connection, version, models)
-        mark, now, record = health.record_mark(connection), self._clock(), None
+        key, now, record = (version.id, limits), self._clock(), None
         with self._lock:
-            entry = self._cache.get(version.id)
+            entry = self._cache.get(key)
         if entry is not None:
             read_at, since, earlier = entry
             if now - since < SECONDS and earlier.models == models:
@@ -416,8 +427,8 @@ class KeptRecords:
         if record is None:
             record = read_record(connection, version, models)
         with self._lock:
-            self._cache[version.id] = (mark, now, record)
-            self._cache.move_to_end(version.id)
+            self._cache[key] = (mark, now, record)
+            self._cache.move_to_end(key)
             while len(self._cache) > MOST:
                 self._cache.popitem(last=False)
         return record

@@ -9,11 +9,10 @@ from sqlalchemy import Connection
 
 from judgeboard.health.calls import cost, position, self_consistency, unusable
 from judgeboard.health.family import family, self_enhancement, weaker
-from judgeboard.health.models import model_table
+from judgeboard.health.models import ModelTable, model_table
 from judgeboard.health.record import (
     Check,
     JudgeRecord,
-    KeptRecords,
     LevelCounts,
     State,
     TitledCheck,
@@ -176,12 +175,12 @@ def judges_in_use(connection: Connection) -> tuple[StoredVersion, ...]:
 
 
 def health_page(
-    connection: Connection, version: StoredVersion, records: KeptRecords | None = None
+    connection: Connection,
+    version: StoredVersion,
+    read: Callable[[Connection, StoredVersion, ModelTable], JudgeRecord] = read_record,
 ) -> HealthPage:
-    """Return the page of a version; ``records`` caches the data of earlier pages of the same database."""
-    models = model_table(load_settings().families)
-    read = read_record if records is None else records.read
-    record = read(connection, version, models)
+    """Return the page of a version; ``read`` may return the data of an earlier page of the same database."""
+    record = read(connection, version, model_table(load_settings().families))
     report = report_on(record, not_reached(connection, version.id))
     pairs = [
         (check, id_)

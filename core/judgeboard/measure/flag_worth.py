@@ -10,8 +10,7 @@ from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure.all_answers import slices_of_answers
 from judgeboard.measure.choice import NO_RULE
 from judgeboard.measure.rates import sample_rate
-from judgeboard.measure.samples import LabelledAnswers, judging_version, labelled_answers
-from judgeboard.stats.arrays import BoolArray
+from judgeboard.measure.samples import judging_version, labelled_answers
 from judgeboard.store.flags import flag_reviews, outcomes_by_rule
 
 
@@ -56,10 +55,9 @@ def flags_worth(connection: Connection) -> FlagsWorth:
         seconds = reviews.seconds[of_rule]
         # The median, because a break with an item left open must not count as review time.
         minutes = round(float(np.median(seconds)) / 60, 6) if seconds.size else None
-        rules.append(FlagWorth(rule, _bad(answers, inside), *outcomes.get(rule, (0, 0)), minutes))
+        bad, *_ = sample_rate(answers.sample(inside))
+        rules.append(FlagWorth(rule, bad, *outcomes.get(rule, (0, 0)), minutes))
     rules.sort(key=lambda each: (-each.bad.n, -each.decided, each.rule))
-    return FlagsWorth(tuple(rules), _bad(answers, answers.picked), _bad(answers, ~answers.picked))
-
-
-def _bad(answers: LabelledAnswers, inside: BoolArray) -> Estimate:
-    return sample_rate(answers.sample(inside))[0]
+    flagged, *_ = sample_rate(answers.sample(answers.picked))
+    not_flagged, *_ = sample_rate(answers.sample(~answers.picked))
+    return FlagsWorth(tuple(rules), flagged, not_flagged)

@@ -1,5 +1,7 @@
 """The page Judges: the health checks of one judge version, and the sections of methods."""
 
+from functools import partial
+
 import streamlit as st
 
 from judgeboard.formats.output import Column, Columns, Table
@@ -17,9 +19,10 @@ from judgeboard.health.report import (
 from judgeboard.measure.notes import paragraph
 from judgeboard.registry.methods import load_object, registrations
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.health import record_mark
 from judgeboard.store.responses import AnswerStart
 from judgeboard_dashboard.evidence import show_div, tag
-from judgeboard_dashboard.session import in_row, page, reading, stacking_columns, store
+from judgeboard_dashboard.session import in_row, page, read_all, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -51,6 +54,7 @@ COLUMNS: Columns[tuple[Check, AnswerStart]] = {
 def judges() -> None:
     """Show the checks of a judge version, the scores, and example answers of faults."""
     follow("judges", own=FIELDS)
+    mark = read_all(record_mark)
     with reading() as connection:
         versions = judges_in_use(connection)
         if not versions:
@@ -61,7 +65,8 @@ def judges() -> None:
             st.space("stretch")
             table_switch()
         version = version_field(place, versions) or versions[0]
-        health = health_page(connection, version, _kept_records(store().shown_url))
+        kept = partial(_kept_records(store().shown_url).read, mark)
+        health = health_page(connection, version, kept)
     sentence(paragraph(health_notes(health.report)))
     sections = [section for each in registrations() for section in each.judge_sections]
     left, right = stacking_columns("judges", [1.35, 1])

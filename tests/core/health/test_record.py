@@ -37,7 +37,7 @@ from judgeboard.methods.repeats.run import repeats_report
 from judgeboard.runs.judging import judge_pending
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.health import ValueCounts, count_mended
+from judgeboard.store.health import ValueCounts, count_mended, record_mark
 from judgeboard.store.judge_versions import (
     ensure_version,
     list_versions,
@@ -449,7 +449,7 @@ def test_marks_read_off_two_stored_verdicts_are_no_requests(log):
 
 def read(log, kept, version):
     with log.store.reading() as connection:
-        return kept.read(connection, version, shipped_models())
+        return kept.read(record_mark(connection), connection, version, shipped_models())
 
 
 @on_sqlite
