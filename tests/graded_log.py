@@ -118,6 +118,15 @@ class GradedLog:
         """The same verdict on each response."""
         self.say(version, dict.fromkeys(response_ids, verdict))
 
+    def say_scores(self, version, response_ids, scores):
+        """A groundedness for each response, in this order."""
+        paired = zip(response_ids, scores, strict=True)
+        self.say(version, {each: {"groundedness": score} for each, score in paired})
+
+    def read(self, function, *args, **kwargs):
+        """Return what a function reads from the database."""
+        return read(self.store, function, *args, **kwargs)
+
     def run(self, version, verdicts):
         """A finished run that gives these verdicts."""
         with self.store.writing() as connection:

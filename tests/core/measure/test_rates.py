@@ -9,12 +9,13 @@ import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, labels_in, labels_where, read
+from graded_log import BAD, GOOD, labels_in, labels_where
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.notes import note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.versus import BothJudged
 from judgeboard.people.roster import change_settings
@@ -27,6 +28,7 @@ from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.tables import QUEUE, QUEUE_ITEM
 from judging_log import address
 from recordings import in_sample, records
+from result_parts import codes, interval, limits, values_of_note
 from shared_answers import published
 
 JUDGE = "track_b_modernbert"
@@ -58,10 +60,8 @@ def example(sqlite_store, shared, tmp_path, fill_once):
             people = records(data / "ragtruth.human.jsonl.gz")
             change_settings(store, {"random_share": share}, "test")
             import_file(store, data / "ragtruth.responses.jsonl.gz", rejected=tmp_path / "no.jsonl")
-            for kind, rows in (
-                ("verdicts", [*verdicts.values()]),
-                ("grades", [row for row in people if row["response_id"] in chosen]),
-            ):
+            labels = (row for row in people if row["response_id"] in chosen)
+            for kind, rows in (("verdicts", verdicts.values()), ("grades", labels)):
                 file = tmp_path / f"{kind}.jsonl"
                 file.write_text("\n".join(map(json.dumps, rows)))
                 import_file(store, file, kind=kind, rejected=tmp_path / "no.jsonl")
@@ -76,11 +76,7 @@ class RateJson:
     """What the command writes as JSON."""
 
     def __init__(self, content):
-        self.about, self.headline, self.strata = (
-            content["about"],
-            content["headline"],
-            content["strata"],
-        )
+        self.content = content
         self.rows = {(row["figure"], row["slice"]): row for row in content["rows"]}
 
     def figure(self, name, slice_=None):
@@ -103,8 +99,8 @@ def expected(shared):
 
 
 def same(found, known):
-    for name in ("value", "low", "high"):
-        assert getattr(found, name) == pytest.approx(known[name], abs=SIX_DIGITS)
+    in_order = [known[name] for name in ("value", "low", "high")]
+    assert interval(found) == pytest.approx(in_order, abs=SIX_DIGITS)
 
 
 @pytest.mark.shared
@@ -113,12 +109,10 @@ def test_labels_by_lot_give_the_published_rate(example, rate_json, expected):
     found = rate_json(store)
     same(found.figure("bad_answers"), expected["verdict_strata_mover_process_by_group"])
     assert found.figure("design_effect").value == pytest.approx(1.298725, abs=SIX_DIGITS)
-    counts = found.about["counts"]
+    counts = found.content["about"]["counts"]
     assert [counts[name] for name in ("labels", "answers", "labels_not_counted")] == [193, 1344, 0]
-    assert [(each["verdict"], each["N"], each["n"], each["k"]) for each in found.strata] == [
-        ("good", 896, 135, 22),
-        ("bad", 448, 58, 47),
-    ]
+    strata = [[each[name] for name in ("verdict", *"Nnk")] for each in found.content["strata"]]
+    assert strata == [["good", 896, 135, 22], ["bad", 448, 58, 47]]
     alone = found.figure("judge_alone")
     assert (alone.value, alone.n) == (pytest.approx(1 / 3), 1344)
     by_answer = share_intervals([448], [1344])[0]
@@ -133,9 +127,9 @@ def test_labels_by_lot_give_the_published_rate(example, rate_json, expected):
     assert alone.low == alone.high == pytest.approx(1 / 3)
     elsewhere = rate_json(store, "--labels-from", "rule=random_sample")
     same(elsewhere.figure("bad_answers"), expected[f"rogan_gladen_{JUDGE}"])
-    assert elsewhere.headline["code"] == "rate_elsewhere"
+    assert elsewhere.content["headline"]["code"] == "rate_elsewhere"
     # These labels changed nothing.
-    assert (elsewhere.strata, ("agreement", None) in elsewhere.rows) == ([], False)
+    assert (elsewhere.content["strata"], ("agreement", None) in elsewhere.rows) == ([], False)
 
 
 @pytest.mark.shared
@@ -148,8 +142,7 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(example, rate_j
     for prefix, name in (("", "weighted"), ("graded_", "unweighted")):
         for figure, value in expected[f"agreement_labelled_{name}"].items():
             assert found.figure(f"{prefix}{figure}").value == pytest.approx(value, abs=SIX_DIGITS)
-    recall = these.figure("sensitivity")
-    assert (recall.value, recall.low, recall.high) == pytest.approx(
+    assert interval(these.figure("sensitivity")) == pytest.approx(
         (0.7018, 0.5739, 0.8159), abs=5.1e-5
     )
     assert found.figure("labels_alone").value == pytest.approx(0.741414, abs=SIX_DIGITS)
@@ -159,8 +152,7 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(example, rate_j
             agreement.graded[figure].value
         )
         assert agreement.statistics[figure].value == found.figure(figure).value, "the headline"
-    kappa = found.figure("kappa")
-    assert (kappa.low, kappa.high) == pytest.approx((0.4455, 0.7340), abs=5.1e-5)
+    assert limits(found.figure("kappa")) == pytest.approx((0.4455, 0.7340), abs=5.1e-5)
 
 
 @pytest.mark.shared
@@ -200,9 +192,13 @@ def label(log, ids, bad=()):
     log.reviews(labels_in(ids, bad))
 
 
-def bounds_of(result):
-    bounds = result.figure("bounds")
-    return bounds.low, bounds.high
+def label_sample(log, ids, bad=()):
+    draw(log, ids)
+    label(log, ids, bad)
+
+
+def bounds_of(result, slice_=None):
+    return limits(result.figure("bounds", slice_))
 
 
 def label_counts(result):
@@ -218,7 +214,7 @@ def strata_in(result):
 def test_where_all_answers_are_labelled_the_rate_is_exact(log, judged):
     label(log, judged, judged[:7])
     result = measure_rate(log.store, target="these")
-    assert (result.share.value, result.share.low, result.share.high) == (0.175, 0.175, 0.175)
+    assert interval(result.share) == (0.175, 0.175, 0.175)
     assert result.headline.code == "rate_exact"
     app = measure_rate(log.store)
     assert app.share.value == 0.175
@@ -236,15 +232,8 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log, 
     assert 0 < low < 0.15
     assert 0.9 < high < 1
     assert result.to_label.answers == 30
-    assert (
-        result.headline.code,
-        result.headline.values["low"],
-        result.headline.values["high"],
-    ) == (
-        "rate_bounds",
-        low,
-        high,
-    )
+    assert result.headline.code == "rate_bounds"
+    assert (result.headline.values["low"], result.headline.values["high"]) == (low, high)
     assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30"
     draw(log, judged[10:15])  # too few to narrow anything: they do not replace the plan
     assert measure_rate(log.store).headline == result.headline
@@ -259,13 +248,9 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log):
     draw(log, [*few[60:62], *many[60:90]])
     label(log, [*few[:62], *many[:90]], [*few[:62], *many[:63]])
     alone = measure_rate(log.store, where=RowFilter(query_types=("few",)))
-    low = alone.share.low or 1
-    assert (alone.headline.code, alone.share.value, low < 0.8, alone.share.high) == (
-        "rate_interval",
-        None,
-        True,
-        1,
-    )
+    low = alone.share.low
+    assert low < 0.8
+    assert (alone.headline.code, *interval(alone.share)) == ("rate_interval", None, low, 1)
     by_type = measure_rate(log.store, by="query_type")
     assert by_type.figure("bad_answers", "few") == alone.share
     assert by_type.figure("bad_answers", "many").low is not None
@@ -273,12 +258,8 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log):
     assert f" {percent(low)[:-2]} to 100 % " in row
     label(log, many[:10])  # of the labels in a part that is labelled completely, some are good
     precision = measure_rate(log.store, target="these").figure("precision")
-    assert (precision.value, precision.low, precision.high) == (
-        pytest.approx(110 / 120),
-        None,
-        None,
-    )
-    assert "exact" in (precision.reason or "")
+    assert interval(precision) == (pytest.approx(110 / 120), None, None)
+    assert "exact" in precision.reason
 
 
 @on_sqlite
@@ -338,12 +319,10 @@ def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_s
         log, judged[15:25], flagged_only=True, rules=["random_sample"], graded=False
     )
     assert len(items) == need.labels
-    *most, last = judged[15:25]
-    for each in most:
-        log.review(each, label=GOOD, queue_item_id=items[each])
+    label_in_queue(log, items, judged[15:24])
     # The last one may be the worst one that nobody has seen.
     assert measure_rate(log.store).share.value is None
-    log.review(last, label=GOOD, queue_item_id=items[last])
+    label_in_queue(log, items, judged[24:25])
     result = measure_rate(log.store)
     assert label_counts(result) == (30, 5)
     # Of the flagged answers that the judge calls bad, 5 of 8 are in the sample, and of the others
@@ -352,31 +331,26 @@ def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_s
 
 
 @on_sqlite
-@pytest.mark.parametrize("filters", [{}, {"source": "log"}])
+@pytest.mark.parametrize("filters", [[], ["source=log"]])
 def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(log, judged, filters):
     flag_worst_first(log, judged[:30])
     draw(log, judged[5:])
-    label(log, judged[30:], [])
-    where = parse_where([f"{name}={value}" for name, value in filters.items()])
-    queue = parse_where(
-        [*(f"{name}={value}" for name, value in filters.items()), "rule=random_sample", "graded=no"]
-    )
+    label(log, judged[30:])
+    queue = parse_where([*filters, "rule=random_sample", "graded=no"])
     items = random_queue(log, judged[5:30], flagged_only=True, **queue.as_dict())
-    for each in judged[5:20]:
-        log.review(each, label=GOOD, queue_item_id=items[each])
-    result = measure_rate(log.store, where=where)
+    label_in_queue(log, items, judged[5:20])
+    result = measure_rate(log.store, where=parse_where(filters))
     assert label_counts(result) == (25, 0)
 
 
 @on_sqlite
 def test_chosen_labels_have_no_interval(log, judged):
-    draw(log, judged[20:])
-    label(log, judged[20:], judged[20:24])
+    label_sample(log, judged[20:], judged[20:24])
     assert measure_rate(log.store).figure("labels_alone").low is not None
     label(log, judged[:5], judged[:5])
     alone = measure_rate(log.store).figure("labels_alone")
-    assert (alone.value, alone.low, alone.high) == (9 / 25, None, None)
-    assert "random sample" in (alone.reason or "")
+    assert interval(alone) == (9 / 25, None, None)
+    assert "random sample" in alone.reason
 
 
 @on_sqlite
@@ -387,11 +361,9 @@ def test_a_random_sample_of_all_answers_counts_although_drawn_flags_were_worked_
     flag_worst_first(log, judged[:30])
     draw(log, judged[15:])
     label(log, judged[:20], bad)
-    before = measure_rate(log.store)
-    assert before.share.value is None
+    assert measure_rate(log.store).share.value is None
     items = random_queue(log, judged[1::2])
-    for each in judged[1::2]:
-        log.review(each, "jon", label=BAD if each in bad else GOOD, queue_item_id=items[each])
+    label_in_queue(log, items, items, bad, "jon")
     result = measure_rate(log.store)
     assert label_counts(result) == (20, 10)
     assert result.share.value is not None
@@ -403,18 +375,13 @@ def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was
 ):
     log.flag(judged[:30], "low_groundedness")
     items = random_queue(log, judged[4:30], flagged_only=True)
-    for each in judged[8:20]:
-        log.review(each, label=GOOD, queue_item_id=items[each])
-    in_random_order = measure_rate(log.store)
-    assert label_counts(in_random_order) == (12, 0)
+    label_in_queue(log, items, judged[8:20])
+    assert label_counts(measure_rate(log.store)) == (12, 0)
     label(log, judged[:4], judged[:4])
-    worst_before = measure_rate(log.store)
     # The four worst are not in the queue.
-    assert label_counts(worst_before) == (0, 16)
-    for each in (*judged[4:8], *judged[20:30]):
-        log.review(each, label=GOOD, queue_item_id=items[each])
-    complete = measure_rate(log.store)
-    assert label_counts(complete) == (30, 0)
+    assert label_counts(measure_rate(log.store)) == (0, 16)
+    label_in_queue(log, items, [*judged[4:8], *judged[20:30]])
+    assert label_counts(measure_rate(log.store)) == (30, 0)
 
 
 @on_sqlite
@@ -431,37 +398,36 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(l
 
 def random_queue(log, ids, *, flagged_only=False, at=NOW, planned_for=(), **where):
     """Store a queue in random order with these answers; return its items by answer."""
-    queue = {"name": "lots", "created_by": "test", "created_at": at}
-    queue |= {"sort": "random", "flagged_only": flagged_only}
-    item = {"position": 0, "joined_at": NOW}
+    queue = {"name": "lots", "created_by": "test", "created_at": at, "sort": "random"}
+    queue |= {"flagged_only": flagged_only, "max_items": len(ids), "filter": RowFilter(**where)}
     if planned_for:
         names = (("judge_version_id", "judge"), ("other_judge_version_id", "other_judge"))
         queue["plan"] = {
             name: id_ for id_, pair in zip(planned_for, names, strict=False) for name in pair
         }
     with log.store.writing() as connection:
-        queue_id = connection.execute(
-            insert(QUEUE).returning(QUEUE.c.id),
-            queue | {"max_items": len(ids), "filter": RowFilter(**where)},
-        ).scalar_one()
+        queue_id = connection.execute(insert(QUEUE).returning(QUEUE.c.id), queue).scalar_one()
+        item = {"queue_id": queue_id, "position": 0, "joined_at": NOW}
         add = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.id)
         return {
-            each: connection.execute(
-                add, item | {"queue_id": queue_id, "response_id": each}
-            ).scalar_one()
-            for each in ids
+            each: connection.execute(add, item | {"response_id": each}).scalar_one() for each in ids
         }
+
+
+def label_in_queue(log, items, ids, bad=(), reviewer="mara"):
+    """Label answers of a queue: bad those in ``bad``, good the others."""
+    labels = labels_in(ids, bad)
+    log.reviews({each: labels[each] | {"queue_item_id": items[each]} for each in ids}, reviewer)
 
 
 @on_sqlite
 def test_a_queue_in_random_order_is_a_sample(log, judged):
     items = random_queue(log, judged[:20])
-    for each in judged[:18]:
-        log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=items[each])
+    label_in_queue(log, items, judged[:18], judged[:4])
     label(log, judged[18:25])  # two of the queue that were reviewed elsewhere, and five others
     result = measure_rate(log.store)
     assert label_counts(result) == (18, 7)
-    assert (result.caveats[0].code, result.caveats[0].values) == ("picked_labels", {"n": 7})
+    assert result.caveats[0] == note("picked_labels", n=7)
     narrower = measure_rate(log.store, where=parse_where(["source=log"]))
     assert narrower.about.counts["labels"] == 18
 
@@ -469,8 +435,7 @@ def test_a_queue_in_random_order_is_a_sample(log, judged):
 @on_sqlite
 def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(log, judged):
     items = random_queue(log, judged[::2], at=datetime.now(UTC))
-    for each, item in items.items():
-        log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=item)
+    label_in_queue(log, items, items, judged[:4])
     few = log.answers(2)
     judge(log, few)
     # Two of 42 may be left out by chance.
@@ -481,8 +446,7 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(lo
     assert result.share.value is None
     assert result.to_label.answers == 40  # later ones
     label(log, later[:6], later[:6])  # chosen ones
-    draw(log, [*few, *later[10:]])
-    label(log, [*few, *later[10:]], later[10:25])
+    label_sample(log, [*few, *later[10:]], later[10:25])
     known = measure_rate(log.store)
     assert known.share.value is not None
     assert {(each.N, each.n) for each in known.strata if each.is_later} == {(11, 8), (29, 22)}
@@ -496,8 +460,7 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
     for version in (drawn_for, newer):
         log.say_all(version, ids[:40], label=GOOD)
     items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[drawn_for.id])
-    for each, item in items.items():
-        log.review(each, label=GOOD, queue_item_id=item)
+    label_in_queue(log, items, items)
 
     def shares():
         return [
@@ -522,21 +485,19 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
 @on_sqlite
 def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log):
     ids, versions = log.answers(80), (log.version("rag", prompt=1), log.version("rag", prompt=2))
-    for version, verdict in zip(versions, (GOOD, BAD), strict=True):
-        log.say_all(version, ids[:40], label=verdict)
+
+    def where_they_differ(judged_now):
+        for version, verdict in zip(versions, (GOOD, BAD), strict=True):
+            log.say_all(version, judged_now, label=verdict)
+        return log.read(BothJudged, versions).sampled_where_they_differ()
+
+    where_they_differ(ids[:40])
     items = random_queue(
         log, ids[:40:2], at=datetime.now(UTC), planned_for=[each.id for each in versions]
     )
-    for each, item in items.items():
-        log.review(each, label=GOOD, queue_item_id=item)
-
-    def where_they_differ():
-        return read(log.store, BothJudged, versions).sampled_where_they_differ()
-
-    assert not where_they_differ().has_gap
-    for version, verdict in zip(versions, (GOOD, BAD), strict=True):
-        log.say_all(version, ids[40:], label=verdict)
-    sample = where_they_differ()
+    label_in_queue(log, items, items)
+    assert not where_they_differ(()).has_gap
+    sample = where_they_differ(ids[40:])
     assert sample.has_gap
     assert {(each.answers, each.labelled) for each in sample.counts} == {(40, 20), (40, 0)}
 
@@ -546,8 +507,7 @@ def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(l
     legal = log.answers(30, query_type="legal")
     judge(log, legal)
     items = random_queue(log, legal[:15], query_types=["legal"])
-    for each in legal[:15]:
-        log.review(each, label=BAD if each in legal[:4] else GOOD, queue_item_id=items[each])
+    label_in_queue(log, items, items, legal[:4])
     whole = measure_rate(log.store, by="query_type")
     assert label_counts(whole) == (0, 15)
     of_legal = whole.figure("bad_answers", "legal")
@@ -562,24 +522,19 @@ def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(l
 def test_a_judge_without_a_verdict_is_a_stratum(log, judged):
     failed = log.answers(10)
     log.say_all(log.version(), failed, status=Status.UNPARSABLE)
-    draw(log, [*judged[::2], *failed[::2]])
-    label(log, [*judged[::2], *failed[::2]], failed[:4])
+    label_sample(log, [*judged[::2], *failed[::2]], failed[:4])
     result = measure_rate(log.store)
     assert ("yes", "unusable", 10, 5) in strata_in(result)
     assert result.about.counts["answers"] == 50
-    assert result.figure("judge_alone") is not None
-    assert (result.figure("judge_alone").value, result.figure("judge_alone").n) == (
-        pytest.approx(0.25),
-        40,
-    )
+    alone = result.figure("judge_alone")
+    assert (alone.value, alone.n) == (pytest.approx(0.25), 40)
     assert result.figure("agreement").n == 20
 
 
 @on_sqlite
 def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log, judged):
     good = [each for place, each in enumerate(judged) if place % 4]
-    draw(log, good[:15])
-    label(log, good[:15], good[:2])
+    label_sample(log, good[:15], good[:2])
     result = measure_rate(log.store)
     assert strata_in(result) == [("no", None, 40, 15)]
     assert result.share.value == pytest.approx(2 / 15)
@@ -591,43 +546,33 @@ def test_labels_in_few_evidence_groups_have_a_wider_interval(log, judged):
     for labelled, few in ((judged[:20], True), (judged[20:30], False)):
         label(log, labelled, labelled[::3])
         result = measure_rate(log.store)
-        normal = rate(
-            [Stratum(each.N, each.n, each.k or 0) for each in result.strata],
-            "app",
-            result.figure("design_effect").value or 1,
-        )
+        strata = [Stratum(each.N, each.n, each.k) for each in result.strata]
+        normal = rate(strata, "app", result.figure("design_effect").value)
         assert result.share.value == pytest.approx(normal.value)
-        assert ("few_groups" in {each.code for each in result.caveats}) == few
-        wider = (
-            result.share.low < normal.low - 0.001,
-            result.share.high > normal.high + 0.001,
-        )
-        assert wider == (few, few)
+        assert ("few_groups" in codes(result.caveats)) == few
+        assert (result.share.low < normal.low - 0.001) == few
+        assert (result.share.high > normal.high + 0.001) == few
 
 
 @on_sqlite
 def test_without_a_judge_the_labels_alone_count(log):
     ids = log.answers(30)
-    draw(log, ids[:15])
-    label(log, ids[:15], ids[:3])
+    label_sample(log, ids[:15], ids[:3])
     result = measure_rate(log.store)
     assert result.about.judges == ()
     assert strata_in(result) == [("no", None, 30, 15)]
-    assert (result.share.value, result.has("judge_alone"), result.has("agreement")) == (
-        0.2,
-        False,
-        False,
-    )
+    assert result.share.value == 0.2
+    assert not result.has("judge_alone")
+    assert not result.has("agreement")
 
 
 @on_sqlite
 def test_too_few_groups_and_no_labels_are_said(log, judged):
     assert measure_rate(log.store).headline.code == "rate_unknown"
-    draw(log, judged[:5])
-    label(log, judged[:5])
+    label_sample(log, judged[:5])
     result = measure_rate(log.store)
     assert result.share.value is None
-    assert {"5", "10"} <= set((result.share.reason or "").split())
+    assert {"5", "10"} <= set(result.share.reason.split())
     of_these = measure_rate(log.store, target="these")
     assert {each.figure(name).value for each in (result, of_these) for name in OF_JUDGE} == {None}
 
@@ -638,16 +583,12 @@ def test_unsure_reviews_and_waiting_draws_are_said(log, judged):
     for each in judged[20:24]:
         log.review(each, decision=Decision.UNSURE.value)
     result = measure_rate(log.store)
-    codes = {each.code: each.values for each in result.caveats}
-    assert codes["undecided_bounds"] == {
-        "n": 4,
-        "low": pytest.approx(8 / 24),
-        "high": pytest.approx(12 / 24),
-    }
+    notes = {each.code: each.values for each in result.caveats}
+    assert notes["undecided_bounds"] == pytest.approx({"n": 4, "low": 8 / 24, "high": 12 / 24})
     assert bounds_of(result) == pytest.approx((8 / 24, 12 / 24), abs=0.02)
     assert result.share.value is not None
-    assert codes["waiting"] == {"waiting": 16, "drawn": 40}
-    assert "few_labels_of" in codes
+    assert notes["waiting"] == {"waiting": 16, "drawn": 40}
+    assert "few_labels_of" in notes
     assert result.about.left_out["unsure"] == 4
 
 
@@ -669,40 +610,36 @@ def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(log, judg
     label(log, judged[6:30])
     agreement = measure_agreement(log.store)
     assert agreement.answers == 40
-    assert not {"flagged", "graded_alone"} & {each.code for each in agreement.caveats}
+    assert not {"flagged", "graded_alone"} & {*codes(agreement.caveats)}
 
 
 @on_sqlite
 def test_people_who_differ_are_said(log, judged):
-    draw(log, judged)
-    label(log, judged, judged[:20])
-    assert "people_differ" not in {each.code for each in measure_rate(log.store).caveats}
-    log.reviews(
-        labels_where(judged[5:35], lambda place: place % 2),
-        "ines",
-    )
+    label_sample(log, judged, judged[:20])
+    assert "people_differ" not in codes(measure_rate(log.store).caveats)
+    log.reviews(labels_where(judged[5:35], lambda place: place % 2), "ines")
     result = measure_rate(log.store)
-    assert result.figure("people_alpha").n == 30
-    assert result.figure("people_alpha").value == pytest.approx(0, abs=0.1)
-    assert [each.values["n"] for each in result.caveats if each.code == "people_differ"] == [30]
+    alpha = result.figure("people_alpha")
+    assert (alpha.n, alpha.value) == (30, pytest.approx(0, abs=0.1))
+    assert values_of_note(result.caveats, "people_differ")["n"] == 30
 
 
 @on_sqlite
 def test_the_mean_of_a_number_uses_the_judges_scores(log):
     ids = log.answers(60)
-    scores = {each: place / 60 for place, each in enumerate(ids)}
-    log.say(log.version(), {each: {"groundedness": score} for each, score in scores.items()})
+    scores = [place / 60 for place in range(60)]
+    log.say_scores(log.version(), ids, scores)
     draw(log, ids[::3])
-    log.reviews({each: {"groundedness": min(scores[each] + 0.1, 1.0)} for each in ids[::3]})
+    log.reviews(
+        {ids[place]: {"groundedness": min(scores[place] + 0.1, 1.0)} for place in range(0, 60, 3)}
+    )
     result = measure_rate(log.store, grade="groundedness")
     assert result.share.value == pytest.approx(59 / 120 + 0.1, abs=0.03)
-    assert result.figure("judge_mean").value == pytest.approx(59 / 120)
-    (mean,) = mean_interval(60, 59 / 2, sum((place / 60) ** 2 for place in range(60)))
+    alone = result.figure("judge_mean")
+    assert alone.value == pytest.approx(59 / 120)
+    (mean,) = mean_interval(60, 59 / 2, sum(score**2 for score in scores))
     # The logit differs little from the plain scale here.
-    assert (result.figure("judge_mean").low, result.figure("judge_mean").high) == (
-        pytest.approx(mean.low, abs=0.01),
-        pytest.approx(mean.high, abs=0.01),
-    )
+    assert limits(alone) == pytest.approx(limits(mean), abs=0.01)
 
 
 @on_sqlite
@@ -711,17 +648,14 @@ def test_a_mean_without_an_interval_says_why(log):
     log.say_all(log.version(), ids, groundedness=0.9)
     draw(log, ids[::3])
     log.reviews({each: {"groundedness": 0.95 if at else 0.9} for at, each in enumerate(ids[::3])})
-    result = measure_rate(log.store, grade="groundedness", by="query_type")
-    assert result.share.reason is not None
-    assert result.share.low is None
+    share = measure_rate(log.store, grade="groundedness", by="query_type").share
+    assert (share.reason is None, share.low) == (False, None)
 
 
 def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log):
     *scored, unscored = log.answers(21)
-    log.say(
-        log.version(),
-        {each: {"groundedness": 0.9} for each in scored} | {unscored: {"label": GOOD}},
-    )
+    log.say_all(log.version(), scored, groundedness=0.9)
+    log.say_all(log.version(), [unscored], label=GOOD)
     draw(log, scored[::2])
     log.review_all(scored[::2], groundedness=0.8)
     alone = measure_rate(log.store, grade="groundedness").figure("judge_mean")
@@ -771,15 +705,11 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
         assert sum(each.N for each in result.strata) == result.about.counts["answers"]
         assert sum(each.n for each in result.strata) == result.about.counts["labels"]
         for name in (*result.slices, None):
-            limits = (
-                result.figure("bounds", name)
-                if result.has("bounds", name)
-                else Estimate(None, 0, 1)
-            )
-            assert 0 <= (limits.low or 0) <= (limits.high or 0) <= 1
+            low, high = bounds_of(result, name) if result.has("bounds", name) else (0, 1)
+            assert 0 <= low <= high <= 1
             share = result.figure("bad_answers", name)
             if share.value is not None:
-                assert (limits.low or 0) <= share.value <= (limits.high or 0)
+                assert low <= share.value <= high
                 assert 0 <= (share.low or 0) <= share.value <= (share.high or 0) <= 1
     before = measure_rate(log.store)
     judge_at_random(ids[:60])
@@ -789,9 +719,7 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
     share = sum(each == BAD for each in people.values()) / len(people)
     for _ in range(2):
         result = measure_rate(log.store, target="these")
-        assert (result.share.value, result.share.low, result.share.high) == pytest.approx(
-            (share, share, share)
-        )
+        assert interval(result.share) == pytest.approx((share, share, share))
         judge_at_random(ids)
 
 
@@ -807,14 +735,14 @@ def test_degenerate_rates_have_a_sentence(log, judged):
     log.say_all(log.version(), judged, label=BAD)
     share = measure_rate(log.store, labels_from=everything).share
     assert (share.value, share.n) == (None, 40)
-    assert "one kind" in (share.reason or "")
+    assert "one kind" in share.reason
 
 
 @on_sqlite
 def test_a_mean_quality_ends_at_the_ends_of_its_scale(log):
     ids = log.answers(12)
-    grades = {each: {"quality": 3 if place == 0 else 4} for place, each in enumerate(ids)}
-    log.say(log.version(), {each: grade | {"groundedness": 0.9} for each, grade in grades.items()})
+    grades = {each: {"quality": 4 if place else 3} for place, each in enumerate(ids)}
+    log.say(log.version(), grades)
     log.reviews(grades)
     result = measure_rate(log.store, grade="quality")
     assert (result.share.value, result.share.high) == (pytest.approx(47 / 12), 4)
@@ -829,7 +757,7 @@ def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(log, judge
     )  # all that the judge calls bad, and three
     chosen = measure_rate(log.store, labels_from=elsewhere)
     assert (chosen.share.value, chosen.share.n) == (None, 13)
-    assert "random sample" in (chosen.share.reason or "")
+    assert "random sample" in chosen.share.reason
     label(log, [each for each in judged if each not in {*judged[::4], *judged[1:4]}], judged[5:8])
     assert measure_rate(log.store, labels_from=elsewhere).share.value is not None
 
