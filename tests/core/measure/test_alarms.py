@@ -3,10 +3,9 @@
 import json
 import re
 import shlex
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import select
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog, labels_in, read
@@ -27,9 +26,9 @@ from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import new_queue
 from judgeboard.store.reviewers import store_reviewer
-from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import EVENT
-from judgeboard.text import utc_day
+from result_parts import codes, values_of_note
+from stored_rows import values_of
 
 MONDAY = 20_003  # 2024-10-07
 WEEKLY = 40
@@ -46,25 +45,52 @@ def size_of(alarm):
     return numbers_in(alarm.explanation)[:3]
 
 
+def watched(store, now=LATER):
+    return watch(store, by="cli:mara", now=now)
+
+
+def alarms_of(store):
+    return [each.alarm for each in watched(store).alarms]
+
+
+def trend_of(store, **options):
+    return read(store, corrected_trend, **({"now": LATER} | options))
+
+
+def left_out(trend):
+    return [(each.reason, each.n) for each in trend.left_out]
+
+
+def nine_weeks(log):
+    """Yield the number of each week, and its answers of one query type."""
+    for week in range(9):
+        yield week, log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
+
+
+def judge_notes(trend):
+    """The notes on whether the judge changed."""
+    return [code for code in codes(trend.changes.caveats) if code.startswith("judge_")]
+
+
 def fill(log, shares, *, query_type="QA", first=MONDAY, labelled=WEEKLY):
     """Each week has answers of which this share is bad; the judge finds all of them, and people label the first."""
     days = [first + 7 * week for week in range(len(shares)) for _ in range(WEEKLY)]
     ids = log.answers_of({"day": day, "query_type": query_type} for day in days)
     weeks = [ids[start : start + WEEKLY] for start in range(0, len(ids), WEEKLY)]
     bad = {
-        id_
-        for week, share in zip(weeks, shares, strict=True)
-        if share
-        for id_ in week[:: round(1 / share)]
+        id_ for week, share in zip(weeks, shares, strict=True) for id_ in week[:: round(1 / share)]
     }
     log.say(log.version(), labels_in(ids, bad))
     log.reviews(labels_in((id_ for week in weeks for id_ in week[:labelled]), bad))
 
 
+RISE = [0.1] * 4 + [0.5] * 5
+
+
 @pytest.fixture
 def log(graded_once):
     """A rise in the fifth of nine weeks, all answers labelled."""
-    return graded_once("a rise in the fifth week", lambda new: fill(new, [0.1] * 4 + [0.5] * 5))[0]
+    return graded_once("a rise in the fifth week", lambda new: fill(new, RISE))[0]
 
 
 @pytest.fixture
@@ -79,73 +105,50 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store):
     with store.writing() as connection:
         lead = store_reviewer(connection, "cli", "lena", Role.LEAD)
     plan = read(store, draw_plan, RowFilter())
-    create_queue(
-        store,
-        new_queue("q", max_items=30, **PLANNED.given()),
-        by="cli:lena",
-        assigned=(lead,),
-        plan=plan,
-    )
+    queue = new_queue("q", max_items=30, **PLANNED.given())
+    create_queue(store, queue, by="cli:lena", assigned=(lead,), plan=plan)
     seen = Seen(store, lead.id)
-    assert (measure_rate(seen).headline.code, measure_rate(seen).share.value) == (
-        "rate_unknown",
-        None,
-    )
-    trend = read(seen, corrected_trend, now=LATER)
+    rate, trend = measure_rate(seen), trend_of(seen)
+    assert (rate.headline.code, rate.share.value) == ("rate_unknown", None)
     headline = trend.changes.headline
     assert headline.code == "hidden"
     assert {"30", "160"} <= set(headline.text.split())
     (panel,) = trend.panels
     assert (panel.points, panel.waiting) == ((), 4)
     assert "random_share" not in "\n".join(corrected_lines(trend))
-    assert "hidden" not in "\n".join(corrected_lines(read(store, corrected_trend, now=LATER)))
+    assert "hidden" not in "\n".join(corrected_lines(trend_of(store)))
 
 
 def test_two_models_that_are_reported_at_once_are_one_alarm(store):
     log = GradedLog(store)
-    one, other = log.answers(2)
-    log.say(
-        log.version(),
-        {
-            one: {"label": GOOD, "model_reported": "m-1"},
-            other: {"label": GOOD, "model_reported": "m-2"},
-        },
-    )
-    (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
+    for answer, model in zip(log.answers(2), ("m-1", "m-2"), strict=True):
+        log.say_all(log.version(), [answer], label=GOOD, model_reported=model)
+    (alarm,) = alarms_of(store)
     assert alarm.measure == MODEL_CHANGED
     assert all(name in alarm.direction for name in ("rag v1", "m-1", "m-2"))
 
 
 @on_sqlite
 def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen):
-    result = watch(risen, by="cli:mara", now=LATER)
+    result = watched(risen)
     assert len(result.new) == 1
     (alarm,) = (each.alarm for each in result.alarms)
-    assert (alarm.query_type, alarm.direction, alarm.from_day) == (
-        "All answers",
-        "rose",
-        MONDAY + 28,
-    )
-    assert (alarm.rate_before, alarm.rate_after) == (pytest.approx(0.1), pytest.approx(0.5))
+    assert (alarm.query_type, alarm.direction, alarm.from_day) == (ALL_ANSWERS, "rose", MONDAY + 28)
+    assert (alarm.rate_before, alarm.rate_after) == pytest.approx((0.1, 0.5))
     assert size_of(alarm) == (40, 31, 49)
-    assert [
-        (each.measure, each.direction, each.weeks, each.limit, each.alarm)
-        for each in result.detectors
-    ] == [
-        ("bad_share", "rose", 9, 104, alarm.id),
-        ("bad_share", "fell", 9, 104, None),
-        ("judge_error", "rose", 9, 104, None),
-        ("judge_error", "fell", 9, 104, None),
-        ("unusable", "rose", 9, 104, None),
-        ("unusable", "fell", 9, 104, None),
+    detectors = [(each.measure, each.direction, each.alarm) for each in result.detectors]
+    assert detectors == [
+        ("bad_share", "rose", alarm.id),
+        ("bad_share", "fell", None),
+        ("judge_error", "rose", None),
+        ("judge_error", "fell", None),
+        ("unusable", "rose", None),
+        ("unusable", "fell", None),
     ]
-    again = watch(risen, by="cli:mara", now=LATER)
-    assert again.new == ()
-    assert again.alarms == result.alarms
-    with risen.reading() as connection:
-        assert list(
-            connection.execute(select(EVENT.c.kind).where(EVENT.c.kind == "raise_alarm")).scalars()
-        ) == ["raise_alarm"]
+    assert {(each.weeks, each.limit) for each in result.detectors} == {(9, 104)}
+    again = watched(risen)
+    assert (again.new, again.alarms) == ((), result.alarms)
+    assert len(values_of(risen, EVENT.c.kind, EVENT.c.kind == "raise_alarm")) == 1
 
 
 @on_sqlite
@@ -153,21 +156,18 @@ def test_a_rate_over_a_change_that_an_alarm_found_says_so_and_begins_with_the_sh
     risen,
 ):
     before = measure_rate(risen)
-    assert (before.headline.code, before.has("bad_answers_now"), before.caveats) == (
-        "rate",
-        False,
-        (),
-    )
+    assert (before.headline.code, before.caveats) == ("rate", ())
+    assert not before.has("bad_answers_now")
     assert before.share.value == pytest.approx(0.32, abs=0.005)
-    watch(risen, by="test", now=LATER)
+    watched(risen)
     since = parse_where(["from=2024-11-04"])
     later = measure_rate(risen, where=since)
     # No note where the figure begins with the change.
     assert not later.caveats
     for _ in ("open", "acknowledged"):  # an acknowledged change still lies within the answers
         over = measure_rate(risen, by="query_type")
-        (note,) = (each.values for each in over.caveats if each.code == "alarm")
-        assert note == {"alarms": ["1"], "day": utc_day(datetime(2024, 11, 4, tzinfo=UTC))}
+        note = values_of_note(over.caveats, "alarm")
+        assert note == {"alarms": ["1"], "day": MONDAY + 28}
         assert over.headline.code == "rate_since"
         assert (over.figure("bad_answers_now"), over.share) == (later.share, before.share)
         if read(risen, open_alarms):
@@ -179,21 +179,16 @@ def test_a_rate_over_a_change_that_an_alarm_found_says_so_and_begins_with_the_sh
 @on_sqlite
 def test_a_plan_over_a_change_is_not_done_for_today(risen):
     def over_a_change(*conditions):
-        with risen.reading() as connection:
-            versions = plan_versions(connection)
-            (plan,) = plan_labels(
-                connection,
-                0.9,
-                versions=versions,
-                where=parse_where(conditions) if conditions else None,
-            )
-        return [each for each in plan.caveats if each.code == "plan_over_a_change"]
+        where = parse_where(conditions) if conditions else None
+        versions = read(risen, plan_versions)
+        (plan,) = read(risen, plan_labels, 0.9, versions=versions, where=where)
+        return [each.values for each in plan.caveats if each.code == "plan_over_a_change"]
 
     since = "from=2024-11-04"
-    watch(risen, by="test", now=LATER)
-    (caveat,) = over_a_change()
-    assert "Alarm 1" in caveat.values["change"]
-    assert caveat.values["command"].endswith(f" --reach 0.9 --where {since}")
+    watched(risen)
+    (values,) = over_a_change()
+    assert "Alarm 1" in values["change"]
+    assert values["command"].endswith(f" --reach 0.9 --where {since}")
     assert over_a_change(since) == []
 
 
@@ -201,44 +196,38 @@ def test_a_plan_over_a_change_is_not_done_for_today(risen):
 def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store):
     log = GradedLog(store)
     version = log.version()
-    for week in range(9):
-        ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
+    for week, ids in nine_weeks(log):
         # People find a tenth of the answers bad in every week. From the fifth week on, the judge
         # says four tenths.
         log.say(version, labels_in(ids, ids[:: 10 if week < 4 else 2]))
         log.reviews(labels_in(ids, ids[::10]))
-    (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
+    (alarm,) = alarms_of(store)
     assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
-    trend = read(store, corrected_trend, now=LATER)
+    trend = trend_of(store)
     ((rates,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
     assert rates.have_moved
     assert size_of(alarm) == (40, 32, 47)
-    assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == [
-        "judge_errs_differently"
-    ]
+    assert judge_notes(trend) == ["judge_errs_differently"]
     assert trend.changes.figure("specificity_before").value == 1
     assert trend.changes.figure("specificity_since").value == pytest.approx(0.5556, abs=1e-4)
     acknowledge(store, alarm.id, "The provider changed the model", by="cli:mara", now=LATER)
-    assert watch(store, by="cli:mara", now=LATER).alarms == ()
+    assert alarms_of(store) == []
 
 
 @on_sqlite
 def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_have_changed(store):
     log = GradedLog(store)
     version = log.version()
-    for week in range(9):
-        ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
+    for week, ids in nine_weeks(log):
         # The judge misses every second bad answer in every week. From the fifth week on, far more
         # answers are bad.
         bad = ids[::10] if week < 4 else ids[: 3 * WEEKLY // 4]
         log.say(version, labels_in(ids, bad[::2]))
         log.reviews(labels_in(ids, bad))
-    trend = read(store, corrected_trend, now=LATER)
+    trend = trend_of(store)
     assert [each.have_moved for _, monitor in trend.monitors for each in monitor.rates] == [False]
-    assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == [
-        "judge_errs_alike"
-    ]
-    alarms = [each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms]
+    assert judge_notes(trend) == ["judge_errs_alike"]
+    alarms = alarms_of(store)
     assert [each.direction for each in alarms if each.measure == "judge_error"] == ["fell"]
 
 
@@ -246,52 +235,44 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
 def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store):
     log = GradedLog(store)
     version = log.version()
-    for week in range(9):
-        ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
-        failed = ids[: 0 if week < 4 else 12]
-        log.say(version, {id_: {"label": GOOD} for id_ in ids if id_ not in failed})
-        log.say_all(version, failed, status=Status.UNPARSABLE)
-    (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
+    for week, ids in nine_weeks(log):
+        failures = 0 if week < 4 else 12
+        log.say_all(version, ids[failures:], label=GOOD)
+        log.say_all(version, ids[:failures], status=Status.UNPARSABLE)
+    (alarm,) = alarms_of(store)
     assert (alarm.measure, alarm.direction, alarm.rate_before) == ("unusable", "rose", 0)
     assert size_of(alarm) == (30, 24, 37)
 
 
 @on_sqlite
 def test_after_an_acknowledgement_the_reference_starts_anew(risen, log):
-    (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
-    seen = acknowledge(
-        risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER
-    ).acknowledgement
-    assert (seen.note, seen.by, seen.at) == (
-        "New retriever",
-        "cli:mara",
-        LATER,
-    )
-    result = watch(risen, by="cli:mara", now=LATER)
+    (alarm,) = alarms_of(risen)
+    seen = acknowledge(risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER)
+    note = seen.acknowledgement
+    assert (note.note, note.by, note.at) == ("New retriever", "cli:mara", LATER)
+    result = watched(risen)
     assert (result.new, result.alarms) == ((), ())
     weeks = {(each.measure, each.weeks) for each in result.detectors}
     # Only the figure of the alarm starts anew.
     assert weeks == {("bad_share", 5), ("judge_error", 9), ("unusable", 9)}
     fill(log, [0.1] * 5, first=MONDAY + 63)
-    (back,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
+    (back,) = alarms_of(risen)
     assert (back.direction, back.from_day) == ("fell", MONDAY + 63)
 
 
 @on_sqlite
 def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count_since(risen, log):
-    (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
+    (alarm,) = alarms_of(risen)
     acknowledge(risen, alarm.id, "New retriever", by="cli:mara", now=LATER)
-    changes = read(risen, corrected_trend, now=LATER).changes
-    assert (changes.headline.code, changes.headline.values["size"]) == (
-        "change_unclear",
-        "44 points",
-    )
+    changes = trend_of(risen).changes
+    headline = changes.headline
+    assert (headline.code, headline.values["size"]) == ("change_unclear", "44 points")
     (known,) = (each for each in changes.caveats if each.code == "acknowledged")
-    assert known.values == {"alarm": 1, "part": "All answers", "day": MONDAY + 28}
+    assert known.values == {"alarm": 1, "part": ALL_ANSWERS, "day": MONDAY + 28}
     fill(log, [0.1] * 5, first=MONDAY + 63)
-    with risen.reading() as connection:
-        later = corrected_trend(connection, now=LATER).changes
-        early = corrected_trend(connection, now=datetime(2024, 11, 6, tzinfo=UTC)).changes
+    later, early = (
+        trend_of(risen, now=now).changes for now in (LATER, datetime(2024, 11, 6, tzinfo=UTC))
+    )
     assert (later.headline.code, later.headline.values["day"]) == ("bad_fell", MONDAY + 63)
     assert known in later.caveats
     # No week has ended since the change.
@@ -301,7 +282,7 @@ def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count
 
 @on_sqlite
 def test_a_lead_acknowledges_with_a_note_and_once(risen):
-    (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
+    (alarm,) = alarms_of(risen)
     with risen.writing() as connection:
         reviewer = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
         lead = store_reviewer(connection, "oidc", "bob@example.org", role=Role.LEAD)
@@ -319,22 +300,19 @@ def test_a_lead_acknowledges_with_a_note_and_once(risen):
 
 @on_sqlite
 def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen):
-    last = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY + 56 + 2)
-    (panel,) = read(risen, corrected_trend, now=last).panels
-    assert len(panel.points) == 9
+    last = datetime(2024, 12, 4, tzinfo=UTC)
+    (panel,) = trend_of(risen, now=last).panels
     assert [point.rose is None for point in panel.points] == [False] * 8 + [True]
-    result = watch(risen, by="cli:mara", now=last)
-    assert {each.weeks for each in result.detectors} == {8}
+    assert {each.weeks for each in watched(risen, now=last).detectors} == {8}
     assert not watch(risen, by="cli:mara", since=MONDAY + 28, now=LATER).new
 
 
 @on_sqlite
 def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(store):
     fill(GradedLog(store), [0.25] * 8)
-    result = watch(store, by="cli:mara", now=LATER)
+    result = watched(store)
     assert (result.new, result.alarms) == ((), ())
-    trend = read(store, corrected_trend, now=LATER)
-    headline = trend.changes.headline
+    headline = trend_of(store).changes.headline
     assert (headline.code, headline.values["span"]) == ("change_unclear", "8 weeks")
     assert headline.values["size"] == "25 points"
 
@@ -345,29 +323,25 @@ def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store):
     fill(log, [0.25] * 2, first=MONDAY + 14, labelled=0)
     fill(log, [0.25], first=MONDAY + 28)
     fill(log, [0.25], first=MONDAY + 35, labelled=0)
-    (panel,) = read(sqlite_store, corrected_trend, now=LATER).panels
+    (panel,) = trend_of(sqlite_store).panels
     # The labels of the fifth week are no sample of the two weeks before it, but they are all of its
     # own answers.
-    assert [(point.start - MONDAY, point.periods) for point in panel.points] == [
-        (0, 1),
-        (7, 1),
-        (28, 1),
-    ]
-    assert panel.waiting == 3
+    periods = {point.start - MONDAY: point.periods for point in panel.points}
+    assert (periods, panel.waiting) == ({0: 1, 7: 1, 28: 1}, 3)
 
 
 def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store):
     log = GradedLog(sqlite_store)
-    with sqlite_store.writing() as connection:
-        set_setting(connection, "random_share", 0.1, "test")
+    log.set("random_share", 0.1)
     fill(log, [0.25] * 20, labelled=0)
     raise_flags(sqlite_store)
     answers = read(sqlite_store, answers_of, None)
     drawn = answers.response_ids[answers.drawn].tolist()
     log.review_all(drawn, label=GOOD)
-    (panel,) = read(sqlite_store, corrected_trend, now=LATER).panels
-    assert sum(point.periods for point in panel.points) + panel.waiting == 20
-    assert max(point.periods for point in panel.points) > 1
+    (panel,) = trend_of(sqlite_store).panels
+    periods = [point.periods for point in panel.points]
+    assert sum(periods) + panel.waiting == 20
+    assert max(periods) > 1
     assert sum(point.share.n for point in panel.points) <= len(drawn)
     for point in panel.points:
         assert all(stratum.labelled for stratum in point.strata)
@@ -378,11 +352,10 @@ def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store):
 def test_query_types_that_differ_follow_all_answers(store):
     log = GradedLog(store)
     fill(log, [0.25] * 9, query_type="steady")
-    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
+    fill(log, RISE, query_type="risen")
     fill(log, [0.5] * 4 + [0.1] * 5, query_type="fallen")
     fill(log, [0.25] * 9, query_type="unlabelled", labelled=0)
-    trend = read(store, corrected_trend, now=LATER)
-    changes = trend.changes
+    changes = trend_of(store).changes
     assert changes.headline.code == "change_unfindable"
     assert {row.slice for row in changes.rows if row.figure == "changed"} == {"fallen", "risen"}
     assert changes.figure("bad_since", "risen").value == pytest.approx(0.5)
@@ -393,17 +366,13 @@ def test_query_types_that_differ_follow_all_answers(store):
 @on_sqlite
 def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store):
     log = GradedLog(store)
-    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
+    fill(log, RISE, query_type="risen")
     fill(log, [0.25] * 9, query_type="steady")
-    risen = [each.alarm for each in watch(store, by="test", now=LATER).alarms]
-    assert {(each.id, each.query_type) for each in risen} == {(1, "All answers"), (2, "risen")}
-    (note,) = (
-        each.values for each in measure_rate(store, by="query_type").caveats if each.code == "alarm"
-    )
-    assert note["alarms"] == ["1", "2"]
-    (of_all,) = (each.values for each in measure_rate(store).caveats if each.code == "alarm")
-    # The table has no query types.
-    assert of_all["alarms"] == ["1"]
+    query_types = {each.id: each.query_type for each in alarms_of(store)}
+    assert query_types == {1: ALL_ANSWERS, 2: "risen"}
+    # A table without query types names the alarm of all answers alone.
+    for by, alarms in (("query_type", ["1", "2"]), (None, ["1"])):
+        assert values_of_note(measure_rate(store, by=by).caveats, "alarm")["alarms"] == alarms
 
 
 @on_sqlite
@@ -420,11 +389,10 @@ def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store):
         labels = labels_in(ids, ids[: 10 if is_early else 36 - week % 3])
         log.say(version, labels)
         log.reviews(labels)
-    (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
+    (alarm,) = alarms_of(store)
     acknowledge(store, alarm.id, "New retriever", by="cli:mara", now=LATER)
     acknowledged, alone = (
-        read(store, corrected_trend, now=LATER, since=since).panels[0].monitor()
-        for since in (None, alarm.from_day)
+        trend_of(store, since=since).panels[0].monitor() for since in (None, alarm.from_day)
     )
     assert acknowledged == alone
 
@@ -432,7 +400,7 @@ def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store):
 def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store):
     assert watch(sqlite_store, by="cli:mara").detectors == ()
     fill(GradedLog(sqlite_store), [0.25] * 3, labelled=0)
-    result = watch(sqlite_store, by="cli:mara", now=LATER)
+    result = watched(sqlite_store)
     # It needs no labels.
     assert {each.measure for each in result.detectors} == {"unusable"}
     assert "random_share" in result.promise
@@ -442,33 +410,35 @@ def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_sto
     log = GradedLog(sqlite_store)
     version = log.version()
     log.say_all(version, log.answers(12), label=GOOD)
-    assert read(sqlite_store, corrected_trend, now=LATER).changes.headline.code == "no_times"
+    assert trend_of(sqlite_store).changes.headline.code == "no_times"
     log.say_all(version, log.answers(30, day=MONDAY), label=GOOD)
-    trend = read(sqlite_store, corrected_trend, now=LATER)
+    trend = trend_of(sqlite_store)
     assert trend.changes.headline.code == "no_labels_over_time"
-    assert [(each.reason, each.n) for each in trend.left_out] == [("no_time", 12)]
+    assert left_out(trend) == [("no_time", 12)]
 
 
 @on_sqlite
 def test_wrong_dates_move_no_detector_and_are_counted(store):
     log = GradedLog(store)
     fill(log, [0.1] * 4)
-    before = read(store, corrected_trend, now=LATER)
+    before = trend_of(store)
     version = log.version()
     for day, n in ((0, 2), (MONDAY + 40_000, 1)):
         wrong = log.answers(n, day=day, query_type="QA")
         log.say_all(version, wrong, label=BAD)
         log.review_all(wrong, label=BAD)
-    after = read(store, corrected_trend, now=LATER)
-    assert [(panel.points, panel.monitors, panel.with_time) for panel in after.panels] == [
-        (panel.points, panel.monitors, panel.with_time) for panel in before.panels
+    after = trend_of(store)
+    parts = [
+        [(panel.points, panel.monitors, panel.with_time) for panel in trend.panels]
+        for trend in (before, after)
     ]
-    assert [(each.reason, each.n) for each in after.left_out] == [("old", 2), ("future", 1)]
+    assert parts[0] == parts[1]
+    assert left_out(after) == [("old", 2), ("future", 1)]
     assert [log.opened_by(each.where) for each in after.left_out] == [2, 1]
 
 
 def test_the_command_exits_with_1_on_a_new_alarm_only(sqlite_store, tmp_path, capsys):
-    fill(GradedLog(sqlite_store), [0.1] * 4 + [0.5] * 5)
+    fill(GradedLog(sqlite_store), RISE)
     db = ["--db", str(tmp_path / "judgeboard.db")]
     assert run(["trends", "watch", *db]) == 1
     out, err = capsys.readouterr()
@@ -477,12 +447,8 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(sqlite_store, tmp_path, ca
     assert shlex.split(err)[2:4] == ["trends", "--corrected"]
     (printed,) = re.findall(r"acknowledge it: `judgeboard (.*)`", out)
     assert "New alarm 1:" in out
-    rows = [" ".join(line.split()) for line in out.splitlines()]
-    assert [row.endswith("1 (rose)") for row in rows if row.startswith(ALL_ANSWERS)] == [
-        True,
-        False,
-        False,
-    ]
+    rows = [line.rstrip() for line in out.splitlines() if line.startswith(ALL_ANSWERS)]
+    assert [row.endswith("1 (rose)") for row in rows] == [True, False, False]
     assert run(["trends", "watch", *db]) == 0
     again = capsys.readouterr().out
     assert "New alarm" not in again

@@ -16,6 +16,7 @@ from judgeboard.measure.trend_figures import ALL_ANSWERS, MEASURES, alarm_limits
 from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
 from judgeboard.store.metadata import index_metadata
 from judgeboard.text import utc_day
+from result_parts import interval, values_of_note
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 
@@ -29,29 +30,42 @@ def told(note, *names):
     return (note.code, *(note.values[name] for name in names))  # noqa: PD011 - no frame
 
 
+def judged(log, n, groundedness=None, quality=None, **fields):
+    """Store answers with the same scores of the judge, and return their ids."""
+    ids = log.answers(n, **fields)
+    log.say_all(log.version(), ids, groundedness=groundedness, quality=quality)
+    return ids
+
+
+def opens_its_answers(log, *points):
+    """Whether each point opens as many answers as it counts."""
+    return [log.opened_by(each.where) for each in points] == [each.estimate.n for each in points]
+
+
+def left_out(log, drawn):
+    """Return the reasons, each with how many answers it counts and how many it opens."""
+    return [(each.reason, each.n, log.opened_by(each.where)) for each in drawn.left_out]
+
+
+def first_estimate(log, **asked):
+    return shown(log, **asked).panels[0].points[0].estimate
+
+
 def random_log(log):
     """Four months of three query types with gaps, times missing, scores missing, and a second judge beside."""
     random = Random(5)
-    rows = []
+    rows, verdicts = [], {}
     for query_type in ("simple", "complex", "sql"):
-        for day in (
-            None,
-            *(MONDAY + 7 * week + random.randrange(7) for week in (0, 0, 1, 2, 4, 5, 5, 5, 9, 16)),
-        ):
-            for response_id in log.answers(random.randint(1, 12), query_type=query_type, day=day):
-                given = {"quality": random.randint(1, 4)}
+        for week in (None, 0, 0, 1, 2, 4, 5, 5, 5, 9, 16):
+            day = None if week is None else MONDAY + 7 * week + random.randrange(7)
+            for id_ in log.answers(random.randint(1, 12), query_type=query_type, day=day):
+                verdicts[id_] = {"quality": random.randint(1, 4)}
                 if random.random() < 0.9:
-                    given["groundedness"] = round(random.random(), 3)
-                rows.append({"id": response_id, "query_type": query_type, "day": day} | given)
+                    verdicts[id_]["groundedness"] = round(random.random(), 3)
+                rows.append({"id": id_, "query_type": query_type, "day": day} | verdicts[id_])
     version, second = log.version(), log.version("nli")
-    log.say(
-        version,
-        {
-            row["id"]: {key: row[key] for key in ("quality", "groundedness") if key in row}
-            for row in rows
-        },
-    )
-    log.say_all(second, [row["id"] for row in rows[::3]], groundedness=0.99)
+    log.say(version, verdicts)
+    log.say_all(second, list(verdicts)[::3], groundedness=0.99)
     return version, pd.DataFrame(rows)
 
 
@@ -72,82 +86,62 @@ def by_pandas(frame, measure, period):
         frame["value"] = frame[measure]
         frame = frame.dropna(subset=["value"])
     points = frame.groupby(["query_type", "start"])["value"].agg(["size", "mean"])
-    return {
-        (str(name), int(start)): (int(row["size"]), float(row["mean"]))
-        for (name, start), row in points.iterrows()
-    }
+    return {key: tuple(row) for key, row in points.iterrows()}
 
 
 @on_sqlite
 @pytest.mark.parametrize("period", ["week", "day"])
 def test_every_point_equals_pandas_and_opens_exactly_its_answers(log, period):
     version, frame = random_log(log)
-    judged_by_second = set(frame["id"][::3])
     # The second judge differs from low scores by 0.4 or more: that flags too.
-    differs = frame["id"].isin(judged_by_second) & (0.99 - frame["groundedness"] >= 0.4 - 1e-9)
+    differs = (frame.index % 3 == 0) & (0.99 - frame["groundedness"] >= 0.4 - 1e-9)
+    flagged = frame.assign(groundedness=frame["groundedness"].where(~differs, 0.0))
     for measure in MEASURES:
         drawn = shown(log, measure=measure, period=period, judge="rag")
-        expected = by_pandas(frame, measure, period)
-        if measure == "flagged_share":
-            flagged = frame.assign(groundedness=frame["groundedness"].where(~differs, 0.0))
-            expected = by_pandas(flagged, measure, period)
+        expected = by_pandas(flagged if measure == "flagged_share" else frame, measure, period)
         whole, *groups = drawn.panels
         assert whole.group == ALL_ANSWERS
         assert {point.start: point.estimate.n for point in whole.points} == {
             start: sum(n for (_, each), (n, _) in expected.items() if each == start)
             for _, start in expected
         }
-        assert [log.opened_by(point.where) for point in whole.points[:3]] == [
-            p.estimate.n for p in whole.points[:3]
-        ]
         points = {(panel.group, point.start): point for panel in groups for point in panel.points}
         assert points.keys() == expected.keys()
         for key, point in points.items():
-            assert point.estimate.n == expected[key][0]
-            assert point.estimate.value == pytest.approx(expected[key][1], abs=1e-9)
-        for point in list(points.values())[::3]:
-            assert log.opened_by(point.where) == point.estimate.n
+            figure = point.estimate.n, point.estimate.value
+            assert figure == pytest.approx(expected[key], abs=1e-9)
+        assert opens_its_answers(log, *whole.points[:3], *list(points.values())[::3])
         by_slice = drawn.frame.fillna({"slice": ALL_ANSWERS}).groupby("slice")["n"].sum()
         assert by_slice.to_dict() == {panel.group: panel.n for panel in drawn.panels}
-    of_version = shown(log, period=period, judge=version.id)
+    of_version, of_judge = (shown(log, period=period, judge=each) for each in (version.id, "rag"))
     assert of_version.judge == "rag v1"
-    assert {point.estimate for panel in of_version.panels for point in panel.points} == {
-        point.estimate
-        for panel in shown(log, period=period, judge="rag").panels
-        for point in panel.points
-    }
+    estimates = [
+        {point.estimate for panel in each.panels for point in panel.points}
+        for each in (of_version, of_judge)
+    ]
+    assert estimates[0] == estimates[1]
 
 
 def test_intervals_are_students_t_and_wilson(sqlite_log):
     ids = sqlite_log.answers(4, day=MONDAY)
-    scores = zip(ids, (0.2, 0.4, 0.6, 0.8), strict=True)
-    sqlite_log.say(sqlite_log.version(), {each: {"groundedness": score} for each, score in scores})
-    mean = shown(sqlite_log).panels[0].points[0].estimate
-    assert (mean.value, mean.low, mean.high) == pytest.approx(
-        (0.5, 0.5 - 0.410852, 0.5 + 0.410852), abs=1e-5
+    sqlite_log.say_scores(sqlite_log.version(), ids, (0.2, 0.4, 0.6, 0.8))
+    mean, share = (
+        interval(first_estimate(sqlite_log, measure=each)) for each in ("groundedness", "low_share")
     )
-    share = shown(sqlite_log, measure="low_share").panels[0].points[0].estimate
-    assert (share.value, share.low, share.high) == pytest.approx(
-        (0.5, 0.150039, 0.849961), abs=1e-5
-    )
+    assert mean == pytest.approx((0.5, 0.5 - 0.410852, 0.5 + 0.410852), abs=1e-5)
+    assert share == pytest.approx((0.5, 0.150039, 0.849961), abs=1e-5)
 
 
 def test_weeks_begin_on_monday_in_utc():
-    assert [start_of(MONDAY + offset, "week") for offset in (-1, 0, 6, 7)] == [
-        MONDAY - 7,
-        MONDAY,
-        MONDAY,
-        MONDAY + 7,
-    ]
+    starts = [start_of(MONDAY + offset, "week") - MONDAY for offset in (-1, 0, 6, 7)]
+    assert starts == [-7, 0, 0, 7]
     assert start_of(0, "week") == -3
     assert start_of(MONDAY + 3, "day") == MONDAY + 3
 
 
 def test_an_empty_week_stays_a_gap_also_before_and_after_the_points_of_a_query_type(sqlite_log):
-    version = sqlite_log.version()
     for week, query_type in ((0, "sql"), (1, "plain"), (2, "plain"), (5, "sql")):
-        ids = sqlite_log.answers(2, day=MONDAY + 7 * week, query_type=query_type)
-        sqlite_log.say_all(version, ids, groundedness=0.9)
+        judged(sqlite_log, 2, 0.9, day=MONDAY + 7 * week, query_type=query_type)
     figures = shown(sqlite_log)
     weeks = {
         panel.group: (
@@ -170,7 +164,7 @@ def test_an_empty_week_stays_a_gap_also_before_and_after_the_points_of_a_query_t
 )
 def test_a_trend_without_points_says_why(sqlite_log, n, day, code):
     if n:
-        sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(n, day=day), quality=3)
+        judged(sqlite_log, n, quality=3, day=day)
     drawn = shown(sqlite_log, measure="quality")
     assert [panel.points for panel in drawn.panels] in ([], [()])
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [n] * bool(n)
@@ -181,16 +175,14 @@ def test_a_trend_without_points_says_why(sqlite_log, n, day, code):
     ("wrong", "reason"), [("2126-05-01", "future"), ("1970-01-01", "old"), ("2001-12-31", "old")]
 )
 def test_answers_with_a_wrong_date_do_not_stretch_a_trend(sqlite_log, wrong, reason):
-    version = sqlite_log.version()
     for day in (utc_day(datetime.fromisoformat(wrong).replace(tzinfo=UTC)), MONDAY, MONDAY + 7):
-        sqlite_log.say_all(version, sqlite_log.answers(12, day=day), quality=3)
+        judged(sqlite_log, 12, quality=3, day=day)
     now = datetime.fromtimestamp((MONDAY + 8) * 86_400, UTC)
     drawn = shown(sqlite_log, measure="quality", now=now)
     (panel,) = drawn.panels
     starts = [MONDAY, MONDAY + 7]
     assert ([point.start for point in panel.points], panel.empty, panel.n) == (starts, (), 24)
-    assert [(each.reason, each.n) for each in drawn.left_out] == [(reason, 12)]
-    assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
+    assert left_out(sqlite_log, drawn) == [(reason, 12, 12)]
     assert told(drawn.changes.headline, "span")[1:] == ("2 weeks",)
     newest = shown(sqlite_log, measure="quality", last=1, now=now).panels[0]
     assert [point.start for point in newest.points] == [MONDAY + 7]
@@ -198,74 +190,58 @@ def test_answers_with_a_wrong_date_do_not_stretch_a_trend(sqlite_log, wrong, rea
 
 def test_the_first_plausible_day_is_drawn(sqlite_log):
     first = utc_day(datetime(2002, 1, 1, tzinfo=UTC))
-    sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(3, day=first), quality=3)
+    judged(sqlite_log, 3, quality=3, day=first)
     drawn = shown(sqlite_log, measure="quality", period="day")
     assert ([each.start for each in drawn.panels[0].points], drawn.left_out) == ([first], ())
 
 
 @on_sqlite
 def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log):
+    judged(log, 4, 0.5, day=MONDAY)
+    judged(log, 3, 0.5)
+    judged(log, 2, quality=2, day=MONDAY)
+    judged(log, 1, quality=2)
     version = log.version()
-    log.say_all(version, log.answers(4, day=MONDAY), groundedness=0.5)
-    log.say_all(version, log.answers(3), groundedness=0.5)
-    log.say_all(version, log.answers(2, day=MONDAY), quality=2)
-    log.say_all(version, log.answers(1), quality=2)
-    failed = log.answers(1, day=MONDAY)
-    log.say_all(version, failed, status=Status.ERROR)
+    log.say_all(version, log.answers(1, day=MONDAY), status=Status.ERROR)
     log.answers(5, day=MONDAY)
     log.answers(1, kind=ResponseKind.CONTROL)
     for judge in ("rag", version.id):
         drawn = shown(log, judge=judge)
-        assert [(each.reason, each.n) for each in drawn.left_out] == [
-            ("no_time", 3),
-            ("no_score", 3),
-            ("no_verdict", 6),
-        ]
+        assert left_out(log, drawn) == [("no_time", 3, 3), ("no_score", 3, 3), ("no_verdict", 6, 6)]
         assert sum(panel.n for panel in drawn.panels) == 4
-        assert [log.opened_by(each.where) for each in drawn.left_out] == [3, 3, 6]
-    of_quality = shown(log, measure="quality").left_out
-    assert (
-        [log.opened_by(each.where) for each in of_quality]
-        == [each.n for each in of_quality]
-        == [1, 7, 6]
-    )
+    of_quality = left_out(log, shown(log, measure="quality"))
+    assert [counts for _, *counts in of_quality] == [[1, 1], [7, 7], [6, 6]]
     assert [each.n for each in shown(log, measure="flagged_share").left_out] == [4]
 
 
 @on_sqlite
 def test_the_share_flagged_counts_each_answer_once_and_all_answers(log):
     version = log.version()
-    twice, decided, superseded, clean, unjudged = log.answers(5, day=MONDAY)
+    twice, decided, superseded, clean, _unjudged = log.answers(5, day=MONDAY)
     log.say_all(version, [twice, decided], groundedness=0.1, quality=1)
     log.decide(decided, "low_quality", Decision.DISMISS)
     log.say_all(version, [superseded], groundedness=0.1)
     log.say_all(version, [superseded, clean], groundedness=0.9, quality=4)
-    control = log.answers(1, day=MONDAY, kind=ResponseKind.CONTROL)
-    log.say_all(version, control, groundedness=0.1)
+    judged(log, 1, 0.1, day=MONDAY, kind=ResponseKind.CONTROL)
     (panel,) = shown(log, measure="flagged_share").panels
     (point,) = panel.points
     assert (point.estimate.n, point.estimate.value) == (5, 0.4)
-    assert log.opened_by(point.where) == 5
-    assert unjudged
+    assert opens_its_answers(log, point)
 
 
 def test_the_random_sample_is_not_a_reason(sqlite_log):
-
     sqlite_log.set("random_share", 1)
     sqlite_log.answers(3, day=MONDAY)
-    (panel,) = shown(sqlite_log, measure="flagged_share").panels
-    assert panel.points[0].estimate.value == 0
+    assert first_estimate(sqlite_log, measure="flagged_share").value == 0
 
 
 @on_sqlite
 def test_a_new_version_is_marked_where_it_begins_to_lead(log):
-    first, second = log.version(), log.version(prompt="new")
-    old = [each for week in range(3) for each in log.answers(3, day=MONDAY + 7 * week)]
-    log.say_all(first, old, groundedness=0.9, quality=4)
-    log.say_all(
-        second, old[:1], groundedness=0.9, quality=4
-    )  # one answer of the first week, judged again
-    log.say_all(second, log.answers(3, day=MONDAY + 21), groundedness=0.9, quality=4)
+    old = [each for week in range(3) for each in judged(log, 3, 0.9, 4, day=MONDAY + 7 * week)]
+    second = log.version(prompt="new")
+    # One answer of the first week is judged again.
+    new = [old[0], *log.answers(3, day=MONDAY + 21)]
+    log.say_all(second, new, groundedness=0.9, quality=4)
     for measure in MEASURES:
         marks = shown(log, measure=measure).marks
         assert [(mark.start, mark.title) for mark in marks] == [(MONDAY + 21, "rag v2")]
@@ -276,13 +252,11 @@ def test_a_new_version_is_marked_where_it_begins_to_lead(log):
 
 @on_sqlite
 def test_a_rejudge_counts_the_current_verdict_only(log):
-    version = log.version()
-    ids = log.answers(2, day=MONDAY)
-    log.say_all(version, ids, groundedness=0.1)
-    log.say_all(version, ids, groundedness=0.7)
-    log.say_all(version, ids[:1], status=Status.ERROR)
-    (point,) = shown(log).panels[0].points
-    assert (point.estimate.n, point.estimate.value) == (2, 0.7)
+    ids = judged(log, 2, 0.1, day=MONDAY)
+    log.say_all(log.version(), ids, groundedness=0.7)
+    log.say_all(log.version(), ids[:1], status=Status.ERROR)
+    current = first_estimate(log)
+    assert (current.n, current.value) == (2, 0.7)
 
 
 def test_a_trend_of_a_criterion_names_no_measure(sqlite_log):
@@ -296,16 +270,12 @@ def test_a_trend_of_a_criterion_names_no_measure(sqlite_log):
 
 
 def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log):
-    version = sqlite_log.version()
     for query_type in ("a", "b", "c"):
         for week in range(6):
-            low = query_type == "c" and week >= 4
+            level = 0.3 if query_type == "c" and week >= 4 else 0.8
             ids = sqlite_log.answers(15, day=MONDAY + 7 * week, query_type=query_type)
-            level = 0.3 if low else 0.8
-            sqlite_log.say(
-                version,
-                {each: {"groundedness": level + at / 100} for at, each in enumerate(ids)},
-            )
+            scores = [level + at / 100 for at in range(15)]
+            sqlite_log.say_scores(sqlite_log.version(), ids, scores)
     drawn = shown(sqlite_log)
     assert [panel.group for panel in drawn.panels] == [ALL_ANSWERS, "c", "a", "b"]
     assert [panel.change.from_day for panel in drawn.panels[:2]] == [MONDAY + 28] * 2
@@ -316,97 +286,72 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log):
     assert {row.slice for row in changes.rows if row.figure == "changed"} == {None, "c"}
     low = shown(sqlite_log, measure="low_share").changes
     assert (low.figure("share_before", "c").value, low.figure("share_since", "c").value) == (0, 1)
-    later = sqlite_log.version(prompt="new")
-    sqlite_log.say_all(
-        later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85
-    )
-    (mark,) = (each for each in shown(sqlite_log).changes.caveats if each.code == "version_changed")
-    assert told(mark, "day", "judge")[1:] == (MONDAY + 42, "rag v2")
+    ids = sqlite_log.answers(20, day=MONDAY + 42, query_type="a")
+    sqlite_log.say_all(sqlite_log.version(prompt="new"), ids, groundedness=0.85)
+    mark = values_of_note(shown(sqlite_log).changes.caveats, "version_changed")
+    assert (mark["day"], mark["judge"]) == (MONDAY + 42, "rag v2")
 
 
 def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log):
-    version = sqlite_log.version()
     for week in range(12):
-        sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
+        judged(sqlite_log, 12, 0.9, day=MONDAY + 7 * week)
         if week == 2:
             few = shown(sqlite_log).changes.headline
             assert told(few, "size") == ("change_unclear", "0.42")
     enough = shown(sqlite_log).changes.headline
     assert told(enough, "size", "span") == ("no_change", "0.06", "12 weeks")
-    sqlite_log.say_all(
-        version, sqlite_log.answers(5, day=MONDAY, query_type="rare"), groundedness=0.9
-    )
-    assert shown(sqlite_log).changes.headline == enough
-    assert shown(sqlite_log).changes.figure("mean_detectable", "rare").reason == "too few answers"
+    judged(sqlite_log, 5, 0.9, day=MONDAY, query_type="rare")
+    changes = shown(sqlite_log).changes
+    assert changes.headline == enough
+    assert changes.figure("mean_detectable", "rare").reason == "too few answers"
 
 
 def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log):
-    version = sqlite_log.version()
-
-    def fill(**sizes):
-        weekly = [(query_type, place) for query_type, n in sizes.items() for place in range(n)]
-        places = [(week, query_type, place) for week in range(12) for query_type, place in weekly]
-        ids = sqlite_log.answers_of(
-            {"day": MONDAY + 7 * week, "query_type": query_type} for week, query_type, _ in places
-        )
-        sqlite_log.say(
-            version,
-            {
-                id_: {"groundedness": 0.5 + 0.4 * (-1) ** (place + week)}
-                for id_, (week, _, place) in zip(ids, places, strict=True)
-            },
-        )
-
-    fill(large=24, small=11, smaller=9, tiny=3)
+    sizes = {"large": 24, "small": 11, "smaller": 9, "tiny": 3}
+    for week in range(12):
+        for query_type, n in sizes.items():
+            ids = sqlite_log.answers(n, day=MONDAY + 7 * week, query_type=query_type)
+            scores = [0.5 + 0.4 * (-1) ** (place + week) for place in range(n)]
+            sqlite_log.say_scores(sqlite_log.version(), ids, scores)
     drawn = shown(sqlite_log)
-    seen = {panel.group: panel.seen or 0.0 for panel in drawn.panels}
+    seen = {panel.group: panel.seen for panel in drawn.panels}
     assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 0.5
     # A mean of about 0.5 cannot change by more than about 0.5.
-    assert not seen["tiny"]
+    assert seen["tiny"] is None
     # A change of 0.15 would not have been found.
     assert drawn.changes.headline.code == "change_unclear"
-    shown_sizes = {
-        name: drawn.changes.figure("mean_detectable", name).value
-        for name in ("large", "small", "tiny")
-    }
-    assert shown_sizes == pytest.approx(
-        {"large": seen["large"], "small": seen["small"], "tiny": None}
-    )
+    for name in ("large", "small", "tiny"):
+        assert drawn.changes.figure("mean_detectable", name).value == pytest.approx(seen[name])
 
 
 def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log):
-    version = sqlite_log.version()
+    sizes = {"falls": -0.2, "rises": 0.2}
     for week in range(10):
-        for query_type, change in (("falls", -0.2), ("rises", 0.2)):
+        for query_type, size in sizes.items():
             ids = sqlite_log.answers(30, day=MONDAY + 7 * week, query_type=query_type)
-            level = 0.5 + (change if week >= 5 else 0.0)
-            sqlite_log.say(
-                version,
-                {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)},
-            )
+            level = 0.5 + (size if week >= 5 else 0.0)
+            scores = [level + place % 5 / 100 for place in range(30)]
+            sqlite_log.say_scores(sqlite_log.version(), ids, scores)
     changes = shown(sqlite_log).changes
     assert changes.headline.code == "no_change"
-    for group, sign in (("falls", -1), ("rises", 1)):
+    for group, size in sizes.items():
         before, since = (
-            changes.figure(f"mean_{when}", group).value or 0 for when in ("before", "since")
+            changes.figure(f"mean_{when}", group).value for when in ("before", "since")
         )
-        assert since - before == pytest.approx(sign * 0.2)
+        assert since - before == pytest.approx(size)
 
 
 def test_the_query_types_share_one_false_alarm_and_all_answers_have_their_own():
     assert alarm_limits([ALL_ANSWERS], "week") == {ALL_ANSWERS: 104}
-    assert alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week") == {
-        ALL_ANSWERS: 104,
-        "a": 312,
-        "b": 312,
-        "c": 312,
-    }
+    assert alarm_limits([ALL_ANSWERS, *"abc"], "week") == {ALL_ANSWERS: 104} | dict.fromkeys(
+        "abc", 312
+    )
 
 
 def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_false_alarms_as_promised():
     """A year of independent normal figures of three query types; all answers are their mean."""
     rng, years = np.random.default_rng(2), 400
-    limits = alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week")
+    limits = alarm_limits([ALL_ANSWERS, *"abc"], "week")
     alarms = dict.fromkeys(limits, 0)
     for _ in range(years):
         types = rng.normal(size=(3, 52))
@@ -425,24 +370,22 @@ def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sq
     """The two intervals are as wide as those of a bootstrap over questions."""
     random, version = Random(3), sqlite_log.version()
     shares = [random.betavariate(0.4, 1.2) for _ in range(40)]
-    is_low = {
-        False: [[] for _ in shares],
-        True: [[] for _ in shares],
-    }
+    before, after = ([[] for _ in shares] for _ in range(2))
+    questions = [question for question in range(40) for _ in range(2)]
     for week in range(20):
-        questions = [question for question in range(40) for _ in range(2)]
         ids = sqlite_log.answers_of(
             {"day": MONDAY + 7 * week, "group": question} for question in questions
         )
-        scores = {}
-        for question, id_ in zip(questions, ids, strict=True):
-            low = random.random() < shares[question] + (0.3 if week >= 12 else 0.0)
-            is_low[week >= 12][question].append(low)
-            scores[id_] = {"groundedness": 0.2 if low else 0.8}
-        sqlite_log.say(version, scores)
+        is_low = [
+            random.random() < shares[question] + (0.3 if week >= 12 else 0.0)
+            for question in questions
+        ]
+        for question, low in zip(questions, is_low, strict=True):
+            (after if week >= 12 else before)[question].append(low)
+        sqlite_log.say_scores(version, ids, [0.2 if low else 0.8 for low in is_low])
     change = shown(sqlite_log, measure="low_share").panels[0].change
     assert change.from_day == MONDAY + 7 * 12
-    for side, of_questions in ((change.before, is_low[False]), (change.after, is_low[True])):
+    for side, of_questions in ((change.before, before), (change.after, after)):
         means = [sum(each) / len(each) for each in of_questions]
         drawn = sorted(sum(random.choices(means, k=40)) / 40 for _ in range(2_000))
         width = side.high - side.low
@@ -450,11 +393,10 @@ def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sq
 
 
 def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log):
-    (answer,) = sqlite_log.answers(1, day=MONDAY)
-    sqlite_log.say_all(sqlite_log.version("rag"), [answer], groundedness=0.9)
-    sqlite_log.say_all(sqlite_log.version("nli"), [answer], groundedness=0.2, label=GOOD)
+    answer = judged(sqlite_log, 1, 0.9, day=MONDAY)
+    sqlite_log.say_all(sqlite_log.version("nli"), answer, groundedness=0.2, label=GOOD)
     assert shown(sqlite_log).judge == "rag"
-    assert shown(sqlite_log, judge="nli").panels[0].points[0].estimate.value == 0.2
+    assert first_estimate(sqlite_log, judge="nli").value == 0.2
 
 
 @pytest.mark.parametrize("asked", [{"measure": "truth"}, {"period": "year"}, {"last": 0}])
@@ -470,18 +412,16 @@ def test_an_unknown_version_is_said(sqlite_log):
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log, indexed):
-    version = log.version()
+    by = "metadata.user.tenant"
     tenants = [("acme", 5), ("globex", 3), (3, 2), ("3", 2), (True, 1), (None, 2)]
     for number, (tenant, n) in enumerate(tenants):
-        ids = log.answers(n, day=MONDAY + 7 * (number % 2), metadata={"user": {"tenant": tenant}})
-        log.say_all(version, ids, groundedness=number / 10, quality=3)
-    log.say_all(
-        version, log.answers(1, metadata={"user": {"tenant": "acme"}}), groundedness=1.0, quality=4
-    )
+        day = MONDAY + 7 * (number % 2)
+        judged(log, n, number / 10, 3, day=day, metadata={"user": {"tenant": tenant}})
+    judged(log, 1, 1.0, 4, metadata={"user": {"tenant": "acme"}})
     if indexed:
         index_metadata(log.store, "user.tenant")
     for measure in MEASURES:
-        drawn = shown(log, measure=measure, by="metadata.user.tenant")
+        drawn = shown(log, measure=measure, by=by)
         panels = {panel.group: panel for panel in drawn.panels}
         assert {name: panel.n for name, panel in panels.items()} == {
             ALL_ANSWERS: 15,
@@ -492,40 +432,27 @@ def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log, indexed):
             "(no value)": 2,
         }
         assert panels["acme"].without_time == 1
-        for panel in drawn.panels:
-            assert [log.opened_by(point.where) for point in panel.points] == [
-                p.estimate.n for p in panel.points
-            ]
-    assert shown(log, by="metadata.user.tenant").panels[0].points[0].estimate.value is not None
-    assert [(each.reason, each.n) for each in shown(log, by="metadata.user.tenant").left_out] == [
-        ("no_time", 1)
-    ]
+        assert opens_its_answers(log, *(point for panel in drawn.panels for point in panel.points))
+    assert first_estimate(log, by=by).value is not None
+    assert left_out(log, shown(log, by=by)) == [("no_time", 1, 1)]
 
 
 @pytest.mark.parametrize(("by", "names"), [("model", {"small", "large"}), ("source", set())])
 def test_a_trend_by_a_text_of_the_log_opens_exactly_its_answers(log, by, names):
-    version = log.version()
     for model in ("small", "large", None):
-        log.say_all(
-            version, log.answers(3, day=MONDAY, generator_model=model), groundedness=0.5, quality=3
-        )
+        judged(log, 3, 0.5, 3, day=MONDAY, generator_model=model)
     for measure in MEASURES:
         drawn = shown(log, measure=measure, by=by)
         assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *names}
-        for panel in drawn.panels:
-            assert [log.opened_by(point.where) for point in panel.points] == [
-                p.estimate.n for p in panel.points
-            ]
+        assert opens_its_answers(log, *(point for panel in drawn.panels for point in panel.points))
         assert sum(each.n for each in drawn.left_out if each.reason == "other_value") == (
             3 if by == "model" else 0
         )
 
 
 def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log):
-    version = sqlite_log.version()
     for number in range(35):
-        ids = sqlite_log.answers(1, day=MONDAY, metadata={"session": f"s{number}"})
-        sqlite_log.say_all(version, ids, groundedness=0.5)
+        judged(sqlite_log, 1, 0.5, day=MONDAY, metadata={"session": f"s{number}"})
     drawn = shown(sqlite_log, by="metadata.session")
     assert len(drawn.panels) == 1 + 30
     assert [(each.reason, each.n) for each in drawn.left_out] == [("other_value", 5)]
@@ -535,17 +462,15 @@ def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log):
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_answers_that_share_evidence_do_not_count_as_many(sqlite_log, shared):
-    version = sqlite_log.version()
     for week, levels in enumerate([(0.9, 0.5)] * 4 + [(0.5, 0.3)] * 2):
         for place, level in enumerate(levels):
             group = 2 * week + place if shared else None
-            ids = sqlite_log.answers(6, day=MONDAY + 7 * week, group=group)
-            sqlite_log.say_all(version, ids, groundedness=level)
+            judged(sqlite_log, 6, level, day=MONDAY + 7 * week, group=group)
     (panel,) = shown(sqlite_log).panels
     # Twelve questions show no change; seventy-two answers do.
     assert (panel.change is None) is shared
-    widths = [point.estimate.high - point.estimate.low for point in panel.points]
-    assert (widths[0] > 0.5) is shared
+    first = panel.points[0].estimate
+    assert (first.high - first.low > 0.5) is shared
 
 
 def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log):
@@ -557,10 +482,7 @@ def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log):
                 {"day": MONDAY + 7 * week, "group": 100 * (week + 50) + place % groups}
                 for place in range(24)
             )
-            sqlite_log.say(
-                version,
-                {id_: {"groundedness": 0.4 + 0.5 * (place % 2)} for place, id_ in enumerate(ids)},
-            )
+            sqlite_log.say_scores(version, ids, (0.4, 0.9) * 12)
 
     fill(range(6), 24)
     seen = shown(sqlite_log).panels[0].seen
@@ -573,18 +495,13 @@ def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log):
 def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_log, recurring):
     version = sqlite_log.version()
     for week in range(16):
-        answers = [(question, index) for question in range(12) for index in range(3)]
-        ids = sqlite_log.answers_of(
-            {"day": MONDAY + 7 * week, "group": question if recurring else 12 * week + question}
-            for question, _ in answers
-        )
-        scores = {}
-        for id_, (question, index) in zip(ids, answers, strict=True):
+        for question in range(12):
+            group = question if recurring else 12 * week + question
+            ids = sqlite_log.answers(3, day=MONDAY + 7 * week, group=group)
             # Half of the questions have much better answers than the others; from week 10 on, all
             # are a bit worse.
             level = (0.9 if question % 2 else 0.3) - (0.12 if week >= 10 else 0)
-            scores[id_] = {"groundedness": level + index / 50}
-        sqlite_log.say(version, scores)
+            sqlite_log.say_scores(version, ids, [level + index / 50 for index in range(3)])
     (panel,) = shown(sqlite_log).panels
     # 192 questions may differ by chance; the same 12 do not.
     assert (panel.change is not None) is recurring
