@@ -5,7 +5,7 @@ import pytest
 from sqlalchemy import event
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, read
+from graded_log import BAD, GOOD, labels_where, read
 from judgeboard.errors import BadInput
 from judgeboard.measure import samples
 from judgeboard.measure.agreement import measure_agreement
@@ -29,6 +29,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import new_queue
 from queue_case import CONFIRM, DISMISS, queue_case
+from result_parts import codes, values_of_note
 
 JUDGE = "track_b_modernbert"
 
@@ -36,15 +37,13 @@ JUDGE = "track_b_modernbert"
 LABELS = {"plan_label", "plan_label_at_least"}
 
 
-def codes(plan):
-    return [each.code for each in (plan.headline, *plan.caveats, *plan.next)]
+def notes_of(plan):
+    return codes((plan.headline, *plan.caveats, *plan.next))
 
 
 def planned(store, reach, question="rate", *judges, **chosen):
-    with store.reading() as connection:
-        return plan_labels(
-            connection, reach, question, versions=plan_versions(connection, judges), **chosen
-        )[0]
+    versions = read(store, plan_versions, judges)
+    return read(store, plan_labels, reach, question, versions=versions, **chosen)[0]
 
 
 @pytest.mark.shared
@@ -59,57 +58,43 @@ class TestRagtruth:
         narrow = planned(sampled_ragtruth, 0.03, "rate", JUDGE, target="these")
         assert 193 < plan_number(narrow, "labels") < narrow.figure("by_lot").value
         assert narrow.figure("shows").value <= 0.03
-        assert sum(narrow.figure("more", each).value for each in narrow.slices) == plan_number(
-            narrow
-        )
+        more = [narrow.figure("more", each).value for each in narrow.slices]
+        assert sum(more) == plan_number(narrow)
 
     def test_a_judge_that_knows_nothing_saves_nothing(self, sampled_ragtruth):
         plan = planned(sampled_ragtruth, 0.05, "rate", "baseline_nli")
         assert plan.figure("explained").value < 0.05
-        assert "plan_judge_saves_nothing" in codes(plan)
+        assert "plan_judge_saves_nothing" in notes_of(plan)
 
     def test_two_judge_versions_need_labels_where_they_differ(self, sampled_ragtruth):
-        plan = planned(sampled_ragtruth, 0.0409, "judges", "approach_1_modernbert", JUDGE)
-        assert plan.figure("by_lot").value == pytest.approx(833, rel=0.15)
-        assert plan_number(plan, "labels") == pytest.approx(
-            0.1793 * plan.figure("by_lot").value, abs=1
+        plan, impossible, far = (
+            planned(sampled_ragtruth, reach, "judges", "approach_1_modernbert", JUDGE)
+            for reach in (0.0409, 0.5, 0.02)
         )
-        assert 0 < plan_number(plan, "labelled") < plan_number(plan, "labels")
-        impossible = planned(sampled_ragtruth, 0.5, "judges", "approach_1_modernbert", JUDGE)
+        by_lot, labels = plan.figure("by_lot").value, plan_number(plan, "labels")
+        assert by_lot == pytest.approx(833, rel=0.15)
+        assert labels == pytest.approx(0.1793 * by_lot, abs=1)
+        assert 0 < plan_number(plan, "labelled") < labels
         assert impossible.headline.code == "plan_versions_alike"
-        far = planned(sampled_ragtruth, 0.02, "judges", "approach_1_modernbert", JUDGE)
-        assert (
-            far.headline.code,
-            plan_number(far, "by_lot") > 2_344,
-            plan_number(far, "labels"),
-        ) == (
-            "plan_too_few",
-            True,
-            241,
-        )
+        assert (far.headline.code, plan_number(far, "labels")) == ("plan_too_few", 241)
+        assert plan_number(far, "by_lot") > 2_344
         named = " ".join(f"--judge-version '{each}'" for each in far.about.judges)
         command = f"judgeboard queue create judges --plan judges --n {plan_number(far)} {named}"
-        assert [each.values["command"] for each in far.next if each.code == "plan_queue"] == [
-            command
-        ]
+        assert values_of_note(far.next, "plan_queue")["command"] == command
 
     def test_each_query_type_has_its_own_plan(self, sampled_ragtruth):
-        with sampled_ragtruth.reading() as connection:
-            versions = plan_versions(connection, [JUDGE])
-            plans = plan_labels(connection, 0.05, versions=versions, by_query_type=True)
+        versions = read(sampled_ragtruth, plan_versions, [JUDGE])
+        plans = read(sampled_ragtruth, plan_labels, 0.05, versions=versions, by_query_type=True)
         types = [plan.about.where.get("query_type") for plan in plans]
         assert types == [None, "Data2txt", "QA", "Summary"]
-        assert sum(plan_number(plan, "answers") for plan in plans[1:]) == plan_number(
-            plans[0], "answers"
-        )
+        of_all, *of_types = (plan_number(plan, "answers") for plan in plans)
+        assert sum(of_types) == of_all
         assert plans[1].figure("bad_share").value == pytest.approx(0.66, abs=0.05)
 
 
 def judged(log, scores):
-    scores = list(scores)
     ids = log.answers(len(scores))
-    version = log.version()
-    log.say(version, {id_: {"groundedness": score} for id_, score in zip(ids, scores, strict=True)})
+    log.say_scores(log.version(), ids, scores)
     return ids
 
 
@@ -117,37 +102,22 @@ def judged(log, scores):
 def test_without_labels_the_plan_assumes_the_worst(log):
     judged(log, [0.9] * 60)
     plan = planned(log.store, 0.1)
-    assert (
-        plan_number(plan, "labels"),
-        plan_number(plan, "labelled"),
-        plan.figure("bad_share").value,
-        plan.figure("minutes").value,
-    ) == (60, 0, None, None)
+    assert (plan_number(plan, "labels"), plan_number(plan, "labelled")) == (60, 0)
+    assert {plan.figure(name).value for name in ("bad_share", "minutes")} == {None}
     assert plan.headline.code == "plan_too_few"
     these = planned(log.store, 0.1, target="these")
     assert 30 < plan_number(these, "labels") < 60
-    assert "plan_assumes_worst" in codes(these)
+    assert "plan_assumes_worst" in notes_of(these)
 
 
 @on_sqlite
 def test_more_labels_to_choose_from_are_more_precise(log):
     judged(log, [0.1] * 30 + [0.9] * 220)
-    with log.store.reading() as connection:
-        plans = plans_for_rate(connection, judging_version(connection))
-        exact = plans_for_rate(connection, judging_version(connection), target="these")[-1]
-    assert [plan_number(plan) for plan in plans] == [
-        10,
-        20,
-        30,
-        50,
-        75,
-        100,
-        125,
-        150,
-        175,
-        200,
-        250,
-    ]
+    version = log.read(judging_version)
+    plans = log.read(plans_for_rate, version)
+    exact = log.read(plans_for_rate, version, target="these")[-1]
+    numbers = [10, 20, 30, 50, 75, *range(100, 201, 25), 250]
+    assert [plan_number(plan) for plan in plans] == numbers
     reaches = [plan.figure("reach").value for plan in plans]
     assert reaches == sorted(reaches, reverse=True)
     assert plan_number(planned(log.store, reaches[5])) == 100
@@ -163,14 +133,12 @@ def test_labels_of_flagged_answers_say_nothing_about_the_others(log):
     assert plan_number(plan, "labelled") == 40
     assert 5 < plan_number(plan) <= 100
     assert plan.figure("shows").value <= 0.1
-    of_flagged, of_others = sorted(plan.slices, key=lambda each: plan.figure("answers", each).value)
-    assert (plan.figure("more", of_flagged).value, plan.figure("more", of_others).value) == (
-        0,
-        plan_number(plan),
-    )
-    assert "plan_has_gap" in codes(plan)
+    # The flagged answers, and the others.
+    parts = sorted(plan.slices, key=lambda each: plan.figure("answers", each).value)
+    assert [plan.figure("more", each).value for each in parts] == [0, plan_number(plan)]
+    assert "plan_has_gap" in notes_of(plan)
     # Labels of one verdict do not tell what the judge explains.
-    assert "plan_judge_saves_nothing" not in codes(plan)
+    assert "plan_judge_saves_nothing" not in notes_of(plan)
     kappa = planned(log.store, 0.3, "kappa")
     # Labels of flagged answers alone give no kappa of all answers.
     assert plan_number(kappa) > 30
@@ -188,9 +156,10 @@ def test_minutes_come_from_the_time_of_reviews(log):
 def test_without_a_judge_labels_are_by_lot(log):
     log.answers(1000)
     plan = planned(log.store, 0.1)
-    assert plan_number(plan, "labels") == pytest.approx(96, abs=1)
-    assert plan_number(plan, "labels") == pytest.approx(plan.figure("by_lot").value, abs=1)
-    assert "plan_without_judge" in codes(plan)
+    labels = plan_number(plan, "labels")
+    assert labels == pytest.approx(96, abs=1)
+    assert labels == pytest.approx(plan.figure("by_lot").value, abs=1)
+    assert "plan_without_judge" in notes_of(plan)
     with pytest.raises(BadInput, match="needs a judge"):
         planned(log.store, 0.1, "kappa")
 
@@ -209,70 +178,48 @@ def test_a_plan_that_cannot_be_is_refused(log):
             planned(log.store, reach, question)
 
 
-def labelled_queue(case, labels, bad):
-    """Draw a planned queue of 60 answers and label the first ones."""
-    plan = read(case.store, draw_plan, RowFilter())
-    create_queue(
-        case.store,
-        new_queue("q", max_items=60, **PLANNED.given()),
-        by=case.lead,
-        assigned=case.people,
-        plan=plan,
-        now=case.now,
-    )
+def label_next(case, labels):
+    """Label the next answers of a queue: the first 40 answers of the log are bad."""
     for _ in range(labels):
         leased = case.lease(case.mara)
-        case.say(leased, case.mara, CONFIRM if bad(leased.response_id) else DISMISS)
+        case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
 
 
 def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(sqlite_log):
     ids = judged(sqlite_log, [0.1] * 10 + [0.9] * 20)
     sqlite_log.review_all(ids[3:28], label=GOOD)  # chosen by people, so these labels do not count
     lead = ensure_reviewer(sqlite_log.store, "page", "Lena")
-    plan = read(sqlite_log.store, draw_plan, RowFilter())
-    created = create_queue(
-        sqlite_log.store,
-        new_queue("q", max_items=30, **PLANNED.given()),
-        by="cli:lena",
-        assigned=(lead,),
-        plan=plan,
-    )
+    plan = sqlite_log.read(draw_plan, RowFilter())
+    rules = new_queue("q", max_items=30, **PLANNED.given())
+    created = create_queue(sqlite_log.store, rules, by="cli:lena", assigned=(lead,), plan=plan)
     assert (created.labelled, created.joined) == (25, 30)
 
 
 def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store):
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
-    (hidden,) = (
-        each for each in planned(case.store, 0.1, target="these").next if each.code == "plan_hidden"
-    )
-    assert hidden.values["few"] == 10
+    hidden = values_of_note(planned(case.store, 0.1, target="these").next, "plan_hidden")
+    assert hidden["few"] == 10
     small = planned(case.store, 0.4, target="these")
     assert 0 < plan_number(small) <= 10
-    assert "plan_hidden" not in codes(small)
-    labelled_queue(case, 30, lambda id_: id_ <= 40)
+    assert "plan_hidden" not in notes_of(small)
+    plan = case.read(draw_plan, RowFilter())
+    rules = new_queue("q", max_items=60, **PLANNED.given())
+    create_queue(case.store, rules, by=case.lead, assigned=case.people, plan=plan, now=case.now)
+    label_next(case, 30)
     everybody, mara = case.store, Seen(case.store, case.mara.id)
     assert measure_rate(everybody, target="these").share.value is not None
     result = measure_rate(mara, target="these")
-    assert (result.share.value, result.has("bounds"), result.headline.code) == (
-        None,
-        False,
-        "rate_unknown",
-    )
-    assert [(each.picked, each.N, each.n) for each in result.strata if not each.n] == [
-        ("hidden", 30, 0)
-    ]
-    (caveat,) = (
-        each for each in measure_agreement(mara).caveats if each.code == "hidden_until_reviewed"
-    )
-    assert caveat.values == {"n": 30}
+    assert (result.share.value, result.headline.code) == (None, "rate_unknown")
+    assert not result.has("bounds")
+    assert [(each.picked, each.N) for each in result.strata if not each.n] == [("hidden", 30)]
+    caveats = measure_agreement(mara).caveats
+    assert values_of_note(caveats, "hidden_until_reviewed") == {"n": 30}
     assert read(mara, measure_threshold, Goal("recall", 0.8))[0].next[0].code == "review_hidden"
     for question in ("rate", "kappa"):
         with pytest.raises(BadInput, match=r"30 .*200"):
             planned(mara, 0.1, question)
-    for _ in range(22):
-        leased = case.lease(case.mara)
-        case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
+    label_next(case, 22)
     few = measure_rate(mara, target="these")
     # 8 of 200 hidden answers hardly move a figure.
     assert few.share.value is not None
@@ -286,34 +233,28 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
 def test_the_open_answers_of_the_sample_come_before_the_plan(flagged):
     """People worked the flags worst first and stopped: the sampled ones count when none of them is open."""
     log, ids = flagged
-    log.flag([ids[each] for each in [*FLAGGED[:30], *OTHERS[:60]]], "random_sample")
-    label(log, ids, np.concatenate([FLAGGED[20:100], OTHERS[:60]]))
+    log.flag([ids[each] for each in (*FLAGGED[:30], *OTHERS[:60])], "random_sample")
+    label(log, ids, [*FLAGGED[20:100], *OTHERS[:60]])
     need = measure_rate(log.store).to_label
     assert (need.drawn, need.waiting, need.uncounted) == (30, 20, 10)
     for question in ("rate", "kappa"):
         plan = planned(log.store, 0.1, question)
-        assert (plan.headline.code, plan.headline.values["waiting"]) == (
-            "plan_sample_first",
-            need.waiting,
-        )
+        assert plan.headline.code == "plan_sample_first"
+        assert plan.headline.values["waiting"] == need.waiting
         assert plan.next[0].values["command"] == need.command
-    (extras,) = (each for each in planned(log.store, 0.1).caveats if each.code == "plan_extras")
-    assert extras.values["n"] == 80
+    assert values_of_note(planned(log.store, 0.1).caveats, "plan_extras")["n"] == 80
     label(log, ids, FLAGGED[:20])
     assert planned(log.store, 0.1).headline.code != "plan_sample_first"
 
 
 def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them():
-    joined, bad, flagged = (
+    parts = [
         StratumName(picked, verdict, False)
         for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
-    )
-    titles = [stratum_title(each, (joined, bad, flagged)) for each in (joined, bad, flagged)]
-    assert [("good" in title, "bad" in title) for title in titles] == [
-        (True, False),
-        (False, True),
-        (False, False),
     ]
+    titles = [stratum_title(each, parts) for each in parts]
+    assert ["good" in title for title in titles] == [True, False, False]
+    assert ["bad" in title for title in titles] == [False, True, False]
 
 
 def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_again(
@@ -342,12 +283,9 @@ def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_
 
     planned_with(by_query_type=False)  # the answers are kept from now on
     rows.clear()
-    (one, alone), (several, together) = (
-        planned_with(by_query_type=False),
-        planned_with(by_query_type=True),
-    )
-    assert (one, several) == (1, 1 + types)
-    assert together == alone
+    one, statements = planned_with(by_query_type=False)
+    assert one == 1
+    assert planned_with(by_query_type=True) == (1 + types, statements)
     assert sum(rows) <= 3 * (3 * types)
 
 
@@ -364,7 +302,7 @@ def test_labels_that_would_show_nothing_have_one_advice(question, shows, code):
     goal = PlanGoal(question, 0.05, judges=("rag v1",), made_prompt={"rag v1": 2})
     plan = plan_result(goal, PlanNeed(answers=1, labelled=0, more=1, shows=shows), extras=3)
     assert plan.headline.code == code
-    assert (codes(plan) == [code, "plan_prompt"]) == (code == "plan_shows_nothing")
+    assert (notes_of(plan) == [code, "plan_prompt"]) == (code == "plan_shows_nothing")
     assert "±98" not in plan.sentence
 
 
@@ -385,10 +323,7 @@ def flagged(graded_once):
 
 def flag_what_is_called_bad(log):
     ids = log.answers_of({"group": place // 6} for place in range(1_200))
-    labels = [BAD if is_bad else GOOD for is_bad in CALLED_BAD]
-    log.say(
-        log.version(), {each: {"label": label} for each, label in zip(ids, labels, strict=True)}
-    )
+    log.say(log.version(), labels_where(ids, lambda place: CALLED_BAD[place]))
     log.flag([ids[each] for each in FLAGGED], "low_groundedness")
     return ids
 
@@ -408,22 +343,23 @@ def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are
     sample(log, ids, OTHERS[:47])
     plan = planned(log.store, 0.06)
     assert plan.headline.code in LABELS
-    assert {"plan_has_gap", "plan_assumes_alike"} <= set(codes(plan))
-    assert plan.figure("correlation").reason == "assumed"
-    assert plan.figure("correlation").value is not None
+    assert {"plan_has_gap", "plan_assumes_alike"} <= {*notes_of(plan)}
+    correlation = plan.figure("correlation")
+    assert correlation.reason == "assumed"
     # That of the verdicts, which is not divided by what they do not explain.
-    assert 0.15 <= plan.figure("correlation").value < 0.5
+    assert 0.15 <= correlation.value < 0.5
 
 
 @on_sqlite
 def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(flagged):
     log, ids = flagged
-    sample(log, ids, np.concatenate([OTHERS[:40], FLAGGED[::23]]))
+    sample(log, ids, [*OTHERS[:40], *FLAGGED[::23]])
     plan = planned(log.store, 0.06)
-    assert ("plan_has_gap" in codes(plan), plan.figure("correlation").reason) == (False, "verdicts")
-    assert plan.figure("correlation").value is not None
+    assert "plan_has_gap" not in notes_of(plan)
+    correlation = plan.figure("correlation")
+    assert correlation.reason == "verdicts"
     # The errors of a judge are alike in a group too.
-    assert 0.15 <= plan.figure("correlation").value < 0.5
+    assert 0.15 <= correlation.value < 0.5
 
 
 def half_width(figure):
@@ -443,7 +379,7 @@ def test_a_figure_that_is_narrow_enough_needs_no_labels(flagged, question, sampl
     assert reach_words(half, kappa=question == "kappa", sign="±") in plan.sentence
     wider = planned(log.store, half - 0.0015, question)
     assert plan_number(wider) > 0
-    assert "plan_stop" in codes(wider)
+    assert "plan_stop" in notes_of(wider)
 
 
 @on_sqlite
@@ -452,19 +388,17 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(flagged
     log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:sampled])
-    assert half_width(measure_agreement(log.store).statistics["kappa"]) > 0.1
+    agreement = measure_agreement(log.store)
+    assert half_width(agreement.statistics["kappa"]) > 0.1
     plan = planned(log.store, 0.1, "kappa")
-    (wide,) = (
-        each for each in measure_agreement(log.store).caveats if each.code == "wide_interval_more"
-    )
-    assert wide.values == {"more": plan_number(plan)}
+    wide = values_of_note(agreement.caveats, "wide_interval_more")
+    assert wide == {"more": plan_number(plan)}
     few = IS_BAD[OTHERS[:sampled]].sum() < 5
     assert few == (sampled == 14)
     assert (plan.headline.code == "plan_label_at_least") == few
     sample(log, ids, OTHERS[sampled : sampled + plan_number(plan)])
-    assert half_width(measure_agreement(log.store).statistics["kappa"]) == pytest.approx(
-        0.1, abs=0.02
-    )
+    kappa = measure_agreement(log.store).statistics["kappa"]
+    assert half_width(kappa) == pytest.approx(0.1, abs=0.02)
 
 
 @on_sqlite
