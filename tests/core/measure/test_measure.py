@@ -1,7 +1,7 @@
 """What counts as a rating, of whom, and what a judge is held against."""
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, labels_in, labels_where
@@ -9,8 +9,8 @@ from judgeboard.domain import Decision, DimensionScore
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.store.tables import JUDGMENT, REVIEW_SCORE
-
-SCORE = REVIEW_SCORE
+from result_parts import codes, values_of_note
+from stored_rows import rows_of
 
 
 def measure(log, **choice):
@@ -20,15 +20,8 @@ def measure(log, **choice):
 def two_people(log, n=12):
     """Answers that mara and jon labelled alike, but for the first two."""
     ids = log.answers(n)
-    log.reviews(labels_where(ids, lambda place: place % 2), "mara")
-    swapped = {0: BAD, 1: GOOD}
-    log.reviews(
-        {
-            each: {"label": swapped.get(place, BAD if place % 2 else GOOD)}
-            for place, each in enumerate(ids)
-        },
-        "jon",
-    )
+    log.reviews(labels_in(ids, ids[1::2]))
+    log.reviews(labels_in(ids, [ids[0], *ids[3::2]]), "jon")
     return ids
 
 
@@ -59,18 +52,13 @@ def test_what_was_said_after_the_reveal_never_counts(log):
 @on_sqlite
 def test_what_a_lead_settled_is_gold_and_no_persons_voice(log):
     ids = two_people(log)
-    log.say(log.version(), labels_where(ids, lambda place: place % 2))
-    log.reviews({ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}}, "lena")
-    for each in ids[:2]:
-        log.review(each, "lead", label=BAD, stage="adjudication")
+    log.say(log.version(), labels_in(ids, ids[1::2]))
+    log.reviews(labels_in(ids[:2], ids[1:2]), "lena")
+    log.review_all(ids[:2], "lead", label=BAD, stage="adjudication")
     people = measure(log, of="people")
     pairs, with_gold = people.part("rater_pairs"), people.part("against_gold")
     assert {each for pair in pairs.slices for each in pair.split(" / ")} == {"mara", "jon", "lena"}
-    assert {each: with_gold.figure("n", each).n for each in with_gold.slices} == {
-        "mara": 2,
-        "jon": 2,
-        "lena": 2,
-    }
+    assert numbers(with_gold) == {"mara": 2, "jon": 2, "lena": 2}
     gold, majority, each_one = (measure(log, human=human) for human in ("gold", "majority", "each"))
     assert gold.statistics["agreement"].value == pytest.approx(
         11 / 12
@@ -112,18 +100,20 @@ def test_a_later_grade_on_a_page_is_no_repeat(log):
     log.review_all(ids, "jon", quality=2)  # one draft that decides two flags of each answer
     log.review_all(ids, "jon", quality=2)
     log.review_again(ids, "lena", quality=2)  # nothing that it could repeat
-    assert of_themselves(measure(log, of="people", grade="quality")) == {}
+    assert of_themselves(measure(log, of="people", grade="quality")) is None
     log.review_again(ids, quality=3)
     assert of_themselves(measure(log, of="people", grade="quality")) == {"mara": (12, 1)}
 
 
+def numbers(result):
+    """How many answers each slice has."""
+    return {each: result.figure("n", each).n for each in result.slices}
+
+
 def of_themselves(result):
     part = result.part("self_agreement")
-    names = () if part is None else part.slices
-    return {
-        each: (part.figure("n", each).n, part.figure("agreement", each).value)
-        for each in names
-        if part
+    return part and {
+        name: (n, part.figure("agreement", name).value) for name, n in numbers(part).items()
     }
 
 
@@ -159,24 +149,17 @@ def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log):
 
 def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log):
     ids, version = log.answers(12), log.version("rubric")
-    levels = {each: 1 + place % 4 for place, each in enumerate(ids)}
-    log.say(
-        version,
-        {each: {"scores": (DimensionScore("style", of, "1-5"),)} for each, of in levels.items()},
-    )
-    reviews = log.reviews(labels_in(ids, ()))
-    rows = [
-        {"review_id": review, "dimension": "style", "value": of, "scale": "1-5"}
-        for review, of in zip(reviews, levels.values(), strict=True)
-    ]
+    rows = []
+    for place, each in enumerate(ids):
+        level = 1 + place % 4
+        log.say_all(version, [each], scores=(DimensionScore("style", level, "1-5"),))
+        review = log.review(each, label=GOOD)
+        rows.append({"review_id": review, "dimension": "style", "value": level, "scale": "1-5"})
     with log.store.writing() as connection:
-        connection.execute(insert(SCORE), rows)
+        connection.execute(insert(REVIEW_SCORE), rows)
     result = measure(log, grade="style")
-    assert (result.n, result.about.grade, result.statistics["weighted_kappa"].value) == (
-        12,
-        "style",
-        1,
-    )
+    assert (result.n, result.about.grade) == (12, "style")
+    assert result.statistics["weighted_kappa"].value == 1
     # Declared ones, also where nobody gave a 5.
     assert result.confusion.categories == tuple("12345")
     with pytest.raises(NotFound, match=r"'stile'.*style"):
@@ -186,50 +169,37 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log):
 @on_sqlite
 def test_judges_with_judges_need_no_people(log):
     ids = log.answers(12)
-    log.say(log.version("one"), labels_where(ids, lambda place: place % 2))
-    log.say(log.version("two"), labels_where(ids, lambda place: place % 2))
+    for name in ("one", "two"):
+        log.say(log.version(name), labels_in(ids, ids[::2]))
     result = measure(log, of="judges")
-    assert (
-        result.n,
-        result.statistics["kappa"].value,
-        result.statistics["fleiss_kappa"].value,
-    ) == (12, 1, 1)
+    kappas = [result.statistics[name].value for name in ("kappa", "fleiss_kappa")]
+    assert (result.n, kappas) == (12, [1, 1])
     assert result.about.judges == ("one v1", "two v1")
 
 
 @on_sqlite
 def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log):
     ids = log.answers(60)
-    wrong = labels_where(ids, lambda place: place % 3)
-    log.say(log.version("one"), wrong)
-    log.say(log.version("two"), wrong)
-    log.reviews(labels_where(ids, lambda place: place % 2))
+    for name in ("one", "two"):
+        log.say(log.version(name), labels_where(ids, lambda place: place % 3))
+    log.reviews(labels_in(ids, ids[1::2]))
     for result in (measure(log, of="judges"), measure(log, judge_versions=["one"])):
-        (correlated,) = [each for each in result.caveats if each.code == "correlated_judges"]
-        assert correlated.values["excess"].value > 0
+        assert values_of_note(result.caveats, "correlated_judges")["excess"].value > 0
 
 
 @on_sqlite
 def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log):
     ids = log.answers(100)
-    log.say(log.version(), labels_where(ids, lambda place: place < 3))
+    log.say(log.version(), labels_in(ids, ids[:3]))
     log.reviews(labels_where(ids, lambda place: place in {1, 50, 70}))
-    log.reviews(
-        labels_where(ids, lambda place: place in {1, 51}),
-        "jon",
-    )
+    log.reviews(labels_where(ids, lambda place: place in {1, 51}), "jon")
     for result in (measure(log, human="each"), measure(log, of="people")):
-        codes = [each.code for each in result.caveats]
-        assert "skewed" in codes
-        assert "few_labels_of" in codes
+        assert {"skewed", "few_labels_of"} <= {*codes(result.caveats)}
 
 
 @on_sqlite
 def test_slices_have_their_own_n_and_ten_at_least(log):
-    ids = [
-        *log.answers(12, day=40, query_type="sql"),
-        *log.answers(3, day=75, answer="x" * 700),
-    ]
+    ids = log.answers(12, day=40, query_type="sql") + log.answers(3, day=75, answer="x" * 700)
     labels = labels_in(ids, ids[1::2])
     log.say(log.version(), labels)
     log.reviews(labels)
@@ -243,9 +213,16 @@ def test_slices_have_their_own_n_and_ten_at_least(log):
         "judge_version": {"rag v1": 15},
     }.items():
         result = measure(log, by=by)
-        assert {each: result.figure("n", each).n for each in result.slices} == expected, by
+        assert numbers(result) == expected, by
         for each, n in expected.items():
             assert (result.figure("kappa", each).value is None) == (n < 10)
+
+
+def all_agree(log, version, labels):
+    """The judge and three people give these labels."""
+    log.say(version, labels)
+    for reviewer in ("mara", "jon", "lena"):
+        log.reviews(labels, reviewer)
 
 
 @on_sqlite
@@ -253,41 +230,28 @@ def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log):
     version = log.version()
     for query_type in ("sql", "plain"):
         ids = log.answers(40, query_type=query_type)
-        labels = labels_where(ids, lambda place: place % 2)
-        log.say(version, labels)
-        for reviewer in ("mara", "jon", "lee"):
-            log.reviews(labels, reviewer)
+        all_agree(log, version, labels_in(ids, ids[1::2]))
     result = measure(log, by="query_type", epsilon=0.2)
+    tests = [(each.omega.value, each.tests) for each in result.alt_tests.values()]
     assert (result.alt_test.omega.value, result.alt_test.tests) == (1, 3)
-    assert [(each.omega.value, each.tests) for each in result.alt_tests.values()] == [
-        (1, 6),
-        (1, 6),
-    ]
+    assert tests == [(1, 6)] * 2
 
 
 @on_sqlite
 def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log):
     long = "a question about " + "very " * 60
-    ids = [
-        *log.answers(30, query_type=f"{long}old papers"),
-        *log.answers(40, query_type=f"{long}new papers"),
-    ]
-    truth = labels_where(ids, lambda place: place % 3)
-    log.say(log.version(), truth)
-    for reviewer in ("mara", "jon", "lena"):
-        log.reviews(truth, reviewer)
+    sizes = {f"{long}old papers": 30, f"{long}new papers": 40}
+    ids = [each for name, n in sizes.items() for each in log.answers(n, query_type=name)]
+    all_agree(log, log.version(), labels_where(ids, lambda place: place % 3))
     result = measure(log, by="query_type", epsilon=0.2)
-    tested = {name: each.n for name, each in result.alt_tests.items()}
-    assert tested == {f"{long}old papers": 30, f"{long}new papers": 40}
+    assert {name: each.n for name, each in result.alt_tests.items()} == sizes
 
 
 @on_sqlite
 def test_how_far_people_move_to_the_judge_after_it_was_shown(log):
     ids, version = log.answers(12), log.version()
     log.say_all(version, ids, groundedness=0.8)
-    with log.store.reading() as connection:
-        columns = select(JUDGMENT.c.response_id, JUDGMENT.c.id)
-        judgments = dict(connection.execute(columns).all())
+    judgments = {row["response_id"]: row["id"] for row in rows_of(log.store, JUDGMENT)}
     # Judged again: what had been shown counts, not this.
     log.say_all(version, ids, groundedness=0.1)
     log.review_all(ids, groundedness=0.4, stage="blind")
