@@ -1,10 +1,11 @@
 """`judgeboard flags apply` applies the rules by the settings in force; flags are reconciled, and say why."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, update
 
 from engines import on_sqlite
 from graded_log import GradedLog
@@ -39,6 +40,7 @@ from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FLAG
 from judging_log import address
+from stored_rows import values_of, write_to
 
 ANSWERS = 1_100
 
@@ -65,27 +67,20 @@ def judge_answers(store):
 
 
 def put(store, key, value):
-    with store.writing() as connection:
-        set_setting(connection, key, value, "test")
+    write_to(store, set_setting, key, value, "test")
 
 
 def states(store):
-    with store.reading() as connection:
-        states = list(connection.execute(select(FLAG.c.state)).scalars())
-    return {state: states.count(state) for state in sorted(set(states))}
+    return Counter(values_of(store, FLAG.c.state))
 
 
 @on_sqlite
 def test_raising_again_adds_nothing(judged):
     before = states(judged)
     told = []
-    summary = raise_flags(judged, progress=lambda done, total: told.append((done, total)))
-    assert (summary.responses, summary.raised, summary.superseded, summary.repaired) == (
-        ANSWERS,
-        0,
-        0,
-        0,
-    )
+    summary = raise_flags(judged, progress=lambda *done: told.append(done))
+    assert summary.responses == ANSWERS
+    assert (summary.raised, summary.superseded, summary.repaired) == (0, 0, 0)
     assert told == [(1_000, ANSWERS), (ANSWERS, ANSWERS)]
     assert states(judged) == before == {"open": 550}
 
@@ -93,10 +88,8 @@ def test_raising_again_adds_nothing(judged):
 @on_sqlite
 def test_a_threshold_is_applied_to_what_is_stored_and_decisions_stay(judged):
     with judged.writing() as connection:
-        decided = FLAG.c.id.in_(select(FLAG.c.id).where(FLAG.c.groundedness == 0.45))
-        assert (
-            connection.execute(update(FLAG).where(decided).values(state="dismissed")).rowcount == 11
-        )
+        decide = update(FLAG).where(FLAG.c.groundedness == 0.45).values(state="dismissed")
+        assert connection.execute(decide).rowcount == 11
     put(judged, "low_groundedness", 0.4)
     summary = raise_flags(judged)
     assert summary.superseded_by_rule == {"low_groundedness": 9 * 11}
@@ -129,12 +122,7 @@ def test_the_command_asks_before_it_supersedes_open_flags(judged, capsys):
 def test_a_smaller_share_keeps_the_drawn_answers_that_people_reviewed(judged):
     put(judged, "random_share", 0.1)
     raised = raise_flags(judged).raised
-    with judged.reading() as connection:
-        drawn = list(
-            connection.execute(
-                select(FLAG.c.response_id).where(FLAG.c.rule == "random_sample")
-            ).scalars()
-        )
+    drawn = values_of(judged, FLAG.c.response_id, FLAG.c.rule == "random_sample")
     GradedLog(judged).review_all(drawn[:9], label="grounded")
     put(judged, "random_share", 0)
     assert flags_to_supersede(judged) == len(drawn) - 9 == raised - 9
@@ -148,23 +136,19 @@ def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged):
     first = raise_flags(judged).raised
     put(judged, "random_share", 0.1)
     summary = raise_flags(judged)
-    assert (summary.raised > 0, summary.superseded) == (True, 0)
-    with judged.reading() as connection:
-        drawn = connection.execute(
-            select(FLAG).where(FLAG.c.rule == "random_sample", FLAG.c.state == "open")
-        ).all()
-    assert len(drawn) == first + summary.raised
-    assert {flag.inclusion_probability for flag in drawn} == {0.02, 0.1}
+    assert summary.raised > 0
+    assert summary.superseded == 0
+    drawn = FLAG.c.rule == "random_sample", FLAG.c.state == "open"
+    probabilities = Counter(values_of(judged, FLAG.c.inclusion_probability, *drawn))
+    assert probabilities == {0.02: first, 0.1: summary.raised}
 
 
 @on_sqlite
 def test_current_judgments_are_repaired(judged):
-    table = CURRENT
     with judged.writing() as connection:
-        connection.execute(delete(table).where(table.c.response_id < 11))
-        connection.execute(
-            update(table).where(table.c.response_id == 1_050).values(groundedness=1.0)
-        )
+        connection.execute(delete(CURRENT).where(CURRENT.c.response_id < 11))
+        wrong = update(CURRENT).where(CURRENT.c.response_id == 1_050)
+        connection.execute(wrong.values(groundedness=1.0))
     assert raise_flags(judged).repaired == 11
     assert raise_flags(judged).repaired == 0
 
@@ -172,8 +156,7 @@ def test_current_judgments_are_repaired(judged):
 @on_sqlite
 def test_answers_that_were_made_are_not_counted_as_the_logs(judged, capsys):
     made = [Response("log", f"a{n}~new", "q", "b", kind=ResponseKind.REGENERATED) for n in range(3)]
-    with judged.writing() as connection:
-        store_responses(connection, made)
+    write_to(judged, store_responses, made)
     summary = raise_flags(judged)
     assert (summary.responses, summary.logged) == (ANSWERS + 3, ANSWERS)
     assert run(["flags", "apply", "--db", address(judged)]) == 0
@@ -228,21 +211,13 @@ def test_flags_of_rules_that_were_not_asked_stay():
     assert reconcile([], [DRAWN, UNKNOWN], heard) == Reconciled()
 
 
-UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
-
-
-def sentences(thresholds=None, **signals):
-    given = Signals("log", "a-1", "QA", **signals)
-    raised = reasons_for(
-        given, thresholds or Thresholds(random_share=0, poor_rating=0), RULES.values()
-    )
+def sentences(thresholds, **signals):
+    raised = reasons_for(Signals("log", "a-1", "QA", **signals), thresholds, RULES.values())
     return [why(reason.rule, reason.details, reason.params) for reason in raised]
 
 
-def judge(groundedness, quality=None, label=None, title="rag v3"):
-    return JudgeSignal(
-        1, "rag", title.split(maxsplit=1)[0], title, "f", groundedness, quality, label
-    )
+def judge(groundedness=None, quality=None, label=None, title="rag v3"):
+    return JudgeSignal(1, "rag", title.split()[0], title, "f", groundedness, quality, label)
 
 
 def failed(cause, tokens=None, status=Status.ERROR):
@@ -254,13 +229,10 @@ def failed(cause, tokens=None, status=Status.ERROR):
     [
         ({"primary": judge(0.31)}, "Groundedness 0.31 (threshold 0.5)"),
         ({"primary": judge(0.4999)}, "Groundedness 0.4999 (threshold 0.5)"),
+        ({"primary": judge(label=Label.HALLUCINATED)}, "Label hallucinated"),
+        ({"primary": judge(quality=2)}, "Quality 2 (threshold 2)"),
         (
-            {"primary": judge(None, label=Label.HALLUCINATED)},
-            "Label hallucinated",
-        ),
-        ({"primary": judge(None, 2)}, "Quality 2 (threshold 2)"),
-        (
-            {"primary": judge(None, 4), "feedback": Feedback(FeedbackKind.STARS, 2)},
+            {"primary": judge(quality=4), "feedback": Feedback(FeedbackKind.STARS, 2)},
             "User: 2 stars (1.75); judge: quality 4",
         ),
         (
@@ -269,8 +241,8 @@ def failed(cause, tokens=None, status=Status.ERROR):
         ),
         (
             {
-                "primary": judge(None, label=Label.GROUNDED),
-                "others": (judge(None, label=Label.HALLUCINATED, title="nli v1"),),
+                "primary": judge(label=Label.GROUNDED),
+                "others": (judge(label=Label.HALLUCINATED, title="nli v1"),),
             },
             "rag v3: label grounded; nli v1: label hallucinated",
         ),
@@ -287,20 +259,23 @@ def failed(cause, tokens=None, status=Status.ERROR):
     ],
 )
 def test_a_flag_says_why_with_its_numbers(signals, sentence):
-    assert sentences(**signals) == [sentence]
+    assert sentences(Thresholds(random_share=0, poor_rating=0), **signals) == [sentence]
 
 
 def test_a_poor_rating_is_named_as_the_user_gave_it():
-    thresholds = Thresholds(random_share=0)
-    for feedback, rating in ((DOWN, "thumbs down"), (Feedback(FeedbackKind.STARS, 1), "1 star")):
-        (sentence,) = sentences(thresholds, feedback=feedback)
+    for kind, value, rating in (
+        (FeedbackKind.THUMBS, 0, "thumbs down"),
+        (FeedbackKind.STARS, 1, "1 star"),
+    ):
+        (sentence,) = sentences(Thresholds(random_share=0), feedback=Feedback(kind, value))
         assert rating in sentence
 
 
 def test_drawn_flags_say_so():
     (of_all,) = sentences(Thresholds(random_share=1))
     (of_type,) = sentences(Thresholds(random_share=0, always_review=("QA",)))
-    assert ("100 %" in of_all, "QA" in of_type) == (True, True)
+    assert "100 %" in of_all
+    assert "QA" in of_type
     assert "2 %" in why("random_sample", {}, {"share": 0.02})
 
 

@@ -12,6 +12,7 @@ from judgeboard.flags.rule import (
     FailedSignal,
     JudgeSignal,
     RaisedFlag,
+    Reason,
     Reconciled,
     Signals,
     SupremeMark,
@@ -19,9 +20,10 @@ from judgeboard.flags.rule import (
     reasons_for,
     reconcile,
 )
-from judgeboard.flags.rules import RULES, judges_disagree, random_sample, sampling_number, why
+from judgeboard.flags.rules import RULES, random_sample, sampling_number, why
 
 NOTHING_DRAWN = Thresholds(random_share=0)
+UNCERTAIN = Thresholds(uncertain_verdict=0.9, random_share=0)
 
 
 def judge(groundedness=None, quality=None, label=None, *, name="rag", kind="rag"):
@@ -30,9 +32,24 @@ def judge(groundedness=None, quality=None, label=None, *, name="rag", kind="rag"
     )
 
 
-def reasons(primary, *others, feedback=None):
-    signals = Signals("log", "a-1", "QA", feedback, primary, None, others)
-    return {reason.rule: reason for reason in reasons_for(signals, NOTHING_DRAWN, RULES.values())}
+def raised(thresholds=NOTHING_DRAWN, external_id="a", query_type="QA", **signals):
+    """Return the reasons of all rules for an answer with these signals."""
+    return reasons_for(
+        Signals("log", external_id, query_type, **signals), thresholds, RULES.values()
+    )
+
+
+def reasons(primary, *others, **more):
+    return {each.rule: each for each in raised(primary=primary, others=others, **more)}
+
+
+def disagreement(*judges):
+    """Return why a judge, which is primary, and others disagree."""
+    return reasons(*judges)["judges_disagree"]
+
+
+def open_flag(reason):
+    return RaisedFlag(1, reason.rule, reason.raise_key, FlagState.OPEN, reason.details)
 
 
 def thumbs(value):
@@ -50,15 +67,7 @@ LABELS = (None, Label.GROUNDED, Label.HALLUCINATED)
 SECOND = (None, (0.9, None), (0.6, None), (None, 1), (None, 3), (0.5, 4))
 
 # What the sources say, as a table: feedback on the scale from 1 to 4.
-ON_FOUR = {
-    None: None,
-    thumbs(1): "4",
-    thumbs(0): "1",
-    stars(1): "1",
-    stars(2): "1.75",
-    stars(3): "2.5",
-    stars(5): "4",
-}
+ON_FOUR = dict(zip(FEEDBACK, (None, "4", "1", "1", "1.75", "2.5", "4"), strict=True))
 
 
 def expected(groundedness, quality, feedback, label, second):
@@ -88,28 +97,23 @@ def expected(groundedness, quality, feedback, label, second):
 
 
 def test_the_rules_equal_brute_force_over_every_combination():
-    for groundedness, quality, feedback, label, second in product(
-        GROUNDEDNESS, QUALITY, FEEDBACK, LABELS, SECOND
-    ):
+    for case in product(GROUNDEDNESS, QUALITY, FEEDBACK, LABELS, SECOND):
+        groundedness, quality, feedback, label, second = case
         others = [] if second is None else [judge(*second, name="nli")]
         got = reasons(judge(groundedness, quality, label), *others, feedback=feedback)
-        wanted = expected(groundedness, quality, feedback, label, second)
-        case = (groundedness, quality, feedback, label, second)
+        wanted = expected(*case)
         assert got.keys() == wanted.keys(), case
         for rule, severity in wanted.items():
             assert got[rule].severity == pytest.approx(float(severity)), (rule, case)
             # No judge is the reason of a rating.
-            assert (
-                got[rule].raise_key
-                == f"{rule}:{'-' if rule == 'poor_rating' else 'address of rag'}"
-            )
+            address = "-" if rule == "poor_rating" else "address of rag"
+            assert got[rule].raise_key == f"{rule}:{address}"
 
 
 def test_without_a_primary_judge_only_two_others_can_disagree():
     assert reasons(None, judge(0.1, 1, name="nli"), feedback=thumbs(1)) == {}
-    disagree = reasons(None, judge(0.1, name="nli"), judge(0.9, name="zen"))["judges_disagree"]
-    assert disagree.raise_key == "judges_disagree:-"
-    assert disagree.judgment_id is None
+    disagree = disagreement(None, judge(0.1, name="nli"), judge(0.9, name="zen"))
+    assert (disagree.raise_key, disagree.judgment_id) == ("judges_disagree:-", None)
 
 
 @pytest.mark.parametrize(
@@ -132,55 +136,45 @@ def test_low_groundedness_keeps_the_score_and_a_bare_label_has_none():
 
 
 def test_judges_of_opposite_labels_disagree_fully():
-    raised = reasons(judge(label=Label.GROUNDED), judge(label=Label.HALLUCINATED, name="nli"))
-    assert raised["judges_disagree"].severity == 1.0
+    bad = judge(label=Label.HALLUCINATED, name="nli")
+    assert disagreement(judge(label=Label.GROUNDED), bad).severity == 1.0
 
 
 def test_pairs_are_listed_widest_first():
-    raised = reasons(judge(0.1, 4), judge(0.6, 1, name="nli"), judge(0.9, name="zen"))[
-        "judges_disagree"
+    reason = disagreement(judge(0.1, 4), judge(0.6, 1, name="nli"), judge(0.9, name="zen"))
+    pairs = [
+        [pair[name] for name in ("judges", "measure", "delta")] for pair in reason.details["pairs"]
     ]
-    assert [
-        (pair["judges"], pair["measure"], pair["delta"]) for pair in raised.details["pairs"]
-    ] == [
-        (["rag v1", "nli v1"], "quality", 3),
-        (["rag v1", "zen v1"], "groundedness", 0.8),
-        (["rag v1", "nli v1"], "groundedness", 0.5),
+    assert pairs == [
+        [["rag v1", "nli v1"], "quality", 3],
+        [["rag v1", "zen v1"], "groundedness", 0.8],
+        [["rag v1", "nli v1"], "groundedness", 0.5],
     ]
-    assert raised.severity == 1.0
+    assert reason.severity == 1.0
 
 
 def test_a_failed_primary_judge_is_flagged_with_its_own_version():
-    failed = FailedSignal(3, "rag", "rag v2", "address", Status.UNPARSABLE, "truncated", 512)
-    [reason] = reasons_for(Signals("log", "a", "QA", failed=failed), NOTHING_DRAWN, RULES.values())
-    assert (reason.rule, reason.severity, reason.raise_key) == (
-        "judge_failed",
-        0.5,
-        "judge_failed:address",
+    details = {"judge": "rag v2", "status": "unparsable", "cause": "truncated", "tokens": 512}
+    assert failure(Status.UNPARSABLE, "truncated", 512) == Reason(
+        "judge_failed", 0.5, judgment_id=3, fingerprint="address", details=details
     )
-    assert reason.details == {
-        "judge": "rag v2",
-        "status": "unparsable",
-        "cause": "truncated",
-        "tokens": 512,
-    }
+
+
+def failure(*failed):
+    [reason] = raised(failed=FailedSignal(3, "rag", "rag v2", "address", *failed))
+    return reason
 
 
 def test_the_text_of_an_unknown_failure_stays_out_of_the_flag():
-    failed = FailedSignal(
-        3, "rag", "rag v2", "address", Status.ERROR, "the answer said: call 555-1234"
-    )
-    [reason] = reasons_for(Signals("log", "a", "QA", failed=failed), NOTHING_DRAWN, RULES.values())
+    reason = failure(Status.ERROR, "the answer said: call 555-1234")
     assert reason.details == {"judge": "rag v2", "status": "error"}
 
 
 def test_query_types_are_always_reviewed_when_asked_for():
     thresholds = Thresholds(random_share=0, always_review=("sql",))
-    assert [
-        reason.rule
-        for reason in reasons_for(Signals("log", "a", "sql"), thresholds, RULES.values())
-    ] == ["always_review"]
-    assert reasons_for(Signals("log", "a", "QA"), thresholds, RULES.values()) == []
+    [reason] = raised(thresholds, query_type="sql")
+    assert reason.rule == "always_review"
+    assert raised(thresholds) == []
 
 
 @pytest.mark.parametrize(
@@ -201,14 +195,14 @@ def test_a_threshold_outside_its_range_is_refused(setting, value):
 
 
 def test_a_disagreement_that_other_judges_have_taken_over_is_raised_anew():
-    first = reasons(judge(0.1), judge(0.9, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
-    stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
-    wider = reasons(judge(0.1), judge(0.9, name="nli"), judge(1.0, name="zen"))["judges_disagree"]
+    first, wider, others = (
+        disagreement(judge(0.1), judge(nli, name="nli"), judge(zen, name="zen"))
+        for nli, zen in ((0.9, 0.8), (0.9, 1.0), (0.2, 0.8))
+    )
+    stands = [open_flag(first)]
     # Rag and nli are apart still.
     assert reconcile([wider], stands, RULES.values()) == Reconciled()
-    others = reasons(judge(0.1), judge(0.2, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
-    result = reconcile([others], stands, RULES.values())
-    assert (result.to_raise, result.to_supersede) == ((others,), (1,))
+    assert reconcile([others], stands, RULES.values()) == Reconciled((others,), (1,))
 
 
 ANSWERS = [Signals("log", f"answer-{number}", "QA") for number in range(20_000)]
@@ -216,9 +210,7 @@ ANSWERS = [Signals("log", f"answer-{number}", "QA") for number in range(20_000)]
 
 def sample(share, seed="judgeboard"):
     thresholds = Thresholds(random_share=share, random_seed=seed)
-    return {
-        answer.external_id for answer in ANSWERS if random_sample(answer, thresholds) is not None
-    }
+    return {answer.external_id for answer in ANSWERS if random_sample(answer, thresholds)}
 
 
 def test_the_share_is_what_was_asked_for():
@@ -235,24 +227,15 @@ def test_a_second_run_draws_the_same_and_a_larger_share_more():
 
 def test_the_draw_is_the_same_for_ever():
     # A change of these numbers would draw a second sample on every stored log.
-    assert [round(sampling_number("judgeboard", "log", name), 6) for name in ("a", "b")] == [
-        0.684274,
-        0.912533,
-    ]
+    numbers = [round(sampling_number("judgeboard", "log", name), 6) for name in ("a", "b")]
+    assert numbers == [0.684274, 0.912533]
     assert sampling_number("s", "a", "bc") != sampling_number("s", "ab", "c")
 
 
 def test_its_probability_is_stored():
     reason = random_sample(ANSWERS[0], Thresholds(random_share=0.999))
-    assert (reason.inclusion_probability, reason.severity, reason.raise_key) == (
-        *(0.999, 0.0, "random_sample:-"),
-    )
-
-
-def reasons_by_rule(groundedness, thresholds, label=None, external_id="a"):
-    judge = JudgeSignal(1, "rag", "rag", "rag v1", "f", groundedness, label=label)
-    signals = Signals("log", external_id, "QA", primary=judge)
-    return {reason.rule: reason for reason in reasons_for(signals, thresholds, RULES.values())}
+    assert (reason.inclusion_probability, reason.severity) == (0.999, 0.0)
+    assert reason.raise_key == "random_sample:-"
 
 
 @pytest.mark.parametrize(
@@ -262,125 +245,122 @@ def reasons_by_rule(groundedness, thresholds, label=None, external_id="a"):
 def test_a_verdict_below_the_confidence_is_flagged_and_the_least_sure_comes_first(
     groundedness, severity
 ):
-    raised = reasons_by_rule(groundedness, Thresholds(uncertain_verdict=0.9, random_share=0)).get(
-        "uncertain_verdict"
-    )
-    assert (None if raised is None else round(raised.severity, 9)) == severity
+    reason = reasons(judge(groundedness), thresholds=UNCERTAIN).get("uncertain_verdict")
+    assert (reason and round(reason.severity, 9)) == severity
 
 
 def test_a_verdict_without_a_score_is_uncertain_and_no_verdict_is_not():
-    limits = Thresholds(uncertain_verdict=0.9, random_share=0)
-    raised = reasons_by_rule(None, limits, Label.GROUNDED)["uncertain_verdict"]
-    assert not re.search(r"\d", why(raised.rule, raised.details, raised.params))
-    assert reasons_by_rule(None, limits) == {}
-    raised = reasons_by_rule(0.7, limits)["uncertain_verdict"]
-    assert re.findall(r"[\d.]*\d", why(raised.rule, raised.details, raised.params)) == [
-        "0.7",
-        "0.9",
-    ]
+    without_score, with_score = (
+        sentence_of(reasons(each, thresholds=UNCERTAIN)["uncertain_verdict"])
+        for each in (judge(label=Label.GROUNDED), judge(0.7))
+    )
+    assert not re.search(r"\d", without_score)
+    assert re.findall(r"[\d.]*\d", with_score) == ["0.7", "0.9"]
+    assert reasons(judge(), thresholds=UNCERTAIN) == {}
+
+
+def sentence_of(reason):
+    return why(reason.rule, reason.details, reason.params)
 
 
 def test_what_needs_no_review_leaves_the_queue_only_if_switched_on_and_a_random_sample_stays():
-    stays = Thresholds(uncertain_verdict=0.9, random_share=0.1)
-    leaves = Thresholds(uncertain_verdict=0.9, random_share=0.1, excuse_confident=True)
-    ids = [str(number) for number in range(500)]
-    assert all("low_groundedness" in reasons_by_rule(0.05, stays, external_id=each) for each in ids)
-    sampled = [reasons_by_rule(0.05, leaves, external_id=each) for each in ids]
-    assert {rule for raised in sampled for rule in raised} == {"random_sample"}
+    stays, leaves = (
+        Thresholds(uncertain_verdict=0.9, random_share=0.1, excuse_confident=each)
+        for each in (False, True)
+    )
+    kept, sampled = (
+        [reasons(judge(0.05), thresholds=each, external_id=str(number)) for number in range(500)]
+        for each in (stays, leaves)
+    )
+    assert all("low_groundedness" in rules for rules in kept)
+    assert {rule for rules in sampled for rule in rules} == {"random_sample"}
     assert 30 < sum(map(bool, sampled)) < 75
-    assert set(reasons_by_rule(0.2, leaves)) >= {"low_groundedness", "uncertain_verdict"}
+    unsure = reasons(judge(0.2), thresholds=leaves)
+    assert {*unsure} >= {"low_groundedness", "uncertain_verdict"}
 
 
 @pytest.mark.parametrize(
     "limits", [{"random_share": 0, "uncertain_verdict": 0.9}, {"random_share": 0.02}]
 )
 def test_without_a_sample_or_a_threshold_nothing_is_excused(limits):
-    assert "low_groundedness" in reasons_by_rule(0.05, Thresholds(excuse_confident=True, **limits))
-
-
-def audited(name="rag", groundedness=0.92, quality=4, **given):
-    fields = {"kind": name, "groundedness": groundedness, "quality": quality} | given
-    return JudgeSignal(7, name=name, title=f"{name} v1", fingerprint=f"address of {name}", **fields)
-
-
-def reasons_of_marks(*marks):
-    return reasons_for(
-        Signals("log", "a", "QA", marks=marks), Thresholds(random_share=0), RULES.values()
-    )
+    thresholds = Thresholds(excuse_confident=True, **limits)
+    assert "low_groundedness" in reasons(judge(0.05), thresholds=thresholds)
 
 
 def test_each_audited_judge_has_a_flag_of_its_own():
-    raised = reasons_of_marks(
-        SupremeMark(audited("rag"), ("supreme v1",), 0.1),
-        SupremeMark(audited("nli"), ("supreme v1",)),
+    marks = (
+        SupremeMark(judge(), ("supreme v1",), 0.1),
+        SupremeMark(judge(name="nli"), ("supreme v1",)),
     )
-    assert [(each.rule, each.fingerprint, each.inclusion_probability) for each in raised] == [
+    reasons = raised(marks=marks)
+    assert [(each.rule, each.fingerprint, each.inclusion_probability) for each in reasons] == [
         ("supreme_disagrees", "address of rag", 0.1),
         ("supreme_disagrees", "address of nli", 1.0),
     ]
-    assert len({each.raise_key for each in raised}) == 2
-    assert reasons_of_marks() == []
+    assert len({each.raise_key for each in reasons}) == 2
+    assert raised() == []
 
 
-def test_the_sentence_names_both_and_what_was_said():
-    (raised,) = reasons_of_marks(SupremeMark(audited(), ("supreme v1",)))
-    sentence = why(raised.rule, raised.details, raised.params)
-    assert all(
-        part in sentence for part in ("supreme v1", "rag v1", "groundedness 0.92", "quality 4")
-    )
-    labelled = audited("nli", None, None, label=Label.GROUNDED)
-    (raised,) = reasons_of_marks(SupremeMark(labelled, ("big v2", "supreme v1")))
-    sentence = why(raised.rule, raised.details, raised.params)
-    assert all(part in sentence for part in ("big v2", "supreme v1", "nli v1", "label grounded"))
+@pytest.mark.parametrize(
+    ("audited", "supreme", "parts"),
+    [
+        (judge(0.92, 4), ("supreme v1",), ("rag v1", "groundedness 0.92", "quality 4")),
+        (
+            judge(label=Label.GROUNDED, name="nli"),
+            ("big v2", "supreme v1"),
+            ("nli v1", "label grounded"),
+        ),
+    ],
+)
+def test_the_sentence_names_both_and_what_was_said(audited, supreme, parts):
+    sentence = sentence_of(marked(audited, *supreme))
+    assert all(part in sentence for part in (*supreme, *parts))
+
+
+SUPREME = (RULES["supreme_disagrees"],)
+
+
+def marked(audited, *supreme):
+    """Return why an answer is flagged on which supreme judges differ from an audited one."""
+    (reason,) = raised(marks=[SupremeMark(audited, supreme)])
+    return reason
 
 
 def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew():
-    rules = (RULES["supreme_disagrees"],)
-    (first,) = reasons_of_marks(SupremeMark(audited(), ("big v1", "supreme v1")))
-    stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
-    (fewer,) = reasons_of_marks(SupremeMark(audited(), ("big v1",)))
-    (more,) = reasons_of_marks(SupremeMark(audited(), ("big v1", "supreme v1", "third v1")))
-    result = reconcile([fewer], stands, rules)
-    assert (result.to_raise, result.to_supersede) == ((fewer,), (1,))
+    first = marked(judge(), "big v1", "supreme v1")
+    fewer = marked(judge(), "big v1")
+    more = marked(judge(), "big v1", "supreme v1", "third v1")
+    stands = open_flag(first)
+    assert reconcile([fewer], [stands], SUPREME) == Reconciled((fewer,), (1,))
     # What it says is still so.
-    assert reconcile([more], stands, rules) == Reconciled()
-    decided = [RaisedFlag(1, first.rule, first.raise_key, FlagState.CONFIRMED, first.details)]
-    assert reconcile([fewer], decided, rules) == Reconciled()
+    assert reconcile([more], [stands], SUPREME) == Reconciled()
+    decided = replace(stands, state=FlagState.CONFIRMED)
+    assert reconcile([fewer], [decided], SUPREME) == Reconciled()
 
 
 def test_one_audited_judges_flag_outlives_anothers():
-    rules = (RULES["supreme_disagrees"],)
     stands = [
         RaisedFlag(1, "supreme_disagrees", "supreme_disagrees:address of rag", FlagState.OPEN),
         RaisedFlag(2, "supreme_disagrees", "supreme_disagrees:address of nli", FlagState.OPEN),
     ]
-    result = reconcile(
-        reasons_of_marks(SupremeMark(audited("nli"), ("supreme v1",))), stands, rules
-    )
-    assert (result.to_raise, result.to_supersede) == ((), (1,))
+    reason = marked(judge(name="nli"), "supreme v1")
+    assert reconcile([reason], stands, SUPREME) == Reconciled((), (1,))
 
 
 @pytest.mark.parametrize("kind", ["audit", "repeats", "jury"])
 def test_what_is_made_of_other_verdicts_is_no_second_opinion(kind):
-    signals = Signals(
-        "log", "a", "QA", primary=audited("rag", 0.1), others=(audited("other", 0.9, kind=kind),)
-    )
-    assert judges_disagree(signals, Thresholds()) is None
+    others = judge(0.9, name="other", kind=kind)
+    assert "judges_disagree" not in reasons(judge(0.1), others)
 
 
 def test_a_jury_counts_in_place_of_its_members_only_as_the_primary_judge():
-    one, two = audited("one", 0.1), audited("two", 0.9)
-    jury, outside = audited("jury", 0.5, kind="jury"), audited("outside", 1.0)
-    disagreeing = judges_disagree(
-        Signals("log", "a", "QA", primary=one, others=(two, jury)), Thresholds()
-    )
-    assert [each["judges"] for each in disagreeing.details["pairs"]] == [["one v1", "two v1"]]
+    one, two = judge(0.1, name="one"), judge(0.9, name="two")
+    jury, outside = judge(0.5, name="jury", kind="jury"), judge(1.0, name="outside")
+
+    def disagreeing(*judges):
+        return [each["judges"] for each in disagreement(*judges).details["pairs"]]
+
+    assert disagreeing(one, two, jury) == [["one v1", "two v1"]]
     members = replace(one, in_primary_jury=True), replace(two, in_primary_jury=True)
-    assert (
-        judges_disagree(Signals("log", "a", "QA", primary=jury, others=members), Thresholds())
-        is None
-    )
-    with_outside = judges_disagree(
-        Signals("log", "a", "QA", primary=jury, others=(*members, outside)), Thresholds()
-    )
-    assert [each["judges"] for each in with_outside.details["pairs"]] == [["jury v1", "outside v1"]]
+    assert "judges_disagree" not in reasons(jury, *members)
+    assert disagreeing(jury, *members, outside) == [["jury v1", "outside v1"]]
