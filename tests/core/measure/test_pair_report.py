@@ -9,13 +9,10 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import to_plain
 from judgeboard.health.models import shipped_models
 from judgeboard.health.record import read_record
-from judgeboard.measure.pair_report import (
-    NO_GOLD,
-    NO_PEOPLE,
-    measure_pairs,
-)
+from judgeboard.measure.pair_report import NO_GOLD, NO_PEOPLE, measure_pairs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from pair_log import add_pairs, people_say, record
+from result_parts import codes, values_of_note
 
 
 def report(store, version, **options):
@@ -27,26 +24,30 @@ def figures(store, version, **options):
     return result
 
 
+def recorded(store, ab, ba, pair_ids=None, **options):
+    """Record a judge's verdicts in both orders, by default on new pairs, and return its figures."""
+    pairs = add_pairs(store, len(ab)) if pair_ids is None else pair_ids
+    return figures(store, record(store, pairs, {"ab": ab, "ba": ba}), **options)
+
+
 def counts(result, *names):
     return tuple(result.figure(name).value for name in names)
 
 
+def with_n(estimate):
+    return estimate.value, estimate.n
+
+
 def is_one_order(result):
-    return "one_order" in [each.code for each in result.caveats]
+    return "one_order" in codes(result.caveats)
 
 
 @on_sqlite
 def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store):
-    version = record(store, add_pairs(store, 9), {"ab": "aabtabta-", "ba": "aabtbatta"})
-    result = figures(store, version)
+    result = recorded(store, "aabtabta-", "aabtbatta")
     assert counts(result, "wins_a", "wins_b", "ties") == (2, 1, 2)
-    assert counts(result, "flips", "tie_win", "unmeasured", "pairs", "both_usable") == (
-        2,
-        1,
-        1,
-        9,
-        8,
-    )
+    assert counts(result, "flips", "tie_win", "unmeasured") == (2, 1, 1)
+    assert counts(result, "pairs", "both_usable") == (9, 8)
 
 
 @pytest.mark.parametrize(
@@ -63,36 +64,33 @@ def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store)
     ],
 )
 def test_figures_of_both_orders(sqlite_store, ab, ba, figure, value, n):
-    group = figures(
-        sqlite_store, record(sqlite_store, add_pairs(sqlite_store, len(ab)), {"ab": ab, "ba": ba})
-    )
-    made = group.figure(figure)
-    assert (made.value, made.n, is_one_order(group)) == (pytest.approx(value), n, False)
+    group = recorded(sqlite_store, ab, ba)
+    assert with_n(group.figure(figure)) == (pytest.approx(value), n)
+    assert not is_one_order(group)
 
 
 def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_store):
     # Every pair names the first answer twice or the second twice: 40 verdicts, but 20 independent
     # ones.
-    version = record(sqlite_store, add_pairs(sqlite_store, 20), {"ab": "ab" * 10, "ba": "ba" * 10})
-    share = figures(sqlite_store, version).figure("first_position")
-    assert (share.value, share.n) == (0.5, 40)
+    share = recorded(sqlite_store, "ab" * 10, "ba" * 10).figure("first_position")
+    assert with_n(share) == (0.5, 40)
     # Of 40 independent verdicts it would be 0.30.
     assert share.high - share.low > 0.38
 
 
 def test_only_ties_leave_the_first_place_unmeasured(sqlite_store):
-    version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "tt", "ba": "tt"})
-    share = figures(sqlite_store, version).figure("first_position")
-    assert (share.value, "ties" in (share.reason or "")) == (None, True)
+    share = recorded(sqlite_store, "tt", "tt").figure("first_position")
+    assert share.value is None
+    assert "ties" in share.reason
 
 
 def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store):
-    version = record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "abt-", "ba": "    "})
-    group = figures(sqlite_store, version)
+    group = recorded(sqlite_store, "abt-", "    ")
     assert counts(group, "wins_a", "wins_b", "ties", "unmeasured", "both_usable") == (1, 1, 1, 1, 0)
     assert is_one_order(group)
-    for statistic in (group.figure("self_consistency"), group.figure("first_position")):
-        assert (statistic.value, "one order" in (statistic.reason or "")) == (None, True)
+    for name in ("self_consistency", "first_position"):
+        assert group.figure(name).value is None
+        assert "one order" in group.figure(name).reason
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr", "replay"])
@@ -114,15 +112,9 @@ def test_a_judge_of_two_orders_stopped_between_them_is_no_judge_of_one_order(sql
 
 def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 4, gold=Preference.A)
-    group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aab-", "ba": "abba"}))
-    assert (group.figure("accuracy_orders_mean").value, group.figure("accuracy_orders_mean").n) == (
-        0.5,
-        3,
-    )
-    assert (group.figure("accuracy_consistent").value, group.figure("accuracy_consistent").n) == (
-        0.5,
-        2,
-    )
+    group = recorded(sqlite_store, "aab-", "abba", pair_ids)
+    assert with_n(group.figure("accuracy_orders_mean")) == (0.5, 3)
+    assert with_n(group.figure("accuracy_consistent")) == (0.5, 2)
 
 
 @pytest.mark.parametrize(
@@ -134,21 +126,10 @@ def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(sqli
     ],
 )
 def test_what_an_unusable_verdict_counts_as_is_chosen(sqlite_store, unusable, orders, consistent):
-    pair_ids = [
-        *add_pairs(sqlite_store, 1, gold=Preference.TIE),
-        *add_pairs(sqlite_store, 1, first=1, gold=Preference.TIE),
-    ]
-    group = figures(
-        sqlite_store, record(sqlite_store, pair_ids, {"ab": "t-", "ba": "ta"}), unusable=unusable
-    )
-    assert (
-        group.figure("accuracy_orders_mean").value,
-        group.figure("accuracy_orders_mean").n,
-    ) == orders
-    assert (
-        group.figure("accuracy_consistent").value,
-        group.figure("accuracy_consistent").n,
-    ) == consistent
+    pair_ids = add_pairs(sqlite_store, 2, gold=Preference.TIE)
+    group = recorded(sqlite_store, "t-", "ta", pair_ids, unusable=unusable)
+    assert with_n(group.figure("accuracy_orders_mean")) == orders
+    assert with_n(group.figure("accuracy_consistent")) == consistent
     # The counts tell the truth, however it is scored.
     assert group.figure("unmeasured").value == 1
 
@@ -167,30 +148,16 @@ def test_how_a_changed_preference_counts_is_an_option(sqlite_store, inconsistent
     pair_ids = add_pairs(sqlite_store, 5, gold=Preference.A)
     for pair_id, letter in zip(pair_ids, "aataa", strict=True):
         people_say(sqlite_store, pair_id, letter)
-    group = figures(
-        sqlite_store,
-        record(sqlite_store, pair_ids, {"ab": "aaatt", "ba": "aabab"}),
-        inconsistent=inconsistent,
-    )
-    assert (group.figure("accuracy").value, group.figure("accuracy").n) == (
-        pytest.approx(accuracy[0]),
-        accuracy[1],
-    )
-    assert (group.figure("people").value, group.figure("people").n) == (
-        pytest.approx(people[0]),
-        people[1],
-    )
-    assert (group.figure("changed_with_order").value, group.figure("accuracy_consistent").n) == (
-        pytest.approx(3 / 5),
-        2,
-    )
+    group = recorded(sqlite_store, "aaatt", "aabab", pair_ids, inconsistent=inconsistent)
+    assert with_n(group.figure("accuracy")) == pytest.approx(accuracy)
+    assert with_n(group.figure("people")) == pytest.approx(people)
+    assert group.figure("changed_with_order").value == pytest.approx(3 / 5)
+    assert group.figure("accuracy_consistent").n == 2
 
 
 def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store):
-    group = figures(
-        sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "ab", "ba": "ab"})
-    )
-    assert [group.figure(name).value for name in ("accuracy", "people")] == [None, None]
+    group = recorded(sqlite_store, "ab", "ab")
+    assert counts(group, "accuracy", "people") == (None, None)
     assert [group.figure(name).reason for name in ("accuracy", "people")] == [NO_GOLD, NO_PEOPLE]
     assert not group.has("accuracy_consistent")
 
@@ -199,21 +166,17 @@ def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_st
     pair_ids = add_pairs(sqlite_store, 4)
     for pair_id, letters in zip(pair_ids, ("aab", "ab", "ttb", "b"), strict=True):
         people_say(sqlite_store, pair_id, *letters)
-    group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aaaa", "ba": "aaaa"}))
-    people = group.figure("people")
-    assert (people.value, people.n, group.figure("people_split").value) == (
-        pytest.approx(1 / 3),
-        3,
-        1,
-    )
+    group = recorded(sqlite_store, "aaaa", "aaaa", pair_ids)
+    assert with_n(group.figure("people")) == (pytest.approx(1 / 3), 3)
+    assert group.figure("people_split").value == 1
 
 
 def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 3)
     for pair_id, grade in zip(pair_ids, ("-1", "2", "0"), strict=True):
         people_say(sqlite_store, pair_id, grade)
-    group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "abt", "ba": "abt"}))
-    assert (group.figure("people").value, group.figure("people").n) == (1, 3)
+    group = recorded(sqlite_store, "abt", "abt", pair_ids)
+    assert with_n(group.figure("people")) == (1, 3)
 
 
 def test_slices_and_aspects_have_figures_of_their_own(sqlite_store):
@@ -243,26 +206,15 @@ def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store
     overall, style = report(sqlite_store, version).aspects
     assert (overall.about.grade, overall.figure("accuracy_consistent").value) == ("overall", 1)
     assert (style.about.grade, style.figure("accuracy").reason) == ("style", NO_GOLD)
-    assert [
-        each.about.grade for each in report(sqlite_store, version, aspects=["style"]).aspects
-    ] == ["style"]
+    assert figures(sqlite_store, version, aspects=["style"]).about.grade == "style"
 
 
 def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store):
     pair_ids = add_pairs(sqlite_store, 3)
     version = record(sqlite_store, pair_ids, {"ab": "ab-", "ba": "a-t"})
     content = to_plain(report(sqlite_store, version))
-    assert {
-        name: content["account"][name]
-        for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
-    } == {
-        "asked": 6,
-        "ok": 4,
-        "unparsable": 2,
-        "refused": 0,
-        "error": 0,
-        "not_reached": 0,
-    }
+    names = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+    assert [content["account"][name] for name in names] == [6, 4, 2, 0, 0, 0]
     (group,) = content["aspects"]
     by_name = {row["figure"]: row["value"] for row in group["rows"] if row["slice"] is None}
     parts = ("wins_a", "wins_b", "ties", "flips", "tie_win", "unmeasured")
@@ -273,14 +225,14 @@ def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store):
 
 def test_what_is_not_there_is_said(sqlite_store):
     version = record(sqlite_store, add_pairs(sqlite_store, 1), {"ab": "a", "ba": "a"})
-    with pytest.raises(NotFound, match="'style'"):
-        report(sqlite_store, version, aspects=["style"])
-    with pytest.raises(NotFound, match="these pairs"):
-        report(sqlite_store, version, pair_ids=[99])
-    with pytest.raises(BadInput, match="--inconsistent"):
-        report(sqlite_store, version, inconsistent="maybe")
-    with pytest.raises(BadInput, match="--unusable"):
-        report(sqlite_store, version, unusable="maybe")
+    for error, reason, options in (
+        (NotFound, "'style'", {"aspects": ["style"]}),
+        (NotFound, "these pairs", {"pair_ids": [99]}),
+        (BadInput, "--inconsistent", {"inconsistent": "maybe"}),
+        (BadInput, "--unusable", {"unusable": "maybe"}),
+    ):
+        with pytest.raises(error, match=reason):
+            report(sqlite_store, version, **options)
 
 
 def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_store):
@@ -292,7 +244,7 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
     assert counts(group, "flips", "tie_win", "unmeasured") == (1, 1, 1)
     assert group.figure("people").n == 0
     # And the net votes.
-    assert [each.values for each in group.caveats if each.code == "people_split"] == [{"n": 3}]
+    assert values_of_note(group.caveats, "people_split") == {"n": 3}
     dropped = figures(sqlite_store, version, inconsistent="drop").figure("people_split").value
     # The one pair with a verdict.
     assert dropped == 1

@@ -16,23 +16,29 @@ from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from pair_log import add_pairs, people_say, prefer_outside, record
+from result_parts import values_of_note
+from stored_rows import write_to
 
 
 def measure(store, **choice):
     return measure_agreement(store, unit="pairs", **choice)
 
 
-def log_of(store, result):
-    return read(store, log_summary, [result])
+def page_of(store, result):
+    return report_page([result], read(store, log_summary, [result]))
+
+
+def all_say(store, pairs, *letters):
+    """One person for each letter prefers this side on all pairs."""
+    for pair in pairs:
+        people_say(store, pair, *letters)
 
 
 def people_say_of_aspects(store, pair_id, **sides):
     aspects = {aspect: AspectPreference(side) for aspect, side in sides.items()}
     preferences = [GivenPreference(f"person {place}", aspects) for place in range(2)]
-    with store.writing() as connection:
-        store_preferences(
-            connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in preferences]
-        )
+    of_pair = [PreferenceOf(pair_id, "bench", f"p{pair_id}", each) for each in preferences]
+    write_to(store, store_preferences, of_pair)
 
 
 @pytest.fixture
@@ -74,7 +80,7 @@ def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rate
         assert (changed.value, changed.n) == (pytest.approx(1 / 11), 11)
         (part,) = result.slices
         assert result.figure("changed_with_order", part).value == changed.value
-        assert STATISTICS["changed_with_order"].name in report_page([result], log_of(rated, result))
+        assert STATISTICS["changed_with_order"].name in page_of(rated, result)
 
 
 @on_sqlite
@@ -85,18 +91,13 @@ def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_fig
     result = measure(rated, unusable=unusable, by="query_type")
     assert result.about.left_out == {"ties": 1, "without_verdict": 1}
     assert (result.n, result.statistics["accuracy"].value) == (12, pytest.approx(10 / 12))
-    assert {
-        result.statistics[name].n for name in ("agreement", "kappa", "alpha_nominal", "ac1")
-    } == {12}
+    names = ("agreement", "kappa", "alpha_nominal", "ac1")
+    assert {result.statistics[name].n for name in names} == {12}
     assert result.headline.values["on"] == "12 graded pairs"
-    assert [each.values for each in result.caveats if each.code == f"unusable_{unusable}"] == [
-        {"n": 1}
-    ]
+    assert values_of_note(result.caveats, f"unusable_{unusable}") == {"n": 1}
     (part,) = result.slices
-    assert (result.figure("n", part).n, result.figure("agreement", part)) == (
-        12,
-        result.figure("agreement"),
-    )
+    assert result.figure("n", part).n == 12
+    assert result.figure("agreement", part) == result.figure("agreement")
     assert sum(map(sum, result.confusion.counts)) == 12
 
 
@@ -104,8 +105,7 @@ def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_fig
 def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store):
     pairs = add_pairs(store, 40)
     record(store, pairs, {"ab": "-" * 10 + "a" * 30, "ba": "a" * 40})
-    for pair in pairs:
-        people_say(store, pair, *"aab")
+    all_say(store, pairs, *"aab")
     dropped, wrong = (
         measure(store, unusable=each, epsilon=0.2).alt_test for each in ("drop", "wrong")
     )
@@ -117,21 +117,13 @@ def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store):
 def test_intervals_resample_questions_not_pairs(store):
     """On 20 questions with 8 pairs each, the judge is right on all pairs of a question or on none."""
     items = [
-        Pair(
-            "bench",
-            f"q{question}-{place}",
-            f"Question {question}?",
-            f"left {place}",
-            f"right {place}",
-        )
+        Pair("bench", f"q{question}-{place}", f"Question {question}?", "left", f"right {place}")
         for question in range(20)
         for place in range(8)
     ]
-    with store.writing() as connection:
-        pairs = store_pairs(connection, items).new
+    pairs = write_to(store, store_pairs, items).new
     record(store, pairs, dict.fromkeys(("ab", "ba"), ("a" * 8 + "b" * 8) * 10))
-    for pair in pairs:
-        people_say(store, pair, "a")
+    all_say(store, pairs, "a")
     result = measure(store)
     for name in ("agreement", "ac1", "changed_with_order"):
         assert result.statistics[name].n == 160
@@ -143,9 +135,8 @@ def test_intervals_resample_questions_not_pairs(store):
 @on_sqlite
 def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(store):
     pairs = add_pairs(store, 12)
-    record(
-        store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "-"}, name="first"
-    )  # contradicts itself on every pair
+    # It contradicts itself on every pair.
+    record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "-"}, name="first")
     record(store, pairs[:11], {"ab": "a" * 11, "ba": "a" * 10 + "-"}, name="second")
     result = measure(store, of="judges", by="query_type")
     assert (result.n, result.statistics["agreement"].value) == (21, pytest.approx(11 / 21))
@@ -159,8 +150,7 @@ def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(s
 def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store):
     pairs = add_pairs(store, 10, gold=Preference.B)
     record(store, pairs, {"ab": "b" * 10})
-    for pair in pairs:
-        people_say(store, pair, "a", "a")
+    all_say(store, pairs, *"aa")
     assert measure(store).statistics["agreement"].value == 1
     assert measure(store, human="majority").statistics["agreement"].value == 0
     people = measure(store, of="people")
@@ -169,10 +159,8 @@ def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store):
     record(store, pairs, {"ab": "b" * 10}, aspect="style", name="stylist")
     for pair in pairs:
         people_say_of_aspects(store, pair, overall=Preference.A, style=Preference.B)
-    assert (
-        measure(store, aspect="style", judge_versions=["stylist"]).statistics["agreement"].value
-        == 1
-    )
+    style = measure(store, aspect="style", judge_versions=["stylist"])
+    assert style.statistics["agreement"].value == 1
     assert measure(store, of="people", aspect="style").part("against_gold") is None
 
 
@@ -227,31 +215,26 @@ def test_unusable_verdicts_are_counted_by_verdict(store):
         unusable = figures["unusable_verdicts"]
         assert (unusable.value, unusable.n) == (pytest.approx(4 / 27), 27)
     assert result.about.left_out == {"unusable": 3}
-    page = report_page([result], log_of(store, result))
     # A judge may be asked in one order only.
-    assert "Unusable verdicts</td>" in page
+    assert "Unusable verdicts</td>" in page_of(store, result)
 
 
 @on_sqlite
 def test_a_judge_that_was_asked_in_one_order_has_no_figures_by_order(store):
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "aaaaaaaaaab-"})
-    for pair in pairs:
-        people_say(store, pair, *"aa")
+    all_say(store, pairs, *"aa")
     figures = measure(store).statistics
     assert not [name for name in figures if name.endswith("_first")]
-    assert (figures["unusable_verdicts"].value, figures["unusable_verdicts"].n) == (
-        pytest.approx(1 / 12),
-        12,
-    )
+    unusable = figures["unusable_verdicts"]
+    assert (unusable.value, unusable.n) == (pytest.approx(1 / 12), 12)
 
 
 @on_sqlite
 def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dropped(store):
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "a"})
-    for pair in pairs:
-        people_say(store, pair, "a")
+    all_say(store, pairs, "a")
     dropped = measure(store, inconsistent="drop")
     assert (dropped.n, dropped.about.left_out) == (1, {"inconsistent": 11})
     assert (dropped.headline.code, dropped.next) == ("few_graded", ())

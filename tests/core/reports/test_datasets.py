@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import replace
+from operator import attrgetter
 
 import pytest
 
@@ -14,11 +15,7 @@ from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.suites.file import read_suite
 from judgeboard.methods.suites.run import run_suite
-from judgeboard.reports.datasets import (
-    reviewed_answers,
-    shapes,
-    write_dataset,
-)
+from judgeboard.reports.datasets import reviewed_answers, shapes, write_dataset
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.responses import responses_by_id
@@ -49,17 +46,16 @@ def filled(store):
         quality=1,
         corrected_answer=RIGHT,
     )
-    log.say_all(
-        rag, [approved], groundedness=0.1, label=BAD
-    )  # the judge is wrong: its label is nowhere
-    log.review_all([approved], "mara", label=GOOD.value, quality=4)
-    log.review_all([approved], "jon", label=GOOD.value, quality=3)
+    # The judge is wrong: its label is nowhere.
+    log.say_all(rag, [approved], groundedness=0.1, label=BAD)
+    log.review(approved, label=GOOD.value, quality=4)
+    log.review(approved, "jon", label=GOOD.value, quality=3)
     for each in (conflict, adjudicated):
-        log.review(each, "mara", label=GOOD.value, groundedness=0.9)
+        log.review(each, label=GOOD.value, groundedness=0.9)
         log.review(each, "jon", label=BAD.value, groundedness=0.2)
     log.review(adjudicated, "lead", label=BAD.value, stage="adjudication")
-    log.review(added, "mara", quality=2, corrected_answer="Better.", in_suite=True)
-    log.review(told, "mara", label=BAD.value, groundedness=0.3)
+    log.review(added, quality=2, corrected_answer="Better.", in_suite=True)
+    log.review(told, label=BAD.value, groundedness=0.3)
     return log
 
 
@@ -72,33 +68,24 @@ def exported(log, shape, **where):
     stream = io.BytesIO()
     written = write_dataset(Seen(log.store, None), shape, stream, RowFilter(**where))
     text = stream.getvalue().decode()
-    rows = (
-        json.loads(text)
-        if shapes()[shape].format == "json"
-        else [json.loads(line) for line in text.splitlines()]
-    )
-    return rows, written
+    if shapes()[shape].format == "json":
+        return json.loads(text), written
+    return [json.loads(line) for line in text.splitlines()], written
 
 
 def test_labels_are_adjudicated_or_agreed_and_never_a_judges(store):
     log = filled(store)
     rows, written = exported(log, "ragas")
-    facts = {
-        row["metadata"]["external_id"]: {
-            name: row["metadata"].get(name) for name in ("label", "quality")
-        }
-        for row in rows
-    }
-    assert (
-        "groundedness" not in rows[2]["metadata"]
-    )  # people differ, and the lead adjudicated the label only
-    assert facts == {
-        "a1": {"label": "hallucinated", "quality": 1},
-        "a2": {"label": "grounded", "quality": 3},
-        "a4": {"label": "hallucinated", "quality": None},
-        "a5": {"label": None, "quality": 2},
-        "a7": {"label": "hallucinated", "quality": None},
-    }
+    metadata = [row["metadata"] for row in rows]
+    # People differ, and the lead adjudicated the label only.
+    assert "groundedness" not in metadata[2]
+    assert [(each["external_id"], each.get("label"), each.get("quality")) for each in metadata] == [
+        ("a1", "hallucinated", 1),
+        ("a2", "grounded", 3),
+        ("a4", "hallucinated", None),
+        ("a5", None, 2),
+        ("a7", "hallucinated", None),
+    ]
     assert [*written.left_out.values()] == [1]
     assert [row["reference"] for row in rows] == [RIGHT, "answer 2", None, "Better.", "250 °C"]
     of_type, _ = exported(log, "ragas", query_types=("QA",))
@@ -121,17 +108,10 @@ def test_an_import_reads_back_the_answers(log, new_store, tmp_path, shape, name)
     for store in (log.store, other):
         with store.reading() as connection:
             sides.append(list(reviewed_answers(connection)))
-            kept = {each.external_id: each for _, each in responses_by_id(connection, range(9))}
+            kept = [each for _, each in responses_by_id(connection, range(9))]
     other.close()
-    assert [
-        (
-            each.response.external_id,
-            each.response.query,
-            each.response.answer,
-            each.response.passages,
-        )
-        for each in sides[0]
-    ] == [(each.external_id, each.query, each.answer, each.passages) for each in kept.values()]
+    texts = attrgetter("external_id", "query", "answer", "passages")
+    assert [texts(each.response) for each in sides[0]] == [*map(texts, kept)]
     if shape == "label-studio":
         grades = [[(each.grades, each.corrected) for each in side] for side in sides]
         assert grades[0] == grades[1]
@@ -197,9 +177,8 @@ def test_label_studio_gets_tasks_as_it_exports_them(log, shared):
             assert result.keys() == known.keys()
             assert (result["to_name"], result["type"]) == (known["to_name"], known["type"])
             assert result["value"].keys() == known["value"].keys()
-    assert {each["from_name"] for row in rows for each in row["annotations"][0]["result"]} == {
-        *("label", "quality", "groundedness", "corrected_answer")
-    }
+    names = {each["from_name"] for row in rows for each in row["annotations"][0]["result"]}
+    assert names == {"label", "quality", "groundedness", "corrected_answer"}
     assert task["data"].keys() >= rows[0]["data"].keys() - {"source", "reference"}
 
 
@@ -227,14 +206,11 @@ def test_corrected_answers_become_a_suite_that_runs(log, tmp_path):
 def test_the_command_writes_datasets(sqlite_store, tmp_path, capsys):
     assert set(OF_THE_COMMAND) == set(shapes())
     log = GradedLog(sqlite_store)
-    first, second = log.answers(2)
-    log.review_all([first, second], label=GOOD.value)
+    log.review_all(log.answers(2), label=GOOD.value)
     database = ["--db", str(sqlite_store.engine.url.database)]
     file = tmp_path / "set.jsonl"
     assert run(["export", "--as", "ragas", "--where", "id=a2", "-o", str(file), *database]) == 0
-    assert [
-        json.loads(line)["metadata"]["external_id"] for line in file.read_text().splitlines()
-    ] == ["a2"]
+    assert json.loads(file.read_text())["metadata"]["external_id"] == "a2"
     assert "1 row written" in capsys.readouterr().out
     assert run(["export", "--as", "suite", "-o", str(file), *database]) == 2
     assert "no case" in capsys.readouterr().err

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from graded_log import GOOD, GradedLog, labels_where
+from graded_log import GOOD, GradedLog, labels_in
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.notes import note
@@ -33,7 +33,7 @@ def rate_with(log, bad_by_type, n=60):
     for query_type, bad in bad_by_type.items():
         ids = log.answers(n, query_type=query_type)
         log.say_all(log.version(), ids, label=GOOD)
-        log.reviews(labels_where(ids, lambda place, bad=bad: place < bad))
+        log.reviews(labels_in(ids, ids[:bad]))
     return measure_rate(log.store, by="query_type")
 
 
@@ -59,24 +59,14 @@ def test_the_share_since_its_latest_change_comes_before_that_of_all_time(log):
 
 def test_judge_and_people_stand_beside_two_people(log):
     ids = log.answers(100)
-    log.say(
-        log.version(),
-        labels_where(ids, lambda place: place < 50),
-    )
-    labels = labels_where(ids, lambda place: place % 2)
-    log.reviews(labels)
-    log.reviews(labels, "jon")
-    judge, people = (
-        measure_agreement(log.store, grade="label"),
-        measure_agreement(log.store, of="people"),
-    )
-    trust = trust_note(judge)
-    assert trust.values == {
-        "judge": "rag v1",
-        "agreement": judge.statistics["agreement"],
-        "on": trust.values["on"],
-    }
-    assert "all 100" in str(trust.values["on"])
+    log.say(log.version(), labels_in(ids, ids[:50]))
+    for reviewer in ("mara", "jon"):
+        log.reviews(labels_in(ids, ids[1::2]), reviewer)
+    judge = measure_agreement(log.store, grade="label")
+    people = measure_agreement(log.store, of="people")
+    trust = dict(trust_note(judge).values)
+    assert "all 100" in trust.pop("on")
+    assert trust == {"judge": "rag v1", "agreement": judge.statistics["agreement"]}
     assert beside_people(judge, people) == note("less_than_people")
     assert beside_people(people, people) == note("like_people")
     unknown = replace(people, rows=(Row.of("agreement", ALL, Estimate(None)),))
@@ -87,15 +77,11 @@ def test_judge_and_people_stand_beside_two_people(log):
 
 def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log):
     ids = log.answers(200)
-    log.say(
-        log.version(),
-        labels_where(ids, lambda place: place < 30),
-    )
-    log.reviews(labels_where(ids[:25], lambda place: place < 20))
+    log.say(log.version(), labels_in(ids, ids[:30]))
+    log.reviews(labels_in(ids[:25], ids[:20]))
     judge = measure_agreement(log.store, grade="label")
-    assert (trust_note(judge).values["on"], misses_note(judge).values["on"]) == (
-        "25 graded answers",
-    ) * 2
+    counted = [each(judge).values["on"] for each in (trust_note, misses_note)]
+    assert counted == ["25 graded answers"] * 2
 
 
 def test_missing_labels_and_reading_take_time():
