@@ -48,6 +48,10 @@ def fill_in(case, people, n, values):
     return responses
 
 
+def by_field(store, *asked, **options):
+    return {each.field: each for each in read(store, field_agreement, *asked, **options)}
+
+
 @on_sqlite
 def test_each_field_has_the_statistic_of_its_scale(store):
     case = queue_case(store)
@@ -66,33 +70,32 @@ def test_each_field_has_the_statistic_of_its_scale(store):
         }
 
     fill_in(case, (case.mara, case.jon), 12, values)
-    by_name = {each.field: each for each in read(store, field_agreement, "s v1")}
-    assert set(by_name) == {"verdict", "causes", "tone", "safe", "minutes", "errors", "best"}
-    assert all(each.n == 12 for each in by_name.values())
-    assert by_name["verdict"].statistics["kappa"].value == pytest.approx(5 / 6, abs=0.01)
-    assert by_name["tone"].statistics["weighted_kappa"].value == 1
-    assert by_name["safe"].statistics["agreement"].value == 1
-    assert by_name["minutes"].statistics["spearman"].value == pytest.approx(1)
-    assert by_name["causes"].statistics["set_alpha"].value == pytest.approx(
-        1 - 23 * (4 / 3) / (2 * 11 * 13 * 2 / 3)
+    by_name = by_field(store, "s v1")
+    assert {name: each.n for name, each in by_name.items()} == dict.fromkeys(
+        ("verdict", "causes", "tone", "safe", "minutes", "errors", "best"), 12
     )
+    for field, statistic, value in (
+        ("verdict", "kappa", pytest.approx(5 / 6, abs=0.01)),
+        ("tone", "weighted_kappa", 1),
+        ("safe", "agreement", 1),
+        ("minutes", "spearman", pytest.approx(1)),
+        ("causes", "set_alpha", pytest.approx(1 - 23 * (4 / 3) / (2 * 11 * 13 * 2 / 3))),
+        ("errors", "span_f1", pytest.approx(2 * 66 / (66 + 72))),
+        ("errors", "word_alpha", pytest.approx(0.92, abs=0.03)),
+        ("best", "ranking_tau", None),  # each answer has one passage
+    ):
+        assert by_name[field].statistics[statistic].value == value, statistic
     assert set(by_name["causes"].options) == {"x", "y"}
-    assert by_name["errors"].statistics["span_f1"].value == pytest.approx(2 * 66 / (66 + 72))
-    assert by_name["errors"].statistics["word_alpha"].value == pytest.approx(0.92, abs=0.03)
-    # Each answer has one passage.
-    assert by_name["best"].statistics["ranking_tau"].value is None
     assert by_name["safe"].judges == {}
-    assert STATISTICS["span_f1"].name in [
-        row[3] for row in fields_table(list(by_name.values())).rows
-    ]
+    rows = fields_table(list(by_name.values())).rows
+    assert STATISTICS["span_f1"].name in [row[3] for row in rows]
 
 
 def filled_in_by_the_judge(request, _number):
     number = number_in(request, after="answer a")
     scores = {"verdict": 1 + number % 2, "tone": 1 + number % 3, "safe": 1 if number else 2}
-    return completion(
-        json.dumps({name: {"reasoning": "So.", "score": score} for name, score in scores.items()})
-    )
+    verdicts = {name: {"reasoning": "So.", "score": score} for name, score in scores.items()}
+    return completion(json.dumps(verdicts))
 
 
 def judge_the_schema(store):
@@ -107,34 +110,25 @@ def judge_the_schema(store):
 @on_sqlite
 def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(store):
     case = queue_case(store)
-    fill_in(
-        case,
-        (case.mara, case.jon, case.ada),
-        30,
-        lambda number, _who: {
-            "verdict": ("good", "bad")[number % 2],
-            "tone": 1 + number % 3,
-            "safe": True,
-        },
-    )
+
+    def values(number, _who):
+        return {"verdict": ("good", "bad")[number % 2], "tone": 1 + number % 3, "safe": True}
+
+    fill_in(case, (case.mara, case.jon, case.ada), 30, values)
     system = judge_the_schema(store)
     options = [line for line in system.splitlines() if line in {"- 2: bad", "- 1: good"}]
     assert options == ["- 2: bad", "- 1: good"]
     assert "minutes" not in system
-    fields = {each.field: each for each in read(store, field_agreement, "s", epsilon=0.2)}
-    assert {name for name, each in fields.items() if each.judges} == {"verdict", "tone", "safe"}
-    assert fields["verdict"].judges["s v1"]["kappa"].value == 1
-    assert fields["tone"].judges["s v1"]["weighted_kappa"].value == 1
-    assert fields["safe"].judges["s v1"]["agreement"].value == pytest.approx(29 / 30)
-    assert 90 in [
-        row[2]
-        for row in fields_table(list(fields.values())).rows
-        if row[0] == "verdict" and "s v1" in row[1]
-    ]
+    fields = by_field(store, "s", epsilon=0.2)
+    judged = {name: each.judges["s v1"] for name, each in fields.items() if each.judges}
+    assert set(judged) == {"verdict", "tone", "safe"}
+    assert judged["verdict"]["kappa"].value == judged["tone"]["weighted_kappa"].value == 1
+    assert judged["safe"]["agreement"].value == pytest.approx(29 / 30)
+    rows = fields_table(list(fields.values())).rows
+    assert 90 in [row[2] for row in rows if row[0] == "verdict" and "s v1" in row[1]]
     # A judge may replace a person on categories and on yes or no too.
-    assert {
-        name: each.tests["s v1"].passed for name, each in fields.items() if each.tests
-    } == dict.fromkeys(("verdict", "tone", "safe"), True)
+    passed = {name: each.tests["s v1"].passed for name, each in fields.items() if each.tests}
+    assert passed == dict.fromkeys(judged, True)
 
 
 def test_labels_that_decisions_imply_can_be_left_out(store):
@@ -145,33 +139,24 @@ def test_labels_that_decisions_imply_can_be_left_out(store):
     create_queue(store, rules, by=case.lead, assigned=case.people, schema="l", now=case.now)
     for who in (case.mara, case.jon):
         case.say(case.lease(who), who, CONFIRM)
-    with store.reading() as connection:
-        ((implied,), (own,)) = (
-            field_agreement(connection, "l", implied_labels=each) for each in (True, False)
-        )
-    assert (implied.n, own.n) == (1, 0)
+    implied, own = (by_field(store, "l", implied_labels=each)["label"].n for each in (True, False))
+    assert (implied, own) == (1, 0)
 
 
 def test_a_filter_limits_people_and_judges_to_the_answers_that_match(sqlite_store):
-    store = sqlite_store
-    case = queue_case(store)
-    responses = fill_in(
-        case,
-        (case.mara, case.jon),
-        24,
-        lambda number, who: {
-            "verdict": ("good", "bad")[(number + (number < 12 and who is case.jon)) % 2],
-            "safe": True,
-        },
+    case = queue_case(sqlite_store)
+
+    def values(number, who):
+        differs = number < 12 and who is case.jon
+        return {"verdict": ("good", "bad")[(number + differs) % 2], "safe": True}
+
+    responses = fill_in(case, (case.mara, case.jon), 24, values)
+    judge_the_schema(sqlite_store)
+    second_half = tuple(case.read(external_ids, responses[12:]).values())
+    of_all, of_half, of_none = (
+        by_field(sqlite_store, "s", where=where)["verdict"]
+        for where in (None, RowFilter(ids=second_half), RowFilter(query_types=("no such type",)))
     )
-    judge_the_schema(store)
-    with store.reading() as connection:
-        names = external_ids(connection, responses)
-        second_half = RowFilter(ids=tuple(names[each] for each in responses[12:]))
-        of_all, of_half, of_none = (
-            {each.field: each for each in field_agreement(connection, "s", where=where)}["verdict"]
-            for where in (None, second_half, RowFilter(query_types=("no such type",)))
-        )
     assert (of_all.n, of_half.n, of_none.n) == (24, 12, 0)
     assert (of_all.statistics["agreement"].value, of_half.statistics["agreement"].value) == (0.5, 1)
     assert [each.judges["s v1"]["agreement"].n for each in (of_all, of_half)] == [48, 24]

@@ -46,36 +46,31 @@ def lines(result, code):
     }
 
 
-def rounded(estimate):
-    return round(estimate["value"], 4)
+def values(result, *names, digits=4):
+    """The figures of all answers with these names, rounded."""
+    of_all = figures(result)
+    return tuple(round(of_all[name]["value"], digits) for name in names)
 
 
 def test_pandalms_people_agree_as_published(agreement):
     result = agreement(PANDALM, "--of", "people", "--unit", "pairs")
     pairs = lines(result, "rater_pairs")
-    assert {name: (rounded(each["kappa"]), each["n"]["value"]) for name, each in pairs.items()} == {
-        "annotator1 / annotator2": (0.8520, 999),
-        "annotator1 / annotator3": (0.8789, 999),
-        "annotator2 / annotator3": (0.8617, 999),
+    assert {name: round(each["kappa"]["value"], 4) for name, each in pairs.items()} == {
+        "annotator1 / annotator2": 0.8520,
+        "annotator1 / annotator3": 0.8789,
+        "annotator2 / annotator3": 0.8617,
     }
-    assert (
-        figures(result)["n"]["value"],
-        rounded(figures(result)["alpha"]),
-        rounded(figures(result)["fleiss_kappa"]),
-    ) == (
-        999,
-        0.8642,
-        0.8642,
-    )
+    assert {each["n"]["value"] for each in pairs.values()} == {999}
+    assert values(result, "n", "alpha", "fleiss_kappa") == (999, 0.8642, 0.8642)
 
 
 def test_pandalm_7b_against_the_majority(agreement):
     result = agreement(PANDALM, "--unit", "pairs", "--judge-version", "pandalm-7b")
-    names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
-    assert [rounded(figures(result)[name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
+    names = ("n", "accuracy", "macro_precision", "macro_recall", "macro_f1")
+    assert values(result, *names) == (999, 0.6677, 0.5738, 0.5750, 0.5743)
     assert result["confusion"]["categories"] == ["a", "b", "tie"]
     assert [sum(row) for row in result["confusion"]["counts"]] == [422, 472, 105]
-    assert (figures(result)["n"]["value"], result["about"]["left_out"]) == (999, {})
+    assert result["about"]["left_out"] == {}
 
 
 @pytest.mark.parametrize(
@@ -86,15 +81,8 @@ def test_its_25_unusable_verdicts_count_as_is_chosen(agreement, unusable, accura
     result = agreement(
         PANDALM, "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", unusable
     )
-    assert (
-        rounded(figures(result)["accuracy"]),
-        figures(result)["n"]["value"],
-        result["about"]["left_out"],
-    ) == (
-        accuracy,
-        n,
-        left_out,
-    )
+    assert values(result, "accuracy", "n") == (accuracy, n)
+    assert result["about"]["left_out"] == left_out
     assert sum(map(sum, result["confusion"]["counts"])) == n
 
 
@@ -110,7 +98,8 @@ def test_its_25_unusable_verdicts_count_as_is_chosen(agreement, unusable, accura
 def test_whether_a_judge_may_stand_in_for_a_person(agreement, judge, epsilon, omega, rho, n):
     words = ("--unit", "pairs", "--judge-version", judge, "--alt-test", "--epsilon", epsilon)
     test = agreement(PANDALM, *words)["alt_test"]
-    assert (round(test["omega"]["value"], 4), rounded(test["rho"]), test["n"]) == (omega, rho, n)
+    shares = [round(test[name]["value"], 4) for name in ("omega", "rho")]
+    assert (shares, test["n"]) == ([omega, rho], n)
     assert [each["name"] for each in test["people"]] == ["annotator1", "annotator2", "annotator3"]
     assert sum(each["rejected"] for each in test["people"]) == round(3 * omega)
     assert test["passed"] == (omega >= 0.5)
@@ -119,63 +108,37 @@ def test_whether_a_judge_may_stand_in_for_a_person(agreement, judge, epsilon, om
 @pytest.mark.parametrize(
     ("aspect", "judge", "people"),
     [
-        ("correctness", (49.66, 46.93), (63.67, 59.19)),
-        ("completeness", (60.67, 58.08), (71.91, 68.36)),
-        ("overall", (61.93, 60.90), (70.09, 68.89)),
+        ("correctness", (0.4966, 0.4693), (0.6367, 0.5919)),
+        ("completeness", (0.6067, 0.5808), (0.7191, 0.6836)),
+        ("overall", (0.6193, 0.6090), (0.7009, 0.6889)),
     ],
 )
 def test_ragcheckers_scores_beside_both_annotators_stacked(agreement, aspect, judge, people):
     words = ("--unit", "pairs", "--aspect", aspect)
     result = agreement(RAGCHECKER, *words, "--judge-version", "ragchecker", "--human", "each")
-    assert (figures(result)["n"]["value"], figures(result)["pearson"]["n"]) == (560, 560)
-    assert (
-        tuple(round(100 * figures(result)[name]["value"], 2) for name in ("pearson", "spearman"))
-        == judge
-    )
+    assert figures(result)["pearson"]["n"] == 560
+    assert values(result, "n", "pearson", "spearman") == (560, *judge)
     result = agreement(RAGCHECKER, *words, "--of", "people")
-    assert (
-        tuple(round(100 * figures(result)[name]["value"], 2) for name in ("pearson", "spearman"))
-        == people
-    )
-    assert (figures(result)["n"]["value"], len(lines(result, "rater_pairs"))) == (280, 1)
+    assert values(result, "n", "pearson", "spearman") == (280, *people)
+    assert len(lines(result, "rater_pairs")) == 1
 
 
 def test_prometheus_with_its_own_repeats(agreement):
     result = agreement(PROMETHEUS, "--of", "repeats")
-    assert (figures(result)["n"]["value"], len(result["about"]["judges"])) == (640, 117)
-    assert (
-        rounded(figures(result)["alpha"]),
-        round(figures(result)["self_consistency"]["value"], 3),
-    ) == (
-        0.8516,
-        0.531,
-    )
+    assert len(result["about"]["judges"]) == 117
+    assert values(result, "n", "alpha") == (640, 0.8516)
+    assert values(result, "self_consistency", digits=3) == (0.531,)
 
 
 def test_ragtruths_detectors_with_people_and_with_each_other(agreement):
     result = agreement(RAGTRUTH, "--judge-version", "approach_1_modernbert", "--by", "query_type")
-    assert (figures(result)["n"]["value"], result["about"]["left_out"]) == (
-        1344,
-        {"without_verdict": 1568},
-    )
+    assert result["about"]["left_out"] == {"without_verdict": 1568}
     assert result["confusion"]["counts"] == [[376, 117], [161, 690]]
-    assert {
-        row["slice"]: row["n"] for row in result["rows"] if row["figure"] == "n" and row["slice"]
-    } == {
-        "Data2txt": 450,
-        "QA": 468,
-        "Summary": 426,
-    }
+    sizes = {row["slice"]: row["n"] for row in result["rows"] if row["figure"] == "n"}
+    assert sizes == {None: 1344, "Data2txt": 450, "QA": 468, "Summary": 426}
     assert len(result["calibration"]) == 10
-    assert {each["code"] for each in result["caveats"]} >= {"correlated_judges"}
+    assert "correlated_judges" in [each["code"] for each in result["caveats"]]
     result = agreement(RAGTRUTH, "--of", "judges")
-    assert (
-        figures(result)["n"]["value"],
-        rounded(figures(result)["fleiss_kappa"]),
-        len(lines(result, "rater_pairs")),
-    ) == (
-        1344,
-        0.4260,
-        21,
-    )
+    assert values(result, "n", "fleiss_kappa") == (1344, 0.4260)
+    assert len(lines(result, "rater_pairs")) == 21
     assert [each["code"] for each in result["caveats"]] == ["correlated_judges"]

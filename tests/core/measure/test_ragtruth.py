@@ -8,10 +8,7 @@ import pytest
 from graded_log import read
 from judgeboard.cli.app import run
 from judgeboard.measure.agreement import every_judge
-from judgeboard.measure.agreement_result import (
-    shown_statistics,
-    statistics_of_slice,
-)
+from judgeboard.measure.agreement_result import shown_statistics, statistics_of_slice
 from judgeboard.measure.ratings import PairSource
 from judgeboard.reports.stats import stats
 from judgeboard.store.overview import count_labels, count_log
@@ -51,6 +48,9 @@ class Graded:
         evidence = [json.dumps([row["query"], row["context"]]) for row in of]
         self.groups = np.unique(evidence, return_inverse=True)[1]
 
+    def of_type(self, query_type):
+        return np.isin(self.types, self.types if query_type is None else query_type)
+
 
 @pytest.fixture(scope="module")
 def by_hand(shared):
@@ -64,16 +64,15 @@ def rows_of(table, detector, grade):
     return {each: SliceOf(whole, each) for each in (None, *whole.slices)}
 
 
+def values(statistics, names):
+    return {name: statistics[name].value for name in names}
+
+
 class SliceOf:
     """A slice of a result."""
 
     def __init__(self, result, name):
-        self.result, self.title, self.confusion, self.headline = (
-            result,
-            result.title,
-            result.confusion,
-            result.headline,
-        )
+        self.confusion = result.confusion
         self.n, self.statistics = result.figure("n", name).n, statistics_of_slice(result, name)
 
 
@@ -100,37 +99,22 @@ def test_label_figures_equal_those_of_scikit_learn(table, by_hand, detector):
 
     known = by_hand[detector]
     for query_type, row in rows_of(table, detector, "label").items():
-        chosen = (
-            np.ones(len(known.types), dtype=bool)
-            if query_type is None
-            else known.types == query_type
-        )
+        chosen = known.of_type(query_type)
         people, judge, scores = known.people[chosen], known.judge[chosen], known.scores[chosen]
         statistics = shown_statistics(row.statistics)
         labels = [BAD, "grounded"]
         assert row.n == len(people)
-        assert statistics["agreement"].value == pytest.approx(
-            accuracy_score(people, judge), abs=1e-9
-        )
-        assert statistics["kappa"].value == pytest.approx(
-            cohen_kappa_score(people, judge), abs=1e-9
-        )
+        expected = {
+            "agreement": accuracy_score(people, judge),
+            "kappa": cohen_kappa_score(people, judge),
+            "missed": 1 - recall_score(people, judge, pos_label=BAD),
+            "false_alarms": 1 - recall_score(people, judge, pos_label="grounded"),
+            "auroc": roc_auc_score(people == BAD, -scores) if detector in SCORED else None,
+        }
+        assert values(statistics, expected) == pytest.approx(expected, abs=1e-9)
         if query_type is None:
-            assert row.confusion.counts == tuple(
-                map(tuple, confusion_matrix(people, judge, labels=labels).tolist())
-            )
-        assert statistics["missed"].value == pytest.approx(
-            1 - recall_score(people, judge, pos_label=BAD), abs=1e-9
-        )
-        assert statistics["false_alarms"].value == pytest.approx(
-            1 - recall_score(people, judge, pos_label="grounded"), abs=1e-9
-        )
-        if detector in SCORED:
-            assert statistics["auroc"].value == pytest.approx(
-                roc_auc_score(people == BAD, -scores), abs=1e-9
-            )
-        else:
-            assert statistics["auroc"].value is None
+            counts = confusion_matrix(people, judge, labels=labels).tolist()
+            assert row.confusion.counts == tuple(map(tuple, counts))
 
 
 @pytest.mark.parametrize("detector", SCORED)
@@ -139,24 +123,16 @@ def test_score_figures_equal_those_of_scipy(table, by_hand, detector):
 
     known = by_hand[detector]
     for query_type, row in rows_of(table, detector, "groundedness").items():
-        chosen = (
-            np.ones(len(known.types), dtype=bool)
-            if query_type is None
-            else known.types == query_type
-        )
+        chosen = known.of_type(query_type)
         people, scores = known.people_scores[chosen], known.scores[chosen]
-        statistics = row.statistics
         assert row.n == len(people)
-        assert statistics["pearson"].value == pytest.approx(
-            pearsonr(people, scores).statistic, abs=1e-9
-        )
-        assert statistics["spearman"].value == pytest.approx(
-            spearmanr(people, scores).statistic, abs=1e-9
-        )
-        assert statistics["mean_absolute_difference"].value == pytest.approx(
-            np.abs(people - scores).mean(), abs=1e-9
-        )
-        assert statistics["bias"].value == pytest.approx((scores - people).mean(), abs=1e-9)
+        expected = {
+            "pearson": pearsonr(people, scores).statistic,
+            "spearman": spearmanr(people, scores).statistic,
+            "mean_absolute_difference": np.abs(people - scores).mean(),
+            "bias": (scores - people).mean(),
+        }
+        assert values(row.statistics, expected) == pytest.approx(expected, abs=1e-9)
 
 
 def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(table):
@@ -172,48 +148,40 @@ def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(table, by_
     def kappa(rows):
         p, j = people[rows], judge[rows]
         expected = p.mean() * j.mean() + (1 - p.mean()) * (1 - j.mean())
-        return float(((p == j).mean() - expected) / (1 - expected))
+        return ((p == j).mean() - expected) / (1 - expected)
 
-    row = rows_of(table, detector, "label")[None]
-    same_interval(row.statistics["kappa"], known, kappa)
-    same_interval(
-        row.statistics["agreement"], known, lambda rows: float((people[rows] == judge[rows]).mean())
-    )
-    same_interval(
-        shown_statistics(row.statistics)["missed"],
-        known,
-        lambda rows: float((~judge[rows][people[rows]]).mean()),
-    )
+    def agreement(rows):
+        return (people[rows] == judge[rows]).mean()
+
+    def missed(rows):
+        return (~judge[rows][people[rows]]).mean()
+
+    statistics = shown_statistics(rows_of(table, detector, "label")[None].statistics)
+    for name, statistic in (("kappa", kappa), ("agreement", agreement), ("missed", missed)):
+        same_interval(statistics[name], known, statistic)
 
 
 def test_score_intervals_equal_a_plain_bootstrap_over_evidence_groups(table, by_hand):
     known = by_hand["track_b_modernbert"]
     people, scores = known.people_scores, known.scores
     statistics = rows_of(table, "track_b_modernbert", "groundedness")[None].statistics
-    same_interval(
-        statistics["pearson"],
-        known,
-        lambda rows: float(np.corrcoef(people[rows], scores[rows])[0, 1]),
-    )
-    same_interval(
-        statistics["mean_absolute_difference"],
-        known,
-        lambda rows: float(np.abs(people[rows] - scores[rows]).mean()),
-    )
+
+    def pearson(rows):
+        return np.corrcoef(people[rows], scores[rows])[0, 1]
+
+    def difference(rows):
+        return np.abs(people[rows] - scores[rows]).mean()
+
+    same_interval(statistics["pearson"], known, pearson)
+    same_interval(statistics["mean_absolute_difference"], known, difference)
 
 
 def same_interval(estimate, known, statistic):
     """The bounds of 3,000 resamples of whole groups are right to about two hundredths of the interval."""
     random = np.random.default_rng(7)
     members = [np.flatnonzero(known.groups == group) for group in range(known.groups.max() + 1)]
-    draws = [
-        statistic(
-            np.concatenate(
-                [members[group] for group in random.integers(0, len(members), len(members))]
-            )
-        )
-        for _ in range(3_000)
-    ]
+    resamples = random.integers(0, len(members), (3_000, len(members)))
+    draws = [statistic(np.concatenate([members[each] for each in groups])) for groups in resamples]
     low, high = np.quantile(draws, [0.025, 0.975])
     assert abs(estimate.low - low) < 0.07 * (high - low)
     assert abs(estimate.high - high) < 0.07 * (high - low)
@@ -229,10 +197,8 @@ def same_interval(estimate, known, statistic):
     ],
 )
 def test_the_brier_score_of_a_detector_on_all_labels(table, detector, brier):
-    (result,) = [
-        each for each in table if each.title == f"{detector} v1" and each.about.grade == "label"
-    ]
-    assert result.statistics["brier"].value == pytest.approx(brier, abs=5e-5)
+    statistics = rows_of(table, detector, "label")[None].statistics
+    assert statistics["brier"].value == pytest.approx(brier, abs=5e-5)
 
 
 def values_of(result):
@@ -248,22 +214,16 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
         return json.loads(capsys.readouterr().out)
 
     judge, expected = "track_b_modernbert", published(shared / "data", "e1_rate")
-    rates = printed(
-        "labels", "rate", "--judge-version", judge, "--target", "these", "--by", "query_type"
-    )
-    figures = values_of(rates)
-    share = next(
+    words = ("--judge-version", judge, "--target", "these", "--by", "query_type")
+    rates = printed("labels", "rate", *words)
+    figures, truth = values_of(rates), expected["truth"]
+    (share,) = (
         row for row in rates["rows"] if (row["figure"], row["slice"]) == ("bad_answers", None)
     )
-    assert (
-        share["low"]
-        == share["value"]
-        == share["high"]
-        == pytest.approx(expected["truth"]["share"], abs=1e-6)
-    )
-    assert figures["judge_alone", None] == pytest.approx(expected["truth"]["judge_share"], abs=1e-6)
-    for name, value in expected["agreement_all_truth"].items():
-        assert figures[name, None] == pytest.approx(value, abs=1e-6)
+    assert share["low"] == share["value"] == share["high"]
+    assert share["value"] == pytest.approx(truth["share"], abs=1e-6)
+    known = {"judge_alone": truth["judge_share"]} | expected["agreement_all_truth"]
+    assert {name: figures[name, None] for name in known} == pytest.approx(known, abs=1e-6)
     for query_type in ("Data2txt", "QA", "Summary"):
         known = expected[f"ppi_tuned_{query_type}"]
         shares = figures["bad_answers", query_type], figures["judge_alone", query_type]
@@ -274,11 +234,8 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
         ("track_a_deberta", "0.03", 571, 0.3147),
         ("baseline_nli", "0.02", 839, 0.0105),
     ):
-        (plan,) = printed(
-            "labels", "plan", "--reach", reach, "--target", "these", "--judge-version", name
-        )["plans"]
+        words = ("--reach", reach, "--target", "these", "--judge-version", name)
+        (plan,) = printed("labels", "plan", *words)["plans"]
         figures = values_of(plan)
-        assert (figures["by_lot", None], round(figures["explained", None], 4)) == (
-            by_lot,
-            explained,
-        )
+        assert figures["by_lot", None] == by_lot
+        assert round(figures["explained", None], 4) == explained

@@ -4,13 +4,7 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD
 from judgeboard.domain import Status
 from judgeboard.errors import NotFound
-from judgeboard.measure.verdict_changes import (
-    Direction,
-    Side,
-    compare,
-    comparison_page,
-    side_of,
-)
+from judgeboard.measure.verdict_changes import Direction, Side, compare, comparison_page, side_of
 from judgeboard.reports.verdict_changes import change_table
 from judgeboard.settings.model import Cuts
 from judgeboard.store.verdict_pairs import OneVerdict, VerdictPair, pairs_of_run, pairs_of_versions
@@ -21,27 +15,42 @@ def of_run(log, run_id, **asked):
         return comparison_page(connection, pairs_of_run(connection, run_id), **asked)
 
 
+def of_versions(log, old, new, **asked):
+    with log.store.reading() as connection:
+        pairs = pairs_of_versions(connection, old.id, new.id)
+        return comparison_page(connection, pairs, **asked)
+
+
+def changes(comparison):
+    return comparison.compared, comparison.now_good, comparison.now_bad
+
+
+def graded(comparison):
+    return comparison.graded, comparison.new_right, comparison.old_right
+
+
+def ids_of(rows):
+    return [row.pair.response_id for row in rows]
+
+
 @on_sqlite
 def test_a_run_stands_beside_what_the_same_judge_said_before(log):
     ids = log.answers(4)
     old, new, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
-    log.say(old, {each: {"groundedness": 0.2, "reasoning": "old reason"} for each in ids[:3]})
+    log.say_all(old, ids[:3], groundedness=0.2, reasoning="old reason")
     log.say_all(other, ids, groundedness=0.99)
     run = log.run(new, {each: {"groundedness": 0.8, "reasoning": "new reason"} for each in ids})
     log.say_all(new, ids, groundedness=0.0)  # a later one is not the run's
     log.review(ids[0], label=GOOD)
     shown = of_run(log, run)
-    assert [row.pair.response_id for row in shown.shown] == ids[
-        :3
-    ]  # the fourth had no verdict of this judge
+    assert ids_of(shown.shown) == ids[:3]  # the fourth had no verdict of this judge
     row = shown.shown[0]
     assert (row.pair.old.groundedness, row.pair.new.groundedness, row.change) == (0.2, 0.8, 0.6)
     assert row.flip is Side.GOOD
     texts = shown.texts[ids[0]]
     assert (texts.old_reasoning, texts.new_reasoning) == ("old reason", "new reason")
-    compared = shown.comparison
-    assert (compared.compared, compared.now_good, compared.now_bad) == (3, 3, 0)
-    assert (compared.graded, compared.new_right, compared.old_right) == (1, 1, 0)
+    assert changes(shown.comparison) == (3, 3, 0)
+    assert graded(shown.comparison) == (1, 1, 0)
 
 
 @on_sqlite
@@ -69,21 +78,12 @@ def test_an_answer_on_which_people_tie_counts_for_neither_verdict(log):
 @on_sqlite
 def test_flips_come_first_then_the_largest_change(log):
     version, ids = log.version(), log.answers(4)
-    before, after = (0.9, 0.4, 0.6, 0.1), (0.6, 0.55, 0.6, 0.0)
-    log.say(
-        version, {each: {"groundedness": score} for each, score in zip(ids, before, strict=True)}
-    )
-    run = log.run(
-        version, {each: {"groundedness": score} for each, score in zip(ids, after, strict=True)}
-    )
+    log.say_scores(version, ids, (0.9, 0.4, 0.6, 0.1))
+    after = zip(ids, (0.6, 0.55, 0.6, 0.0), strict=True)
+    run = log.run(version, {each: {"groundedness": score} for each, score in after})
     shown = of_run(log, run, limit=2)
-    assert [row.pair.response_id for row in shown.comparison.rows] == [
-        ids[1],
-        ids[0],
-        ids[3],
-        ids[2],
-    ]
-    assert [row.pair.response_id for row in shown.shown] == [ids[1], ids[0]]
+    assert ids_of(shown.comparison.rows) == [ids[place] for place in (1, 0, 3, 2)]
+    assert ids_of(shown.shown) == [ids[1], ids[0]]
     assert shown.texts.keys() == {ids[0], ids[1]}
 
 
@@ -92,18 +92,13 @@ def test_people_say_which_of_both_is_right(log):
     old, new = log.version("rag"), log.version("rag", prompt="new")
     ids = log.answers(10)
     log.say_all(old, ids, groundedness=0.1)
-    log.say(
-        new, {each: {"groundedness": 0.9 if index < 8 else 0.1} for index, each in enumerate(ids)}
-    )
+    log.say_scores(new, ids, [0.9] * 8 + [0.1] * 2)
     log.review_all(ids[:7], label=GOOD)
     log.review(ids[7], groundedness=0.1)
     log.review(ids[8], label=BAD)
-    with log.store.reading() as connection:
-        comparison = comparison_page(
-            connection, pairs_of_versions(connection, old.id, new.id)
-        ).comparison
-    assert (comparison.compared, comparison.now_good, comparison.now_bad) == (10, 8, 0)
-    assert (comparison.graded, comparison.old_right, comparison.new_right) == (9, 2, 8)
+    comparison = of_versions(log, old, new).comparison
+    assert changes(comparison) == (10, 8, 0)
+    assert graded(comparison) == (9, 8, 2)
 
 
 @on_sqlite
@@ -115,19 +110,11 @@ def test_a_changed_verdict_moved_towards_people_or_away_from_them(log):
     log.say_all(new, [same], groundedness=0.2)
     log.review_all([towards], label=GOOD)
     log.review_all([away, same], label=BAD)
-    with log.store.reading() as connection:
-        pages = {
-            direction: comparison_page(
-                connection,
-                pairs_of_versions(connection, old.id, new.id),
-                direction=direction,
-                limit=None,
-            )
-            for direction in (None, *Direction)
-        }
-    assert {
-        direction: [row.pair.response_id for row in page.shown] for direction, page in pages.items()
-    } == {
+    pages = {
+        direction: of_versions(log, old, new, direction=direction, limit=None)
+        for direction in (None, *Direction)
+    }
+    assert {direction: ids_of(page.shown) for direction, page in pages.items()} == {
         None: [towards, away, ungraded, same],
         Direction.TOWARDS: [towards],
         Direction.AWAY: [away],
@@ -135,15 +122,10 @@ def test_a_changed_verdict_moved_towards_people_or_away_from_them(log):
     # The counts are of all answers.
     assert len({page.comparison.compared for page in pages.values()}) == 1
     listed = change_table(pages[Direction.AWAY])
-    [row] = [
-        dict(zip((each.title for each in listed.columns), cells, strict=True))
-        for cells in listed.rows
-    ]
-    assert (row["Flip"], row["Direction"], row["People"]) == (
-        "now good",
-        "away from people",
-        "hallucinated",
-    )
+    [cells] = listed.rows
+    row = dict(zip((each.title for each in listed.columns), cells, strict=True))
+    shown = [row[title] for title in ("Flip", "Direction", "People")]
+    assert shown == ["now good", "away from people", "hallucinated"]
 
 
 @on_sqlite
@@ -176,5 +158,5 @@ def test_both_ways_and_both_versions_are_counted():
     nothing = compare([pair(1, None, 0.9)], {}, Cuts(0.5))
     assert (nothing.compared, nothing.graded) == (0, 0)
     both = compare([pair(1, 0.8, 0.1), pair(2, 0.1, 0.8)], {1: Side.GOOD}, Cuts(0.5))
-    assert (both.compared, both.now_good, both.now_bad) == (2, 1, 1)
-    assert (both.graded, both.new_right, both.old_right) == (1, 0, 1)
+    assert changes(both) == (2, 1, 1)
+    assert graded(both) == (1, 0, 1)
