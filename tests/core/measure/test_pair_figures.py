@@ -44,35 +44,40 @@ def recorded(public_database):
 
 
 @pytest.fixture
-def compare(recorded, llmbar, capsys):
-    """Runs the command on what is recorded of a judge, and returns its JSON."""
+def printed(recorded, llmbar, capsys):
+    """Runs a command on what is recorded of a judge, and returns its JSON."""
 
-    def compared(judge, *more):
+    def command(judge, *words):
         database = llmbar if judge in LLMBAR else recorded
-        words = [*["compare", "--recorded", "--json", "--judge-version"], judge, *more]
-        assert run([*words, "--db", str(database)]) == 0
+        assert run([*words, "--json", "--judge-version", judge, "--db", str(database)]) == 0
         return json.loads(capsys.readouterr().out)
 
-    return compared
+    return command
 
 
-def rows_of(content):
-    """The figures on all pairs of the only aspect."""
-    (result,) = content["aspects"]
+@pytest.fixture
+def compare(printed):
+    """Compares both orders of a judge, and returns the JSON."""
+    return lambda judge, *more: printed(judge, "compare", "--recorded", *more)
+
+
+def rows_of(result):
+    """The figures on all pairs."""
     return {row["figure"]: row for row in result["rows"] if row["slice"] is None}
 
 
 def test_llmbar_comes_out_to_the_printed_digit(compare):
     (result,) = compare("GPT-4/Vanilla_NoRules", "--by", "query_type")["aspects"]
     shares = {(row["slice"], row["figure"]): row["value"] for row in result["rows"]}
-    printed = {
+    digits = {
         name.split("/")[-1]: tuple(
             round(100 * shares[name, each], 1)
             for each in ("accuracy_orders_mean", "self_consistency")
         )
-        for name in {name for name, _ in shares if name is not None}
+        for name, _ in shares
+        if name is not None
     }
-    assert printed == {
+    assert digits == {
         "Natural": (93.5, 97.0),
         "Neighbor": (64.2, 89.6),
         "GPTInst": (76.6, 90.2),
@@ -83,12 +88,10 @@ def test_llmbar_comes_out_to_the_printed_digit(compare):
 
 def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare):
     content = compare("PaLM2/CoT")
-    rows, account = rows_of(content), content["account"]
-    assert [rows[name]["value"] for name in ("pairs", "unmeasured", "both_usable")] == [
-        734,
-        11,
-        723,
-    ]
+    (result,) = content["aspects"]
+    rows, account = rows_of(result), content["account"]
+    counts = [rows[name]["value"] for name in ("pairs", "unmeasured", "both_usable")]
+    assert counts == [734, 11, 723]
     assert (account["asked"], account["unparsable"]) == (1468, 17)
     assert rows["self_consistency"]["n"] == rows["accuracy_orders_mean"]["n"] == 723
 
@@ -103,7 +106,8 @@ def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare):
     ],
 )
 def test_cragc25_comes_out_by_aspect(compare, judge, aspect, consistency, first):
-    rows = rows_of(compare(judge, "--aspect", aspect))
+    (result,) = compare(judge, "--aspect", aspect)["aspects"]
+    rows = rows_of(result)
     assert (rows["pairs"]["value"], rows["both_usable"]["value"]) == (192, 192)
     assert round(rows["self_consistency"]["value"], 4) == consistency
     assert round(rows["first_position"]["value"], 4) == first
@@ -112,30 +116,30 @@ def test_cragc25_comes_out_by_aspect(compare, judge, aspect, consistency, first)
 @pytest.mark.parametrize("judge", LLMBAR)
 @pytest.mark.parametrize("inconsistent", INCONSISTENT_AS)
 def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
-    llmbar, llmbar_lines, compare, capsys, judge, inconsistent
+    llmbar_lines, printed, compare, judge, inconsistent
 ):
-    lines = [line for line in llmbar_lines if line["judge"] == judge]
     votes = [
         (line.get("verdict_order_ab"), line.get("verdict_order_ba"), line["human"])
-        for line in lines
+        for line in llmbar_lines
+        if line["judge"] == judge
     ]
     votes = [(ab, ba, gold) for ab, ba, gold in votes if ab and ba]
     counted = [each for each in votes if inconsistent != "drop" or each[0] == each[1]]
-    right = sum(
-        ab == ba == gold for ab, ba, gold in counted
-    )  # gold and votes are A or B, so A and B make a wrong tie
-    words = f"agreement --unit pairs --by query_type --json --inconsistent {inconsistent}".split()
-    assert run([*words, "--judge-version", judge, "--db", str(llmbar)]) == 0
-    result = json.loads(capsys.readouterr().out)
-    of_all = {row["figure"]: row for row in result["rows"] if row["slice"] is None}
+    # Gold and votes are A or B, so A and B make a wrong tie.
+    right = sum(ab == ba == gold for ab, ba, gold in counted)
+    option = ("--inconsistent", inconsistent)
+    result = printed(judge, "agreement", "--unit", "pairs", "--by", "query_type", *option)
+    of_all = rows_of(result)
     accuracy, changed = of_all["accuracy"], of_all["changed_with_order"]
     assert (accuracy["n"], accuracy["value"]) == (len(counted), pytest.approx(right / len(counted)))
     assert changed["value"] == pytest.approx(sum(ab != ba for ab, ba, _ in votes) / len(votes))
     assert [each["code"] for each in result["caveats"][:1]] == [f"orders_{inconsistent}"]
     of_slices = [row["n"] for row in result["rows"] if row["figure"] == "n" and row["slice"]]
     assert sum(of_slices) == of_all["n"]["n"] == len(counted)
-    rows = rows_of(compare(judge, "--inconsistent", inconsistent))
-    assert (rows["accuracy"]["value"], rows["accuracy"]["n"]) == (accuracy["value"], accuracy["n"])
-    assert [rows["changed_with_order"][end] for end in ("low", "high", "n")] == [
-        changed[end] for end in ("low", "high", "n")
-    ]
+    (compared,) = compare(judge, *option)["aspects"]
+    rows = rows_of(compared)
+    for name, figures in (
+        ("accuracy", ("value", "n")),
+        ("changed_with_order", ("low", "high", "n")),
+    ):
+        assert [rows[name][each] for each in figures] == [of_all[name][each] for each in figures]

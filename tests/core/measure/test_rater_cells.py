@@ -3,7 +3,7 @@
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, labels_where, read
+from graded_log import BAD, GOOD, labels_in
 from judgeboard.errors import BadInput
 from judgeboard.measure.agreement import measure_agreement, stand_in_test
 from judgeboard.measure.cells import ALL, Cell, answers_in, cell_words
@@ -18,49 +18,39 @@ def case(graded_once):
 
 def fill(log):
     ids = [*log.answers(24, query_type="sql"), *log.answers(16)]
-    labels = labels_where(ids, lambda place: place % 3)
-    log.say(log.version("one"), labels)
-    log.say(log.version("two"), dict(list(labels.items())[:30]))
-    log.reviews(labels, "mara")
-    log.reviews(dict(list(labels.items())[5:35]), "jon")
-    log.reviews(dict(list(labels.items())[:12]), "lee")
-    log.reviews(dict(list(labels.items())[:5]), "jon")
+    good = ids[::3]
+    bad = {*ids} - {*good}
+    log.say(log.version("one"), labels_in(ids, bad))
+    log.say(log.version("two"), labels_in(ids[:30], bad))
+    for person, labelled in (("mara", ids), ("jon", ids[:35]), ("lee", ids[:12])):
+        log.reviews(labels_in(labelled, bad), person)
     log.review_again(ids[5:11], "jon", label=BAD)
     log.review_all(ids[:13], "lead", label=GOOD, stage="adjudication")
 
 
-def opened(log, *cell):
-    with log.store.reading() as connection:
-        raters, grade, first, second, *part = cell
-        asked = Cell(grade, first, second, raters, **dict(zip(("by", "slice"), part, strict=False)))
-        assert cell_words(connection, asked).startswith("label · ")
-        return len(answers_in(connection, asked))
+def opened(log, raters, first, second, **part):
+    cell = Cell("label", first, second, raters, **part)
+    assert log.read(cell_words, cell).startswith("label · ")
+    return len(log.read(answers_in, cell))
 
 
 @on_sqlite
 def test_each_number_of_people_opens_its_answers(case):
     ids = case.reviewers
     result = measure_agreement(case.store, of="people", by="query_type")
-    assert opened(case, "people", "label", ALL, ALL) == result.n
+    assert opened(case, "people", ALL, ALL) == result.n
     pairs, themselves, with_gold = result.parts
     for pair in pairs.slices:
         first, second = pair.split(" / ")
-        assert opened(case, "people", "label", ids[first], ids[second]) == pairs.figure("n", pair).n
+        assert opened(case, "people", ids[first], ids[second]) == pairs.figure("n", pair).n
     for one in result.slices:
-        assert (
-            opened(case, "people", "label", ALL, ALL, "query_type", one)
-            == result.figure("n", one).n
-        )
+        n = opened(case, "people", ALL, ALL, by="query_type", slice=one)
+        assert n == result.figure("n", one).n
     (twice,) = themselves.slices
-    assert (
-        opened(case, "twice", "label", ids[twice], ids[twice])
-        == themselves.figure("n", twice).n
-        == 6
-    )
+    assert opened(case, "twice", ids[twice], ids[twice]) == themselves.figure("n", twice).n == 6
     for rater in with_gold.slices:
-        assert (
-            opened(case, "gold", "label", ids[rater], ids[rater]) == with_gold.figure("n", rater).n
-        )
+        n = opened(case, "gold", ids[rater], ids[rater])
+        assert n == with_gold.figure("n", rater).n
 
 
 @on_sqlite
@@ -68,13 +58,11 @@ def test_each_number_of_a_judge_as_a_person_opens_its_answers(case):
     result = measure_agreement(case.store, of="judges")
     (pairs,) = result.parts
     (pair,) = pairs.slices
-    versions = {each.title: each for each in read(case.store, list_versions)}
+    versions = {each.title: each for each in case.read(list_versions)}
     assert pairs.figure("n", pair).n == 30
-    with case.store.reading() as connection:
-        version = versions[pair.split(" / ")[0]]
-        test = stand_in_test(connection, version, "label", 0.2)
-    for person in test.people:
-        assert opened(case, "standin", "label", version.id, case.reviewers[person.name]) == person.n
+    version = versions[pair.split(" / ")[0]]
+    for person in case.read(stand_in_test, version, "label", 0.2).people:
+        assert opened(case, "standin", version.id, case.reviewers[person.name]) == person.n
 
 
 def test_what_names_no_raters_is_refused():
@@ -89,14 +77,16 @@ def test_people_are_compared_by_a_metadata_field(log):
     ids = [
         *log.answers(14, metadata={"user": {"plan": "free"}}),
         *log.answers(12, metadata={"user": {"plan": 3}}),
+        *log.answers(11),
     ]
-    ids += log.answers(11)
-    log.say(log.version("one"), {each: {"label": BAD if each % 2 else GOOD} for each in ids})
+    labels = labels_in(ids, ids[::2])
+    log.say(log.version("one"), labels)
     for person in ("mara", "jon"):
-        log.reviews({each: {"label": BAD if each % 2 else GOOD} for each in ids}, person)
-    for of, raters, first in (("people", "people", ALL), ("judge", "judge", 1)):
-        result = measure_agreement(log.store, of=of, by="metadata.user.plan")
+        log.reviews(labels, person)
+    by = "metadata.user.plan"
+    for of, first in (("people", ALL), ("judge", 1)):
+        result = measure_agreement(log.store, of=of, by=by)
         sizes = {each: result.figure("n", each).n for each in result.slices}
         assert sizes == {"free": 14, "3": 12, "(no value)": 11}
         for each, n in sizes.items():
-            assert opened(log, raters, "label", first, ALL, "metadata.user.plan", each) == n
+            assert opened(log, of, first, ALL, by=by, slice=each) == n

@@ -19,6 +19,7 @@ from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.storing import store_judgments
 from judging_log import address
 from pair_log import add_pairs, people_say, record
+from stored_rows import write_to
 
 ONE_TYPE = RowFilter(query_types=("sql",))
 
@@ -30,27 +31,18 @@ def graded(graded_once):
 
 
 def fill(log):
-    first, second = log.version("one"), log.version("two")
-    placed = list(
-        enumerate(
-            log.answers_of({"query_type": "sql" if place % 2 else "plain"} for place in range(30))
-        )
-    )
-    for version, every in ((first, 3), (second, 5)):
-        said = {
-            id_: {"label": BAD if place % every else GOOD, "groundedness": place % 7 / 7}
-            for place, id_ in placed
+    ids = log.answers_of({"query_type": "sql" if place % 2 else "plain"} for place in range(30))
+
+    def grades(every, step):
+        return {
+            id_: {"label": BAD if place % every else GOOD, "groundedness": place % step / step}
+            for place, id_ in enumerate(ids)
         }
-        log.say(version, said)
+
+    for name, every in (("one", 3), ("two", 5)):
+        log.say(log.version(name), grades(every, 7))
     for person, every in (("mara", 4), ("jon", 6)):
-        labels = {id_: BAD if place % every else GOOD for place, id_ in placed}
-        log.reviews(
-            {
-                id_: {"label": labels[id_], "groundedness": place % every / every}
-                for place, id_ in placed
-            },
-            person,
-        )
+        log.reviews(grades(every, every), person)
 
 
 @on_sqlite
@@ -76,14 +68,16 @@ def test_a_jury_and_repeats_name_their_filter(graded):
         for each in ids
         for number in (0, 1)
     ]
-    with graded.store.writing() as connection:
-        store_judgments(connection, version, None, verdicts)
-    with graded.store.reading() as connection:
-        assert repeats_report(connection, version=version.id).answers == 24
-        report = repeats_report(connection, version=version.id, where=ONE_TYPE)
-        assert (report.answers, report.where) == (12, {"query_types": ["sql"]})
-        with pytest.raises(NotFound, match="source x"):
-            repeats_report(connection, version=version.id, where=RowFilter(sources=("x",)))
+    write_to(graded.store, store_judgments, version, None, verdicts)
+
+    def repeated(**where):
+        return graded.read(repeats_report, version=version.id, **where)
+
+    assert repeated().answers == 24
+    report = repeated(where=ONE_TYPE)
+    assert (report.answers, report.where) == (12, {"query_types": ["sql"]})
+    with pytest.raises(NotFound, match="source x"):
+        repeated(where=RowFilter(sources=("x",)))
     assert measure_agreement(graded.store, of="repeats", where=ONE_TYPE).n == 12
 
 
@@ -94,9 +88,10 @@ def compared(store, fill_once):
 
 
 def fill_pairs(store):
-    pairs = add_pairs(store, 12, query_type="sql") + add_pairs(
-        store, 12, query_type="plain", first=12
-    )
+    pairs = [
+        *add_pairs(store, 12, query_type="sql"),
+        *add_pairs(store, 12, query_type="plain", first=12),
+    ]
     record(store, pairs, {"ab": "abt" * 8, "ba": "abb" * 8})
     for place, pair in enumerate(pairs):
         people_say(store, pair, *("ab" if place % 4 == 0 else "aa"))
@@ -126,20 +121,20 @@ def test_pairs_are_filtered_by_the_model_of_either_answer(store, models, n):
     for pair in pairs:
         people_say(store, pair, *"aa")
     where = RowFilter(models=models)
-    assert len(read(store, matching_pairs, where) or ()) == n
+    assert len(read(store, matching_pairs, where)) == n
     if n:
         assert measure_agreement(store, unit="pairs", where=where).n == n
 
 
 @on_sqlite
 def test_the_commands_take_the_filter_and_their_json_names_it(compared, capsys):
-    arguments = ["--where", "query_type=sql", "--db", address(compared), "--json"]
-    assert run(["agreement", "--unit", "pairs", *arguments]) == 0
-    agreement = json.loads(capsys.readouterr().out)
-    assert run(["compare", "--recorded", "--judge-version", agreement["title"], *arguments]) == 0
-    report = json.loads(capsys.readouterr().out)
-    (result,) = report["aspects"]
+    def printed(*words):
+        assert run([*words, "--where", "query_type=sql", "--db", address(compared)]) == 0
+        return capsys.readouterr().out
+
+    agreement = json.loads(printed("agreement", "--unit", "pairs", "--json"))
+    words = ("compare", "--recorded", "--judge-version", agreement["title"], "--json")
+    (result,) = json.loads(printed(*words))["aspects"]
     assert agreement["about"]["where"] == result["about"]["where"] == {"query_types": ["sql"]}
     assert [row["value"] for row in result["rows"] if row["figure"] == "pairs"] == [12]
-    assert run(["agreement", "--unit", "pairs", *arguments[:-1]]) == 0
-    assert "Filter: sql." in capsys.readouterr().out
+    assert "Filter: sql." in printed("agreement", "--unit", "pairs")
