@@ -1,5 +1,5 @@
 from engines import on_sqlite
-from graded_log import GOOD, labels_where
+from graded_log import GOOD, labels_in
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.measure.disagreement import disagreement_page
 from judgeboard.measure.ratings import PairSource
@@ -13,19 +13,12 @@ def page(log, grade="groundedness", reviewer_id=None, version_id=None, **asked):
 
 def scored_log(log):
     """Judge and people: alike, far too harsh, too kind, just apart, just not apart."""
-    version, ids = log.version(), log.answers(5, query_type="sql", metadata={"user": {"plan": 3}})
+    ids = log.answers(5)
     scores = zip(ids, (0.5, 0.1, 0.9, 0.2, 0.21), (0.5, 1.0, 0.3, 0.6, 0.6), strict=True)
-    for each, judge, people in scores:
-        log.say_all(
-            version,
-            [each],
-            groundedness=judge,
-            quality=1 + round(judge * 3),
-            reasoning=f"because of {each}",
-        )
-        log.review(
-            each, "mara", groundedness=people, quality=1 + round(people * 3), note=f"note on {each}"
-        )
+    for each, *pair in scores:
+        judge, people = ({"groundedness": score, "quality": 1 + round(score * 3)} for score in pair)
+        log.say_all(log.version(), [each], reasoning=f"because of {each}", **judge)
+        log.review(each, note=f"note on {each}", **people)
     return ids
 
 
@@ -47,9 +40,8 @@ def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log):
     ids = scored_log(log)
     row = page(log).rows[0]
     assert (row.judged.reasoning, row.judge, row.people) == (f"because of {ids[1]}", 0.1, 1.0)
-    assert [(each.reviewer, each.grade.note) for each in row.person_reviews] == [
-        ("mara", f"note on {ids[1]}")
-    ]
+    (review,) = row.person_reviews
+    assert (review.reviewer, review.grade.note) == ("mara", f"note on {ids[1]}")
     assert row.judged.question
     assert row.judged.answer
 
@@ -87,12 +79,10 @@ def test_a_cell_opens_all_its_answers(log):
 def test_the_picture_counts_apart_what_the_sentence_counts(log):
     # Lower ends of tenths four steps apart with answers 0.31 apart, and three steps apart with
     # answers 0.4 apart.
-    version, ids = log.version(), log.answers(4)
-    for each, judge, people in zip(
-        ids, (0.19, 0.11, 0.1, 0.0), (0.50, 0.51, 0.5, 0.45), strict=True
-    ):
-        log.say_all(version, [each], groundedness=judge)
-        log.review(each, "mara", groundedness=people)
+    ids = log.answers(4)
+    log.say_scores(log.version(), ids, (0.19, 0.11, 0.1, 0.0))
+    for each, score in zip(ids, (0.50, 0.51, 0.5, 0.45), strict=True):
+        log.review(each, groundedness=score)
     shown = page(log)
     assert shown.picture.counts[5][1] == 3
     assert shown.picture.apart[5][1] == 2
@@ -104,13 +94,9 @@ def test_the_picture_counts_apart_what_the_sentence_counts(log):
 def test_quality_and_labels_have_their_own_distance(log):
     ids = scored_log(log)
     shown = page(log, grade="quality")
-    assert (shown.gap, ids_of(shown), shown.picture.axis) == (
-        2,
-        [ids[1], ids[2]],
-        ("1", "2", "3", "4"),
-    )
+    assert (shown.gap, ids_of(shown), shown.picture.axis) == (2, ids[1:3], tuple("1234"))
     version = log.version("nli")
-    log.say(version, labels_where(ids, lambda index: index < 2))
+    log.say(version, labels_in(ids, ids[:2]))
     log.review_all(ids, "lee", label=GOOD)
     labels = page(log, grade="label", version_id=version.id)
     assert ids_of(labels) == ids[:2]

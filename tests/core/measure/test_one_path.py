@@ -3,11 +3,11 @@
 import json
 import re
 from html import unescape
-from typing import Any
+from operator import attrgetter
 
 import pytest
 
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, read
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
 from judgeboard.formats.output import to_plain
@@ -26,7 +26,7 @@ from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import HUMANS, SCALES
-from judgeboard.store.judge_versions import get_version, list_versions
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.opening import open_store
 from judging_log import address
 
@@ -57,22 +57,22 @@ def uneven(new_store):
         for four in range(18)
         for _ in range(4)
     )
-    of_first, of_mara = dict[int, dict[str, Any]](), dict[int, dict[str, Any]]()
-    for place, each in enumerate(ids):
-        given = {
-            "label": BAD if place % 3 else GOOD,
-            "quality": 1 + place % 4,
-            "groundedness": place % 11 / 10,
+    of_first, of_mara = {}, {}
+
+    def scores(place, good_every, levels, groundedness):
+        return {
+            "label": BAD if place % good_every else GOOD,
+            "quality": 1 + place % levels,
+            "groundedness": groundedness,
         }
+
+    for place, each in enumerate(ids):
+        given = scores(place, 3, 4, place % 11 / 10)
         of_first[each] = given if place % 9 else {"status": Status.UNPARSABLE}
-        labels = {"label": BAD if place % 4 else GOOD, "quality": 1 + place % 3}
-        of_mara[each] = labels | {"groundedness": place % 7 / 7}
+        of_mara[each] = scores(place, 4, 3, place % 7 / 7)
     log.say(first, of_first)
-    log.say(
-        second,
-        {each: {"groundedness": place % 5 / 5} for place, each in enumerate(ids) if place % 2},
-    )
-    log.reviews(of_mara, "mara")
+    log.say_scores(second, ids[1::2], [place % 5 / 5 for place in range(1, len(ids), 2)])
+    log.reviews(of_mara)
     log.review_all(ids[1::2], "jon", label=GOOD, quality=2, groundedness=0.5)
     log.review_all(ids[::5], "lee", label=BAD)
     log.review_all(ids[::12], "lead", label=GOOD, quality=4, groundedness=1.0, stage="adjudication")
@@ -95,13 +95,16 @@ def pandalm(public_database):
 )
 def test_every_output_gives_the_same_figures(request, capsys, log, version, grade, human, by):
     store = request.getfixturevalue(log)
-    result = the_command_and_the_page_agree(store, version, grade, human, by, capsys)
+    result = measure_agreement(store, judge_versions=[version], grade=grade, human=human, by=by)
+    assert result.n
+    the_command_agrees(store, result, human, capsys)
+    the_page_agrees(store, result, human)
     the_report_agrees(store, result, human)
 
 
 def test_stats_gives_the_figures_of_every_grade(demo, uneven):
-    stats_agree(demo, "lexical v1", GRADES)
-    stats_agree(uneven, "one v1", GRADES)
+    stats_agree(demo, "lexical v1")
+    stats_agree(uneven, "one v1")
 
 
 @pytest.mark.shared
@@ -109,15 +112,6 @@ def test_stats_gives_the_figures_of_every_grade(demo, uneven):
 def test_the_figures_of_published_pairs_are_those_of_the_command(pandalm, human, capsys):
     result = measure_agreement(pandalm, unit="pairs", judge_versions=["pandalm-7b"], human=human)
     the_command_agrees(pandalm, result, human, capsys)
-
-
-def the_command_and_the_page_agree(store, title, grade, human, by, capsys):
-    """Return the figures that both have."""
-    result = measure_agreement(store, judge_versions=[title], grade=grade, human=human, by=by)
-    assert result.n
-    the_command_agrees(store, result, human, capsys)
-    the_page_agrees(store, result, human)
-    return result
 
 
 def the_command_agrees(store, result, human, capsys):
@@ -130,36 +124,30 @@ def the_command_agrees(store, result, human, capsys):
     assert json.loads(capsys.readouterr().out) == to_plain(result)
     assert run(words) == 0
     lines = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
-    of_all, alone = all_and_alone(result)
+    parts = all_and_alone(result)
     for name in shown_statistics(result.statistics | result.graded):
         figures = [line for line in lines if line[0] == STATISTICS[name].name]
-        shown = [
-            shown_statistics(each)[name]
-            for each in (of_all, alone)
-            if name in shown_statistics(each)
-        ]
+        words = percent_words if STATISTICS[name].share else number_words
+        shown = [each[name] for each in map(shown_statistics, parts) if name in each]
         for figure, each in zip(figures, shown, strict=True):
-            expected = percent_words(each) if STATISTICS[name].share else number_words(each)
-            assert " ".join(figure[1:3]).replace("– ", "").startswith(expected)
+            assert " ".join(figure[1:3]).replace("– ", "").startswith(words(each))
 
 
 def the_page_agrees(store, result, human):
     """The page's result is that of the command but for the other statistics of its slices."""
-    by = result.about.by or "query_type"
-    shown = the_page(store, result.title, result.about.grade, human, by)
-    assert (shown.result.statistics, shown.result.graded) == (result.statistics, result.graded)
-    assert (shown.result.parts, shown.result.headline) == (result.parts, result.headline)
+    shown = the_page(store, result, human)
+    whole = attrgetter("statistics", "graded", "parts", "headline")
+    assert whole(shown.result) == whole(result)
     if result.about.by is not None:
-        for figure in ("n", headline_name(SCALES[result.about.grade])):
-            of_slices = [row for row in result.rows if row.figure == figure and row.slice]
-            assert [
-                row for row in shown.result.rows if row.figure == figure and row.slice
-            ] == of_slices
+        figures = ("n", headline_name(SCALES[result.about.grade]))
+        of_page, of_command = (
+            [row for row in each.rows if row.figure in figures and row.slice]
+            for each in (shown.result, result)
+        )
+        assert of_page == of_command
         assert shown.result.caveats == result.caveats
-    with store.reading() as connection:
-        assert (
-            agreement_of(connection, shown.choice).statistics == result.statistics
-        )  # what the CSV file holds
+    # What the CSV file holds.
+    assert read(store, agreement_of, shown.choice).statistics == result.statistics
     the_same_answers_agree(store, shown)
 
 
@@ -199,11 +187,10 @@ def the_report_agrees(store, result, human):
             assert f"<td>{STATISTICS[name].name}</td><td>{shown}</td>" in text
 
 
-def stats_agree(store, title, grades):
-    with store.reading() as connection:
-        rows = stats(connection).agreement
-        fingerprint = get_version(connection, title).fingerprint
-    for grade in grades:
+def stats_agree(store, title):
+    rows = read(store, stats).agreement
+    fingerprint = read(store, get_version, title).fingerprint
+    for grade in GRADES:
         result = measure_agreement(store, judge_versions=[title], grade=grade, by="query_type")
         figures = {each: statistics_of_slice(result, each) for each in (None, *result.slices)}
         mine = [row for row in rows if (row.judge_version, row.grade) == (fingerprint, grade)]
@@ -213,16 +200,15 @@ def stats_agree(store, title, grades):
             assert row.statistics.items() <= figures[row.query_type].items()
 
 
-def the_page(store, title, grade, human, by):
+def the_page(store, result, human):
     with store.reading() as connection:
         return agreement_page(
             PairSource(connection, CountedGrades(human=human)),
-            version_id=version_id(store, title),
-            grade=grade,
-            by=by,
+            version_id=version_id(store, result.title),
+            grade=result.about.grade,
+            by=result.about.by or "query_type",
         )
 
 
 def version_id(store, title):
-    with store.reading() as connection:
-        return next(each.id for each in list_versions(connection) if each.title == title)
+    return read(store, get_version, title).id

@@ -17,6 +17,7 @@ from judgeboard.measure.thresholds import (
 )
 from judgeboard.settings.model import Cuts
 from judgeboard.store.statements import TextColumn, record_of
+from result_parts import interval
 from shared_answers import shared_answers
 
 B, A1, A = "track_b_modernbert", "approach_1_modernbert", "track_a_deberta"
@@ -44,17 +45,16 @@ def sample(answers, judges, query_type="all"):
     """The sample of a judge, or of the mean of several ("a + b"); all answers are labelled."""
     names = judges.split(" + ")
     badness = np.round(np.mean([answers.badness[name] for name in names], axis=0), 9)
-    n, cuts = len(badness), Cuts(0.5)
+    n = len(badness)
     types, codes = np.unique(answers.query_types, return_inverse=True)
-    ids, flagged = np.arange(n), badness >= flag_from(0.5)
     judged_bad = badness > 0.5 if len(names) > 1 else answers.judged_bad[judges]
     everything = np.ones(n, dtype=np.bool_)
     judged = JudgedScores(
-        ids,
+        np.arange(n),
         answers.groups.codes,
         badness,
         TextColumn(tuple(types.tolist()), codes),
-        flagged,
+        badness >= flag_from(0.5),
         ~everything,
         np.zeros(n, dtype=np.int64),
     )
@@ -68,20 +68,12 @@ def sample(answers, judges, query_type="all"):
         lots=np.zeros(n),
     )
     inside = answers.of_type(None if query_type == "all" else query_type)
-    return ScoredSample(
-        judges,
-        labels.at(inside),
-        judged.at(inside),
-        cuts,
-        {},
-        np.array([n]),
-        np.array([n]),
-    )
+    counts = np.array([n])
+    return ScoredSample(judges, labels.at(inside), judged.at(inside), Cuts(0.5), {}, counts, counts)
 
 
-def held_out(result):
-    agreement, share = (round(result.figure(each).value or 0, 4) for each in ("agreement", "share"))
-    return agreement, share
+def four_digits(*estimates):
+    return tuple(round(each.value, 4) for each in estimates)
 
 
 # Judge, agreement: threshold, wrong of n labels above it, upper bound | agreement and share of the
@@ -110,10 +102,11 @@ def test_verdicts_that_need_no_review(
     answers, judges, agreement, threshold, wrong, n, bound, agreed, share
 ):
     result = confident_verdicts(sample(answers, judges), agreement)
-    tested, of_bound = result.figure("tested_wrong"), result.figure("tested_wrong_bound")
+    tested = result.figure("tested_wrong")
     assert result.figure("confidence").value == pytest.approx(threshold, abs=1e-6)
-    assert (tested.value, tested.n, round(of_bound.value or 0, 4)) == (wrong, n, bound)
-    assert held_out(result) == (agreed, share)
+    assert (tested.value, tested.n) == (wrong, n)
+    names = ("tested_wrong_bound", "agreement", "share")
+    assert four_digits(*map(result.figure, names)) == (bound, agreed, share)
 
 
 def test_one_judge_is_never_sure_enough_for_95_percent(answers):
@@ -121,24 +114,9 @@ def test_one_judge_is_never_sure_enough_for_95_percent(answers):
     assert (result.headline.code, result.headline.values["n"]) == ("confidence_not_shown", 637)
 
 
-def same_flags(judged, setting, threshold):
-    """Whether a setting flags the same answers as a published badness, which has six decimals."""
-    badness = judged.judged.badness
-    return bool(((badness >= flag_from(setting)) == (badness >= threshold - 1e-6)).all())
-
-
-def at(threshold):
-    return tuple(
-        round(each.value or 0, 4)
-        for each in (threshold.flagged, threshold.recall, threshold.precision)
-    )
-
-
 def chosen_at(result):
-    return tuple(
-        round(result.figure(each, CHOSEN).value or 0, 4)
-        for each in ("flagged", "recall", "precision")
-    )
+    names = ("flagged", "recall", "precision")
+    return four_digits(*(result.figure(each, CHOSEN) for each in names))
 
 
 # Judge, query type: bad labels, design effect, threshold | flagged, recall, precision | threshold
@@ -161,11 +139,11 @@ def test_thresholds_for_a_recall_of_80_percent(
     (chosen,) = threshold_result(judged, Goal("recall", 0.8))
     other = replayed(replace(judged, labels=judged.labels.at(~judged.labels.choosing)), 0.5)
     design_effect = chosen.figure("design_effect", CHOSEN)
-    assert (chosen.about.counts["choosing_bad"], design_effect.n) == (bad, bad)
-    assert round(design_effect.value or 0, 4) == effect
+    assert chosen.about.counts["choosing_bad"] == design_effect.n == bad
+    assert four_digits(design_effect) == (effect,)
     assert chosen.figure("tested_badness", CHOSEN).value == pytest.approx(threshold, abs=1e-6)
     assert chosen_at(chosen) == figures
-    assert at(other) == in_force
+    assert four_digits(other.flagged, other.recall, other.precision) == in_force
 
 
 def test_a_threshold_for_recall_of_another_judge(answers):
@@ -202,10 +180,12 @@ def test_a_cost_of_five_reviews_is_not_shown_to_be_lower_anywhere(
     judged = sample(answers, B)
     result = threshold_result(judged, Goal("cost", 5), by_query_type=query_type is not None)
     (chosen,) = (each for each in result if each.about.where.get("query_type") == query_type)
-    of_type = replace(judged, judged=judged.judged.of_type(query_type))
-    assert same_flags(of_type, chosen.figure("low_groundedness", CHOSEN).value, threshold)
+    badness = judged.judged.of_type(query_type).badness
+    setting = chosen.figure("low_groundedness", CHOSEN).value
+    # The published badness has six decimals.
+    assert np.array_equal(badness >= flag_from(setting), badness >= threshold - 1e-6)
     cost = chosen.figure("cost_change", CHOSEN)
     # The published change is that of the half that measures: 0.0184 and -0.0465. This one counts
     # the flags of all.
-    assert tuple(round(each or 0, 4) for each in (cost.value, cost.low, cost.high)) == change
+    assert tuple(round(each, 4) for each in interval(cost)) == change
     assert (chosen.headline.code, advised_setting(chosen)) == ("threshold_cost_not_shown", None)
