@@ -1,35 +1,28 @@
 import pytest
 
-from graded_log import BAD, GOOD, labels_where, read
+from graded_log import BAD, GOOD, labels_in
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import every_judge, measure_agreement
 from judgeboard.measure.reliance import Reliance, reliance, stand_in_note
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, PersonTest
+from result_parts import values_of_note
 
 
 def test_a_headline_per_grade(sqlite_log):
     version, ids = sqlite_log.version(), sqlite_log.answers(20)
     for index, each in enumerate(ids):
-        said = {
-            "label": BAD if index < 10 else GOOD,
-            "quality": 1 + index % 4,
-            "groundedness": index / 20,
-        }
-        sqlite_log.say_all(version, [each], **said)
-        people = said | {
-            "quality": min(1 + index % 4, 3) if index % 5 else 1,
-            "groundedness": 0.05 + index / 20,
-        }
-        if index < 2:
-            people |= {"label": GOOD}
-        sqlite_log.review(each, **people)
-    label, groundedness, quality = read(sqlite_log.store, every_judge)
-    assert [each.headline.code for each in (label, groundedness, quality)] == [
-        "labels",
-        "scores",
-        "levels",
-    ]
-    assert {each.answers for each in (label, groundedness, quality)} == {20}
+        score, level = index / 20, 1 + index % 4
+        label = BAD if index < 10 else GOOD
+        sqlite_log.say_all(version, [each], label=label, quality=level, groundedness=score)
+        sqlite_log.review(
+            each,
+            label=GOOD if index < 2 else label,
+            quality=min(level, 3) if index % 5 else 1,
+            groundedness=0.05 + score,
+        )
+    results = label, groundedness, quality = sqlite_log.read(every_judge)
+    assert [each.headline.code for each in results] == ["labels", "scores", "levels"]
+    assert {each.answers for each in results} == {20}
     assert label.headline.values["missed"].value == 0
     assert groundedness.headline.values["rank"].value == 1
     assert round(quality.headline.values["kappa"].value, 2) == 0.61
@@ -89,9 +82,9 @@ def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(low, hig
 @pytest.mark.parametrize("people", [GOOD, BAD])
 def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(sqlite_log, people):
     version, ids = sqlite_log.version(), sqlite_log.answers(20)
-    sqlite_log.say(version, labels_where(ids, lambda place: place < 4))
+    sqlite_log.say(version, labels_in(ids, ids[:4]))
     sqlite_log.review_all(ids, label=people)
     result = measure_agreement(sqlite_log.store)
     assert result.headline.code == "one_label"
-    (missing,) = (each.values for each in result.caveats if each.code == "one_class")
+    missing = values_of_note(result.caveats, "one_class")
     assert missing == {"missing": "bad" if people == GOOD else "good"}

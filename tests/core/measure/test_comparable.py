@@ -9,8 +9,10 @@ from judgeboard.domain import DimensionScore
 from judgeboard.errors import NotFound
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.notes import note
 from judgeboard.measure.ratings import PairSource
 from judging_log import address
+from result_parts import values_of_note
 
 
 def scored(log, name, ids, dimension):
@@ -18,16 +20,22 @@ def scored(log, name, ids, dimension):
 
 
 @pytest.fixture
-def own_scale(log, bring_grades):
-    """A judge and people who scored twelve answers from 1 to 5, and who gave no label."""
+def scored_by_people(log, bring_grades):
+    """Twelve answers that a person scored from 1 to 5, without a label."""
     ids = log.answers(12)
-    scored(log, "prometheus", ids, "score")
     bring_grades(
         [
             {"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"}
             for n in range(1, 13)
         ]
     )
+    return ids
+
+
+@pytest.fixture
+def own_scale(log, scored_by_people):
+    """The same of a judge too."""
+    scored(log, "prometheus", scored_by_people, "score")
     return log
 
 
@@ -47,22 +55,12 @@ def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(own_s
 def test_scores_under_different_names_are_named_too(own_scale):
     scored(own_scale, "other", [1, 2, 3], "depth")
     headline = measure_agreement(own_scale.store, judge_versions=["other"]).headline
-    assert (headline.code, headline.values) == (
-        "other_names",
-        {"people": ["score"], "judge": ["depth"]},
-    )
+    assert headline == note("other_names", people=["score"], judge=["depth"])
 
 
 @on_sqlite
-def test_grades_that_are_never_under_one_name_are_named(log, bring_grades):
-    ids = log.answers(12)
-    log.say_all(log.version("lexical"), ids, groundedness=0.5)
-    bring_grades(
-        [
-            {"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"}
-            for n in range(1, 13)
-        ]
-    )
+def test_grades_that_are_never_under_one_name_are_named(log, scored_by_people):
+    log.say_all(log.version("lexical"), scored_by_people, groundedness=0.5)
     with pytest.raises(NotFound, match=r"score, .*groundedness"):
         measure_agreement(log.store)
 
@@ -84,6 +82,4 @@ def test_people_who_have_another_grade_in_common_hear_which(log):
         log.review_all(ids, reviewer, label=GOOD)
     result = measure_agreement(log.store, of="people", grade="quality")
     assert result.headline.code == "few_rated"
-    assert [each.values for each in result.next if each.code == "choose_grade"] == [
-        {"grades": ["label"]}
-    ]
+    assert values_of_note(result.next, "choose_grade") == {"grades": ["label"]}

@@ -37,14 +37,8 @@ def labelled(store):
             case.add(f"{week}{number}", metadata={"tenant": "ab"[number % 2]}, asked_at=asked_at)
     add_schema(store, SCHEMA, by=case.lead)
     ids = tuple(f"{week}{number}" for week in range(2) for number in range(3))
-    many = {
-        "order": "oldest",
-        "flagged_only": False,
-        "max_items": 6,
-        "needed": 2,
-        "blind_people": True,
-    }
-    rules = new_queue("q", RowFilter(ids=ids), **many)
+    rules = new_queue("q", RowFilter(ids=ids), order="oldest", needed=2, blind_people=True)
+    rules = rules.changed(flagged_only=False, max_items=6)
     create_queue(store, rules, by=case.lead, assigned=case.people, schema="s", now=case.now)
     labels = [(case.mara, tone) for tone in (1, 2, 3, 3, 3, 3)]
     for who, tone in [*labels, (case.jon, 3)]:
@@ -66,44 +60,36 @@ def shown(case, own_label, viewer=None, by="query_type"):
 
 def test_the_latest_label_of_each_answer_makes_the_mean_or_the_share(labelled):
     for own_label, title, figures in (
-        ("tone", "tone", [(3, 8 / 3), (3, 3.0)]),  # Jon's 3 replaces Mara's 1
-        ("tone=3", "Share of tone=3", [(3, 2 / 3), (3, 1.0)]),
-        ("causes=x", "Share of causes=x", [(3, 2 / 3), (3, 1.0)]),
+        ("tone", "tone", [8 / 3, 3]),  # Jon's 3 replaces Mara's 1
+        ("tone=3", "Share of tone=3", [2 / 3, 1]),
+        ("causes=x", "Share of causes=x", [2 / 3, 1]),
     ):
         drawn = shown(labelled, own_label)
-        assert (drawn.measure, drawn.name, drawn.of_measure.title) == (
-            None,
-            f"own label {own_label}",
-            title,
-        )
-        points = drawn.panels[0].points
-        assert [(point.estimate.n, point.estimate.value) for point in points] == [
-            (n, pytest.approx(value)) for n, value in figures
-        ]
+        names = (drawn.measure, drawn.name, drawn.of_measure.title)
+        assert names == (None, f"own label {own_label}", title)
+        points = [point.estimate for point in drawn.panels[0].points]
+        assert [each.value for each in points] == pytest.approx(figures)
+        assert [each.n for each in points] == [3, 3]
         assert any("3" in line for line in trend_lines(drawn))
-    by_tenant = {
-        panel.group: panel.n for panel in shown(labelled, "tone", by="metadata.tenant").panels
-    }
-    assert by_tenant == {"All answers": 6, "a": 4, "b": 2}
+    panels = shown(labelled, "tone", by="metadata.tenant").panels
+    assert {panel.group: panel.n for panel in panels} == {"All answers": 6, "a": 4, "b": 2}
 
 
 @on_sqlite
 def test_a_blind_reviewer_sees_no_label_of_an_open_answer(labelled):
-    assert [panel.n for panel in shown(labelled, "tone", labelled.mara.id).panels] == [6]
-    assert [panel.n for panel in shown(labelled, "tone", labelled.jon.id).panels] == [1]
-    assert [panel.n for panel in shown(labelled, "tone", labelled.ada.id).panels] == [
-        1
-    ]  # it is finished
+    # Jon has labelled one answer. It is finished, so Ada sees it too.
+    for viewer, n in ((labelled.mara, 6), (labelled.jon, 1), (labelled.ada, 1)):
+        assert [panel.n for panel in shown(labelled, "tone", viewer.id).panels] == [n]
     assert shown(labelled, "unused").changes.headline.code == "no_own_label"
 
 
 @on_sqlite
 def test_a_label_without_a_figure_is_refused_with_the_next_step(labelled):
-    with pytest.raises(BadInput, match=r"causes .*causes=x"):
-        shown(labelled, "causes")
-    with pytest.raises(BadInput, match="minutes "):
-        shown(labelled, "minutes")
-    with pytest.raises(BadInput, match=r"causes: .*'z'"):
-        shown(labelled, "causes=z")
-    with pytest.raises(NotFound, match="'mood'; known: tone,"):
-        shown(labelled, "mood")
+    for own_label, error, reason in (
+        ("causes", BadInput, r"causes .*causes=x"),
+        ("minutes", BadInput, "minutes "),
+        ("causes=z", BadInput, r"causes: .*'z'"),
+        ("mood", NotFound, "'mood'; known: tone,"),
+    ):
+        with pytest.raises(error, match=reason):
+            shown(labelled, own_label)

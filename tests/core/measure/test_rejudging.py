@@ -9,15 +9,17 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Status
 from judgeboard.measure.agreement import measure_agreement
 
-LABELS = st.sampled_from([GOOD, BAD])
-SCORES = st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0])
-
+VERDICTS = st.fixed_dictionaries(
+    {
+        "label": st.sampled_from([GOOD, BAD]),
+        "groundedness": st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0]),
+        "quality": st.integers(1, 4),
+    }
+)
 ANSWERS = st.lists(
     st.tuples(
-        st.lists(
-            st.tuples(LABELS, SCORES, st.integers(1, 4)) | st.none(), min_size=1, max_size=4
-        ),  # asks of one judge
-        st.lists(st.tuples(LABELS, SCORES, st.integers(1, 4)), min_size=1, max_size=3),  # people
+        st.lists(VERDICTS | st.none(), min_size=1, max_size=4),  # asks of one judge
+        st.lists(VERDICTS, min_size=1, max_size=3),  # people
         st.integers(0, 5),  # evidence
     ),
     min_size=10,
@@ -25,10 +27,11 @@ ANSWERS = st.lists(
 )
 
 
-def verdict(said):
-    if said is None:
-        return {"status": Status.UNPARSABLE}
-    return {"label": said[0], "groundedness": said[1], "quality": said[2]}
+def by_turn(rounds):
+    """Yield the first entry of each answer, then the second ones."""
+    # All answers in one transaction, because storing takes long.
+    for turn in range(max(map(len, rounds.values()))):
+        yield {each: entries[turn] for each, entries in rounds.items() if turn < len(entries)}
 
 
 def filled(store, answers, *, again):
@@ -43,23 +46,12 @@ def filled(store, answers, *, again):
         each: asks if again else [latest(asks)]
         for each, (asks, *_) in zip(ids, answers, strict=True)
     }
-    for turn in range(
-        max(map(len, asked.values()))
-    ):  # all answers in one transaction, because storing takes long
-        log.say(
-            version, {each: verdict(asks[turn]) for each, asks in asked.items() if turn < len(asks)}
-        )
+    for asks in by_turn(asked):
+        log.say(version, {each: ask or {"status": Status.UNPARSABLE} for each, ask in asks.items()})
     people_of = {each: people for each, (_, people, _) in zip(ids, answers, strict=True)}
-    log.say(other, {each: verdict(people[0]) for each, people in people_of.items()})
-    for place in range(max(map(len, people_of.values()))):
-        log.reviews(
-            {
-                each: verdict(people[place])
-                for each, people in people_of.items()
-                if place < len(people)
-            },
-            f"person {place}",
-        )
+    log.say(other, {each: people[0] for each, people in people_of.items()})
+    for place, grades in enumerate(by_turn(people_of)):
+        log.reviews(grades, f"person {place}")
 
 
 def latest(asks):
@@ -88,6 +80,5 @@ def test_every_figure_stays_that_of_the_latest_verdicts(new_store, answers, grad
 
 def plain(result):
     """All figures but the note that answers were judged again."""
-    return replace(
-        result, caveats=tuple(each for each in result.caveats if each.code != "judged_again")
-    )
+    caveats = [each for each in result.caveats if each.code != "judged_again"]
+    return replace(result, caveats=caveats)
