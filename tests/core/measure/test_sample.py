@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 
 from graded_log import BAD, GOOD, GradedLog, read
 from judgeboard.domain import Decision, Feedback, FeedbackKind, QueueOrder, Response, Status
@@ -33,11 +33,11 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import new_queue
-from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
 from judgeboard.store.tables import CHANGE, RESPONSE, StoredVersion
 from judgeboard.store.triggers import MOST_CHANGES
 from judgeboard.store.verdicts import matching_answers
+from stored_rows import row_count, values_of, write_to
 
 STEPS = 25
 
@@ -52,11 +52,7 @@ def columns(table):
     named = {each.name: getattr(table, each.name) for each in fields(table)}
     types = named.pop("query_types", None)
     lists = {name: np.where(np.isnan(each), -1, each).tolist() for name, each in named.items()}
-    return (
-        lists
-        if types is None
-        else lists | {"names": list(types.names), "codes": types.codes.tolist()}
-    )
+    return lists, types and (types.names, types.codes.tolist())
 
 
 def figures(store, version, viewer):
@@ -64,18 +60,15 @@ def figures(store, version, viewer):
     with Seen(store, viewer).reading() as connection:
         rate = rate_of(connection, version, RateChoice(by="query_type"))
         tables = (
-            *(
-                answers_of(connection, version.id),
-                answers_of(connection, None),
-                verdicts_of_reviewed(connection),
-            ),
-            *(reviews_of(connection), reviews_of(connection, implied_labels=False)),
+            answers_of(connection, version.id),
+            answers_of(connection, None),
+            verdicts_of_reviewed(connection),
+            reviews_of(connection),
+            reviews_of(connection, implied_labels=False),
         )
-        agreement = None
+        agreement, choice = None, AgreementChoice("judge", (version.id,), grade="label")
         with suppress(NotFound):
-            agreement = agreement_of(
-                connection, AgreementChoice("judge", (version.id,), grade="label")
-            )
+            agreement = agreement_of(connection, choice)
         return [columns(each) for each in tables], rate, agreement
 
 
@@ -102,17 +95,17 @@ class ChangingLog:
         return self.log.store
 
     def some(self, n=3):
-        with self.store.reading() as connection:
-            ids = list(
-                connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.kind == "log")).scalars()
-            )
+        ids = values_of(self.store, RESPONSE.c.id, RESPONSE.c.kind == "log")
         return self.rng.sample(ids, min(n, len(ids)))
 
     def import_answers(self):
         self.number += 1
         rows = [
-            {"id": f"i{self.number}-{each}", "query": "q", "answer": "a", "passages": [f"p{each}"]}
-            | {
+            {
+                "id": f"i{self.number}-{each}",
+                "query": "q",
+                "answer": "a",
+                "passages": [f"p{each}"],
                 "query_type": self.rng.choice("ABC"),
                 "asked_at": f"2026-01-0{self.rng.randint(1, 9)}T12:00:00Z",
             }
@@ -128,16 +121,14 @@ class ChangingLog:
             undo_import(self.store, with_reviews=self.rng.random() < 0.5)
         except (BadInput, NotFound):
             return
-        with self.store.reading() as connection:
-            known = set(connection.execute(select(RESPONSE.c.id)).scalars())
+        known = values_of(self.store, RESPONSE.c.id)
         self.reviews = [each for each in self.reviews if each[1] in known]
 
     def forget(self):
+        columns = select(RESPONSE.c.external_id, RESPONSE.c.source)
         with self.store.writing() as connection:
             for each in self.some(1):
-                name, source = connection.execute(
-                    select(RESPONSE.c.external_id, RESPONSE.c.source).where(RESPONSE.c.id == each)
-                ).one()
+                name, source = connection.execute(columns.where(RESPONSE.c.id == each)).one()
                 forget_response(connection, name, source=source, actor="test")
 
     def judge(self):
@@ -169,14 +160,10 @@ class ChangingLog:
             self.log.review(each, "lead", label=self.rng.choice([GOOD, BAD]), stage="adjudication")
 
     def flag(self):
-        with self.store.writing() as connection:
-            reapply_flags(connection, self.some(20))
+        write_to(self.store, reapply_flags, self.some(20))
 
     def set_threshold(self):
-        with self.store.writing() as connection:
-            set_setting(
-                connection, "low_groundedness", round(self.rng.uniform(0.2, 0.9), 2), "test"
-            )
+        self.log.set("low_groundedness", round(self.rng.uniform(0.2, 0.9), 2))
 
     def set_primary_judge(self):
         self.log.set("primary_judge", self.rng.choice(self.versions).name)
@@ -201,15 +188,22 @@ class ChangingLog:
 
 
 CHANGES = [
-    *(ChangingLog.import_answers, ChangingLog.undo_import, ChangingLog.judge, ChangingLog.review),
-    *(ChangingLog.be_unsure, ChangingLog.undo_review, ChangingLog.adjudicate, ChangingLog.flag),
-    *(
-        ChangingLog.set_threshold,
-        ChangingLog.set_primary_judge,
-        ChangingLog.draw_at_random,
-        ChangingLog.make_queue,
-    ),
-    *(ChangingLog.forget, ChangingLog.judge, ChangingLog.review, ChangingLog.import_answers),
+    ChangingLog.import_answers,
+    ChangingLog.undo_import,
+    ChangingLog.judge,
+    ChangingLog.review,
+    ChangingLog.be_unsure,
+    ChangingLog.undo_review,
+    ChangingLog.adjudicate,
+    ChangingLog.flag,
+    ChangingLog.set_threshold,
+    ChangingLog.set_primary_judge,
+    ChangingLog.draw_at_random,
+    ChangingLog.make_queue,
+    ChangingLog.forget,
+    ChangingLog.judge,
+    ChangingLog.review,
+    ChangingLog.import_answers,
 ]
 
 
@@ -250,29 +244,23 @@ def test_an_answer_that_is_committed_late_is_not_missed(postgres_store):
 def test_figures_are_kept_until_something_changes(store):
     log = GradedLog(store)
     log.answers(2)
-
-    def revision():
-        return read(store, log_revision)
-
-    first = revision()
-    assert revision() == first
+    first = log.read(log_revision)
+    assert log.read(log_revision) == first
     log.review(1, label=GOOD)
-    assert revision() > first
+    assert log.read(log_revision) > first
 
 
 def test_figures_of_people_with_limited_sources_are_kept_for_each_set_of_sources(store):
     log = GradedLog(store)
     log.answers(2)
-    with store.writing() as connection:
-        store_responses(connection, [Response("other", "b1", "q", "a", ("p",))])
+    log.answers(1, source="other")
     mara, ben, ann = (
         limited(store, name, source)
         for name, source in (("Mara", "log"), ("Ben", "log"), ("Ann", "other"))
     )
 
     def kept(viewer):
-        with Seen(store, viewer).reading() as connection:
-            return answers_of(connection, None)
+        return read(Seen(store, viewer), answers_of, None)
 
     assert kept(mara) is kept(ben)
     assert [len(kept(viewer).response_ids) for viewer in (None, mara, ann)] == [3, 2, 1]
@@ -286,14 +274,11 @@ def test_of_many_sets_of_sources_the_last_are_kept_and_all_sources_always(store)
     viewers = [
         limited(store, f"person {number}", f"source {number}") for number in range(MOST_KEPT + 1)
     ]
-    of_all = read(store, answers_of, None)
-    marks = []
-    for viewer in (*viewers, *viewers):
-        with Seen(store, viewer).reading() as connection:
-            marks.append(log_revision(connection))
+    of_all = log.read(answers_of, None)
+    marks = [read(Seen(store, viewer), log_revision) for viewer in viewers * 2]
     # Figures that are read again never have the mark of earlier ones.
     assert len(set(marks)) == len(marks)
-    assert read(store, answers_of, None) is of_all
+    assert log.read(answers_of, None) is of_all
 
 
 def test_whoever_reads_an_older_state_does_not_take_a_change_away(sqlite_store):
@@ -317,20 +302,19 @@ def test_what_is_written_but_not_committed_is_not_kept(store):
         store_responses(connection, [Response("log", "never", "q", "a", ("p",))])
         assert len(answers_of(connection, None).response_ids) == 2
         connection.rollback()
-    assert len(read(store, answers_of, None).response_ids) == 1
+    assert len(log.read(answers_of, None).response_ids) == 1
 
 
 def test_changes_that_are_deleted_before_they_are_read_count(store):
     log = GradedLog(store)
     log.answers(1)
-    assert len(read(store, answers_of, None).response_ids) == 1
+    assert len(log.read(answers_of, None).response_ids) == 1
     log.answers(1)
+    change = {"id": 2 * MOST_CHANGES, "response_id": 1, "writer": 2**40}
     with store.writing() as connection:
-        last = 2 * MOST_CHANGES
-        connection.execute(insert(CHANGE), [{"id": last, "response_id": 1, "writer": 2**40}])
-    with store.reading() as connection:
-        assert connection.execute(select(func.count()).select_from(CHANGE)).scalar_one() == 1
-        assert len(answers_of(connection, None).response_ids) == 2
+        connection.execute(insert(CHANGE), change)
+    assert row_count(store, CHANGE) == 1
+    assert len(log.read(answers_of, None).response_ids) == 2
 
 
 @pytest.mark.parametrize(
@@ -347,9 +331,8 @@ def test_a_filter_of_what_is_kept_gives_the_answers_that_it_finds(store, where):
     with store.reading() as connection:
         found = answers_of(connection, None, where)
         assert found.response_ids.tolist() == matching_answers(connection, where).tolist()
-    assert set(found.query_types.names) == {
-        found.query_types.names[code] for code in found.query_types.codes
-    }
+    types = found.query_types
+    assert set(types.names) == {types.names[code] for code in types.codes}
 
 
 def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store):
@@ -381,13 +364,13 @@ def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store):
 @pytest.mark.parametrize("is_judged", [True, False])
 def test_a_filter_by_feedback_finds_feedback_that_comes_later(store, is_judged):
     log = GradedLog(store)
-    version, ids = log.version() if is_judged else None, log.answers(12)
-    if version is not None:
+    version, ids = None, log.answers(12)
+    if is_judged:
+        version = log.version()
         log.say_all(version, ids, groundedness=0.9, label=GOOD)
     log.review_all(ids, label=GOOD)
-    down, counts = RowFilter(user="down"), []
-    for feedback in ({}, {id_: [Feedback(FeedbackKind.THUMBS, 0)] for id_ in ids[:5]}):
-        with store.writing() as connection:
-            add_feedback(connection, feedback, (), None, utc_now())
-        counts.append(read(store, rate_of, version, RateChoice(where=down)).about.counts["answers"])
-    assert counts == [0, 5]
+    choice = RateChoice(where=RowFilter(user="down"))
+    thumbs_down = [Feedback(FeedbackKind.THUMBS, 0)]
+    for feedback, n in ({}, 0), (dict.fromkeys(ids[:5], thumbs_down), 5):
+        write_to(store, add_feedback, feedback, (), None, utc_now())
+        assert log.read(rate_of, version, choice).about.counts["answers"] == n
