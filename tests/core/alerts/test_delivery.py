@@ -14,8 +14,9 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from hook_server import hook_server
 from judgeboard.alerts.delivery import checked_addresses, send
@@ -68,24 +69,20 @@ def certificate(tmp_path_factory):
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
-    built = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    )
-    built = (
-        built.serial_number(1)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-    )
-    built = built.add_extension(
-        x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
     )
     path = tmp_path_factory.mktemp("tls") / "localhost.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path.write_bytes(
-        private + built.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-    )
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path.write_bytes(private + signed.public_bytes(Encoding.PEM))
     return path
 
 
@@ -99,13 +96,13 @@ def test_a_mail_goes_through_an_encrypted_and_authenticated_server(certificate, 
         return AuthResult(success=data.password == b"S3/CR@ET", handled=False)
 
     mailbox = Mailbox()
-    options = {
-        "tls_context": context,
-        "require_starttls": True,
-        "authenticator": login,
-        "auth_required": True,
-    }
-    with mail_server(mailbox, **options) as port:
+    with mail_server(
+        mailbox,
+        tls_context=context,
+        require_starttls=True,
+        authenticator=login,
+        auth_required=True,
+    ) as port:
         server = f"localhost:{port}"
         monkeypatch.setenv(
             "JUDGEBOARD_SMTP", f"smtp+starttls://ops%40example.org:S3%2FCR%40ET@{server}"
@@ -160,8 +157,9 @@ def test_slack_gets_its_own_form_in_which_a_name_can_mention_nobody(monkeypatch)
     assert [each["authorization"] for each in hook.requests] == ["Basic bWFyYTpTM0NSRVQ="]
 
 
-PRIVATE = (
-    *(
+@pytest.mark.parametrize(
+    "address",
+    [
         "127.0.0.1",
         "10.1.2.3",
         "169.254.169.254",
@@ -171,12 +169,11 @@ PRIVATE = (
         "::1",
         "fe80::1",
         "fd00::1",
-    ),
-    *("::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"),
+        "::ffff:127.0.0.1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+    ],
 )
-
-
-@pytest.mark.parametrize("address", PRIVATE)
 def test_a_host_with_one_private_address_is_refused(address, monkeypatch):
     resolved = [(0, 0, 0, "", ("93.184.215.14", 443)), (0, 0, 0, "", (address, 443))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: resolved)
@@ -196,10 +193,9 @@ def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(monk
         raise httpcore.ConnectError("no network here")
 
     monkeypatch.setenv("HOOK", "http://hooks.example.org/S3CRET")
-    with monkeypatch.context() as patched:
-        patched.setattr(httpcore.SyncBackend, "connect_tcp", connect)
-        with pytest.raises(NotSent, match="no network here"):
-            send("webhook:env:HOOK", MESSAGE)
+    monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", connect)
+    with pytest.raises(NotSent, match="no network here"):
+        send("webhook:env:HOOK", MESSAGE)
     assert connected == ["93.184.215.14"]
     monkeypatch.undo()
     monkeypatch.setenv("JUDGEBOARD_ALERT_NETWORKS", "127.0.0.0/8")

@@ -1,6 +1,6 @@
 """Short words for what the tests of the store do to it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pytest
@@ -21,7 +21,7 @@ from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FLAG
 from queue_case import queue_case
-from stored_rows import rows_of, write_to
+from stored_rows import read, rows_of, write_to
 
 
 @dataclass
@@ -32,8 +32,16 @@ class Case:
     answers: dict[str, Response] = field(default_factory=dict)
     asks: dict[tuple[int, int], int] = field(default_factory=dict)
 
+    def read(self, function, *given, **options):
+        """Return what a function reads from the database."""
+        return read(self.store, function, *given, **options)
+
+    def write(self, function, *given, **options):
+        """Call a function of the store in a transaction of its own."""
+        return write_to(self.store, function, *given, **options)
+
     def add(self, *responses):
-        return write_to(self.store, store_responses, responses)
+        return self.write(store_responses, responses)
 
     def answer(self, external_id="a", **fields):
         """Store one logged answer and return its id."""
@@ -44,40 +52,28 @@ class Case:
     def thumbs(self, external_id, value):
         """The user says something new of a known answer."""
         known = self.answers[external_id]
-        feedback = Feedback(
-            FeedbackKind.THUMBS,
-            value,
-            at=datetime(2026, 1, 1, 0, 0, len(known.feedback), tzinfo=UTC),
-        )
-        again = Response(
-            "log", external_id, known.query, known.answer, feedback=(*known.feedback, feedback)
-        )
+        at = datetime(2026, 1, 1, 0, 0, len(known.feedback), tzinfo=UTC)
+        feedback = Feedback(FeedbackKind.THUMBS, value, at=at)
+        again = replace(known, feedback=(*known.feedback, feedback))
         self.answers[external_id] = again
         assert self.add(again).feedback_added == 1
 
     def version(self, name="rag", **params):
-        return write_to(self.store, ensure_version, JudgeVersion(name, name, params=params))
+        return self.write(ensure_version, JudgeVersion(name, name, params=params))
 
     def say(self, version, response_id, status=Status.OK, *, repeat=0, **verdict):
         """One more verdict of a judge version on a response."""
         ask = self.asks.get((version.id, response_id), -1) + (repeat == 0)
         self.asks[version.id, response_id] = ask
-        with self.store.writing() as connection:
-            item = NewJudgment(response_id, ask, repeat, Verdict(status, **verdict))
-            return store_judgments(connection, version, None, [item])
+        item = NewJudgment(response_id, ask, repeat, Verdict(status, **verdict))
+        return self.write(store_judgments, version, None, [item])
 
     def set(self, key, value):
-        write_to(self.store, set_setting, key, value, "test")
+        self.write(set_setting, key, value, "test")
 
     def flags(self, response_id):
         """Rule and state of the flags of a response, oldest first."""
-        with self.store.reading() as connection:
-            query = (
-                select(FLAG.c.rule, FLAG.c.state)
-                .where(FLAG.c.response_id == response_id)
-                .order_by(FLAG.c.id)
-            )
-            return [(rule, state) for rule, state in connection.execute(query)]
+        return [(row["rule"], row["state"]) for row in self.flag_rows(response_id)]
 
     def flag_rows(self, response_id):
         return [row for row in self.rows(FLAG) if row["response_id"] == response_id]
@@ -88,18 +84,14 @@ class Case:
             (FLAG.c.response_id == response_id) & (FLAG.c.rule == rule) & (FLAG.c.state == "open")
         )
         with self.store.writing() as connection:
-            assert (
-                connection.execute(update(FLAG).where(mine).values(state=state.value)).rowcount == 1
-            )
+            decided = connection.execute(update(FLAG).where(mine).values(state=state.value))
+            assert decided.rowcount == 1
 
     def current(self, response_id):
+        mine = select(CURRENT).where(CURRENT.c.response_id == response_id)
         with self.store.reading() as connection:
-            query = (
-                select(CURRENT)
-                .where(CURRENT.c.response_id == response_id)
-                .order_by(CURRENT.c.judgment_id)
-            )
-            return [dict(row._mapping) for row in connection.execute(query)]
+            rows = connection.execute(mine.order_by(CURRENT.c.judgment_id)).mappings()
+            return [dict(row) for row in rows]
 
     def rows(self, table):
         return rows_of(self.store, table)
