@@ -60,6 +60,14 @@ def copy_package(package, copy):
         shutil.copyfile(cache_from_source(str(package / module.relative_to(copy))), compiled)
 
 
+def describe_package(folder, name, version, entry_points):
+    """Write the metadata of an installed package, whose entry points are bytes."""
+    info = folder / f"{name}-{version}.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "entry_points.txt").write_bytes(entry_points)
+
+
 class Copy:
     """A copy of the package that takes a new file and a new line.
 

@@ -4,9 +4,9 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
-import zipfile
 from asyncio import CancelledError
 from dataclasses import replace
 from importlib import metadata
@@ -29,15 +29,16 @@ from judgeboard.settings.model import Thresholds
 from judgeboard.tools.history import History
 from judgeboard.tools.target import Access, Target
 from judgeboard.tools.tool import Tool
-from package_copy import COMMAND, GENERATE, INTERPRETER, SHARED, TESTS
+from package_copy import COMMAND, GENERATE, INTERPRETER, SHARED, TESTS, describe_package
 
 EXAMPLE = TESTS / "plugin_example"
 PAGE = TESTS.parent / "docs" / "how-to" / "plugins.md"
 SOURCES = [str(Path(package.__file__).parents[1]) for package in (judgeboard, judgeboard_dashboard)]
-ROWS = [
-    {"ticket": "7", "customer": "Is it open?", "bot": "It is open [1]. Come at six."},
-    {"ticket": "8", "customer": "Is it far?", "bot": "No [1]."},
-]
+TICKETS = """\
+{"ticket": "7", "customer": "Is it open?", "bot": "It is open [1]. Come at six."}
+{"ticket": "8", "customer": "Is it far?", "bot": "No [1]."}
+"""
+FIVE_WORDS = "[flag_rules.too_long]\nmost_words = 5\n"
 
 
 def target(name):
@@ -47,11 +48,7 @@ def target(name):
 
 
 def history(name):
-    class OfTool(History):
-        pass
-
-    OfTool.target = target(name)
-    return OfTool
+    return type("OfTool", (History,), {"target": target(name)})
 
 
 class Process:
@@ -60,7 +57,8 @@ class Process:
     def __init__(self, folder, packages=None, **environment):
         self.folder, self.errors = folder, folder / "errors.txt"
         path = [*([str(packages)] if packages else []), *SOURCES, str(TESTS)]
-        database = str(folder / "log.db")
+        own = {"PYTHONPATH": os.pathsep.join(path), "PATH": ""}
+        own["JUDGEBOARD_DB"] = str(folder / "log.db")
         with self.errors.open("w") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", INTERPRETER],
@@ -69,35 +67,29 @@ class Process:
                 stderr=errors,
                 text=True,
                 cwd=folder,
-                env={"PYTHONPATH": os.pathsep.join(path), "PATH": "", "JUDGEBOARD_DB": database}
-                | SHARED
-                | environment,
+                env=own | SHARED | environment,
             )
 
     def run(self, code):
-        assert self._process.stdin is not None
         print(json.dumps(code), file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
-        assert answer, self.errors.read_text(encoding="utf-8")
+        assert answer, self.printed_errors()
         return json.loads(answer)
+
+    def printed_errors(self):
+        return self.errors.read_text(encoding="utf-8")
 
     def command(self, line):
         return self.run(COMMAND.format(words=shlex.split(line)))
 
     def refused(self, line):
         """Run a command that ends with exit code 2, and return its error."""
-        before = len(self.errors.read_text(encoding="utf-8"))
+        before = self.printed_errors()
         self.run(f"from judgeboard.cli.app import run; assert run({shlex.split(line)}) == 2")
-        return self.errors.read_text(encoding="utf-8")[before:]
+        return self.printed_errors().removeprefix(before)
 
     def close(self):
         self._process.communicate()
-
-
-def install(wheel, folder):
-    """Unpack a wheel, as an installation does with one that has only modules."""
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
 
 
 @pytest.fixture(scope="module")
@@ -107,15 +99,8 @@ def packages(tmp_path_factory):
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
     subprocess.run(build, cwd=EXAMPLE, check=True, capture_output=True)
     (wheel,) = built.glob("*.whl")
-    install(wheel, folder)
-    broken = folder / "broken-0.1.dist-info"
-    broken.mkdir()
-    (broken / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: broken\nVersion: 0.1\n", encoding="utf-8"
-    )
-    (broken / "entry_points.txt").write_text(
-        "[judgeboard.rules]\nbroken = not_there:RULE\n", encoding="utf-8"
-    )
+    shutil.unpack_archive(wheel, folder, "zip")  # as an installation does: it has only modules
+    describe_package(folder, "broken", "0.1", b"[judgeboard.rules]\nbroken = not_there:RULE\n")
     return folder
 
 
@@ -123,12 +108,8 @@ def packages(tmp_path_factory):
 def database(tmp_path_factory, packages):
     """A process with the packages, in a folder with an imported, judged log."""
     folder = tmp_path_factory.mktemp("project")
-    (folder / "judgeboard.toml").write_text(
-        "[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8"
-    )
-    (folder / "tickets.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8"
-    )
+    (folder / "judgeboard.toml").write_text(FIVE_WORDS)
+    (folder / "tickets.jsonl").write_text(TICKETS)
     process = Process(
         folder, packages, GATEWAY_API_KEY="k-gateway-1234567", TICKETS_API_KEY="k-tickets-1234567"
     )
@@ -167,20 +148,19 @@ def test_a_rule_flags_answers_by_its_option_in_the_project_file(database):
     assert [re.findall(r"\d+", why) for why in flags[0]["why"]] == [["7", "5"]]
     assert '"too_long"' in database.command("stats --json")
     project = database.folder / "judgeboard.toml"
-    as_it_was = project.read_text(encoding="utf-8")
     try:
         for line, fault in (
             ("most_words = -1", "line 2: flag_rules.too_long.most_words "),
             ("most_wrods = 5", "line 2: flag_rules.too_long.most_wrods "),
         ):
-            project.write_text(f"[flag_rules.too_long]\n{line}\n", encoding="utf-8")
+            project.write_text(f"[flag_rules.too_long]\n{line}\n")
             assert fault in database.refused("config")
             # The rule never runs with other values than written.
             assert fault in database.refused("flags apply")
-        project.write_text("[flag_rules.low_quality]\nmost = 1\n", encoding="utf-8")
+        project.write_text("[flag_rules.low_quality]\nmost = 1\n")
         assert database.refused("config").rstrip().endswith("too_long")
     finally:
-        project.write_text(as_it_was, encoding="utf-8")
+        project.write_text(FIVE_WORDS)
 
 
 ASK = """
@@ -204,8 +184,7 @@ print(json.dumps([verdict.status, sent.path, sent.headers["x-gateway-key"], by_m
 
 
 def test_a_provider_answers_with_its_own_key_and_is_chosen_by_the_name_of_the_model(database):
-    printed = json.loads(database.run(ASK))
-    assert printed == [
+    assert json.loads(database.run(ASK)) == [
         "ok",
         "/v1/chat/completions",
         "k-gateway-1234567",
@@ -288,31 +267,20 @@ def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(d
     code = "from judgeboard.cli.app import run; run(['doctor']); run(['doctor', '--json'])"
     text, _, as_json = database.run(code).partition("\n{")
     states = {line.split()[2]: line for line in text.splitlines() if " plugin " in line}
-    assert states["too_long"].startswith("ok ")
-    assert states["too_long"].endswith("judgeboard-tickets 1.0")
-    assert states["broken"].startswith("fix ")
-    assert "broken 0.1" in states["broken"]
-    listed = [
+    assert re.search(r"^ok .*judgeboard-tickets 1\.0$", states["too_long"])
+    assert re.search(r"^fix .*broken 0\.1", states["broken"])
+    assert {
+        ("judgeboard.judges", "cited", "judgeboard-tickets"),
+        ("judgeboard.rules", "too_long", "judgeboard-tickets"),
+        ("judgeboard.imports", "tickets", "judgeboard-tickets"),
+        ("judgeboard.providers", "gateway", "judgeboard-tickets"),
+        ("judgeboard.targets", "tickets", "judgeboard-tickets"),
+        ("judgeboard.rules", "broken", "broken"),
+    } <= {
         (each["group"], each["name"], each["package"])
         for each in json.loads("{" + as_json)["plugins"]
-    ]
-    ours = [
-        ("judges", "cited"),
-        ("rules", "too_long"),
-        ("imports", "tickets"),
-        ("providers", "gateway"),
-        ("targets", "tickets"),
-    ]
-    assert {(f"judgeboard.{group}", name, "judgeboard-tickets") for group, name in ours} <= {
-        *listed
     }
-    assert ("judgeboard.rules", "broken", "broken") in listed
-    warnings = [
-        line
-        for line in database.errors.read_text(encoding="utf-8").splitlines()
-        if "broken" in line
-    ]
-    (warning,) = warnings
+    (warning,) = (line for line in database.printed_errors().splitlines() if "broken" in line)
     assert all(
         part in warning
         for part in ("broken 0.1", "judgeboard.rules", "ModuleNotFoundError", "'not_there'")
@@ -329,9 +297,7 @@ def test_what_was_stored_stays_readable_after_the_packages_are_gone(database, tm
         assert '"too_long"' in gone.command("stats --json")
         assert "cited v1" in gone.command("versions list")
         assert [each["groundedness"] for each in exported(gone, "judgments")] == [0.5, 1.0]
-        (tmp_path / "judgeboard.toml").write_text(
-            "[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8"
-        )
+        (tmp_path / "judgeboard.toml").write_text(FIVE_WORDS)
         gone.command("flags apply")
         assert "line 1: flag_rules.too_long " in gone.refused("config")
         gone.command("test health cited")
@@ -348,7 +314,7 @@ def test_what_was_stored_stays_readable_after_the_packages_are_gone(database, tm
 
 def test_the_page_shows_the_package_as_it_is_tested():
     page = PAGE.read_text(encoding="utf-8")
-    for file in sorted(EXAMPLE.rglob("*.*")):
+    for file in EXAMPLE.rglob("*.*"):
         if file.suffix in {".py", ".toml"} and file.name != "__init__.py":
             assert file.read_text(encoding="utf-8").strip() in page, file.name
 
@@ -382,21 +348,18 @@ def entry_points(monkeypatch, plugins):
 def test_a_package_with_malformed_files_is_one_warning_and_stops_no_command(tmp_path, packages):
     malformed = {"lacking": b"no equals sign\n", "latin": b"latin = caf\xe9:RULE\n"}
     for name, line in malformed.items():
-        info = tmp_path / f"{name}-3.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.0\n")
-        (info / "entry_points.txt").write_bytes(b"[judgeboard.rules]\n" + line)
-    (tmp_path / "log.csv").write_text("query,answer\nq,a\n", encoding="utf-8")
+        describe_package(tmp_path, name, "3.0", b"[judgeboard.rules]\n" + line)
+    (tmp_path / "log.csv").write_text("query,answer\nq,a\n")
     search = os.pathsep.join((str(tmp_path), str(packages)))
     environment = os.environ | {"PYTHONPATH": search, "JUDGEBOARD_DB": str(tmp_path / "log.db")}
-    for words in (["import", "log.csv"], ["judge", "--judge", "lexical"], ["doctor"]):
-        command = [sys.executable, "-c", "from judgeboard.cli import main; main()", *words]
+    for line in ("import log.csv", "judge --judge lexical", "doctor"):
+        command = [sys.executable, "-c", "from judgeboard.cli import main; main()", *line.split()]
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
         assert "Traceback" not in done.stderr
         # Another package is broken.
-        assert done.returncode == (1 if words == ["doctor"] else 0), done.stderr
+        assert done.returncode == (line == "doctor"), done.stderr
         assert all(done.stderr.count(f"{name}-3.0") <= 1 for name in malformed)
     assert all(f"{name}-3.0" in done.stderr for name in malformed)
     # Other packages are used.
@@ -463,12 +426,18 @@ def test_an_error_in_a_rule_names_the_rule_and_its_package():
         reasons_for(Signals("log", "1", "QA"), Thresholds(), [rule])
 
 
+def install_judges(monkeypatch, **classes):
+    """Let packages have these judges and no others."""
+    entry_points(monkeypatch, classes)
+    table = Registry("judgeboard.judges", {}, judge_kinds._checked)
+    monkeypatch.setattr(judge_kinds, "JUDGES", table)
+
+
 def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(tmp_path, monkeypatch, shell):
-    (tmp_path / "birds" / "prompts").mkdir(parents=True)
+    prompts = tmp_path / "birds" / "prompts"
+    prompts.mkdir(parents=True)
     (tmp_path / "birds" / "__init__.py").touch()
-    (tmp_path / "birds" / "prompts" / "terse.md").write_text(
-        "# System\nMark it.\n# Task\n{material}\n", "utf-8"
-    )
+    (prompts / "terse.md").write_text("# System\nMark it.\n# Task\n{material}\n")
     monkeypatch.syspath_prepend(tmp_path)
 
     class Terse(GradeJudge):
@@ -480,10 +449,7 @@ def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(tmp_path, m
     version = judge_kinds._checked(plugin, Terse).make(options).version
     assert (version.name, version.kind, version.model) == ("terse", "terse", "m")
     assert "Mark it." in (version.prompt or "")
-    entry_points(monkeypatch, {"terse": Terse})
-    monkeypatch.setattr(
-        judge_kinds, "JUDGES", Registry("judgeboard.judges", {}, judge_kinds._checked)
-    )
+    install_judges(monkeypatch, terse=Terse)
     assert "Mark it." in shell("versions prompt terse")
     assert judge_kinds.asks_model("terse")
     with pytest.raises(BadInput, match=r"`kind` .*'other'"):
@@ -512,10 +478,7 @@ def test_a_judge_of_a_package_says_whether_it_calls_a_host(monkeypatch):
     class Hosted(Bare):
         calls_host = True
 
-    entry_points(monkeypatch, {"bare": Bare, "hosted": Hosted})
-    monkeypatch.setattr(
-        judge_kinds, "JUDGES", Registry("judgeboard.judges", {}, judge_kinds._checked)
-    )
+    install_judges(monkeypatch, bare=Bare, hosted=Hosted)
     names = ("bare", "hosted", "unknown")
     assert [judge_kinds.kind_of(name).calls_host for name in names] == [False, True, True]
     assert not any(judge_kinds.asks_model(name) for name in names)
@@ -534,41 +497,34 @@ def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(monkey
         make(JudgeOptions())
 
 
+BIRDS = Plugin("judgeboard.imports", "birds", "birds", "2.0")
+OTHER_NAME = "must be 'birds', the name of the entry point"
+
+
 @pytest.mark.parametrize(
     ("check", "tool", "fault"),
     [
         (tools._checked_import, 1, "it must be a `Tool`"),
         (tools._checked_import, Tool(), "no exports, no spans and no history"),
         (tools._checked_target, Tool(), "no target"),
-        (
-            tools._checked_target,
-            Tool(target=target("other")),
-            "must be 'birds', the name of the entry point",
-        ),
-        (
-            tools._checked_import,
-            Tool(history=history("other")),
-            "must be 'birds', the name of the entry point",
-        ),
+        (tools._checked_target, Tool(target=target("other")), OTHER_NAME),
+        (tools._checked_import, Tool(history=history("other")), OTHER_NAME),
     ],
 )
 def test_a_tool_needs_what_its_group_is_for(check, tool, fault):
     with pytest.raises(BadInput, match=fault):
-        check(Plugin("judgeboard.imports", "birds", "birds", "2.0"), tool)
+        check(BIRDS, tool)
 
 
 def test_each_group_takes_its_parts_of_a_tool():
-    plugin = Plugin("judgeboard.imports", "birds", "birds", "2.0")
     both = Tool(history=history("birds"), target=target("birds"))
-    assert tools._checked_import(plugin, both) == Tool(history=both.history)
-    assert tools._checked_target(plugin, both) == Tool(target=both.target)
+    assert tools._checked_import(BIRDS, both) == Tool(history=both.history)
+    assert tools._checked_target(BIRDS, both) == Tool(target=both.target)
 
 
 def test_a_tool_with_a_history_can_be_pulled_under_its_name(monkeypatch):
-    entry_points(
-        monkeypatch,
-        {"birds": Tool(history=history("birds")), "langfuse": Tool(history=history("langfuse"))},
-    )
+    named = {name: Tool(history=history(name)) for name in ("birds", "langfuse")}
+    entry_points(monkeypatch, named)
     monkeypatch.setattr(tools, "IMPORTS", Registry("judgeboard.imports", {}, tools._checked_import))
     assert tools.pull_names() == ["langfuse", "mlflow", "langsmith", "phoenix", "birds"]
     assert [plugin.fault is None for plugin in tools.IMPORTS.plugins()] == [True, False]

@@ -24,14 +24,12 @@ def test_commands_offer_each_tool_that_they_can_use_under_its_name():
     for line, tool in zip(KNOWN_TOOLS, tools(), strict=True):
         assert line.push == (tool.target and tool.target.name), line
         assert line.pull == (tool.history and tool.history.target.name), line
-    offered = {
-        each.name: each.type.choices for each in commands.push_command.params if each.name == "tool"
-    }
-    assert offered == {
-        "tool": ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
-    }
-    assert set(known_targets()) == set(offered["tool"])
-    (pulled,) = (each.type.choices for each in commands.pull_command.params if each.name == "tool")
+    pushed, pulled = (
+        next(each.type.choices for each in command.params if each.name == "tool")
+        for command in (commands.push_command, commands.pull_command)
+    )
+    assert pushed == ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
+    assert set(known_targets()) == set(pushed)
     assert pulled == ("phoenix", "mlflow", "langfuse", "langsmith")
     assert set(known_histories()) == set(pulled)
 
@@ -39,7 +37,7 @@ def test_commands_offer_each_tool_that_they_can_use_under_its_name():
 def test_tools_are_loaded_where_a_file_must_be_recognised_and_load_no_httpx(tmp_path):
     """httpx and Protobuf take longer to load than all tools."""
     plain = tmp_path / "plain.jsonl"
-    plain.write_text('{"question": "q", "answer": "a"}\n', encoding="utf-8")
+    plain.write_text('{"question": "q", "answer": "a"}\n')
     code = f"""
 import sys
 from judgeboard.cli.app import run

@@ -1,15 +1,15 @@
 """A copy has every row, figure and export of its source on both engines; killed ones go on where they stopped."""
 
+import sqlite3
 from contextlib import closing
 
 import pytest
-from sqlalchemy import delete, func, insert, or_, select, text, update
+from sqlalchemy import delete, func, insert, select, text, update
 from sqlalchemy.exc import DatabaseError
 
-from judgeboard.cli.app import run
+from command_lines import run_line
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, SchemaMismatch
-from judgeboard.reviews.queues import assign_queue
 from judgeboard.runs.locks import hold_run
 from judgeboard.store import copying
 from judgeboard.store.changes import Changes
@@ -19,12 +19,11 @@ from judgeboard.store.engine import Store, connect, database_url
 from judgeboard.store.jobs import record_heartbeat
 from judgeboard.store.metadata import index_metadata, indexed_fields
 from judgeboard.store.opening import current_revision, open_store, upgrade
-from judgeboard.store.reviewers import reviewers_of
-from judgeboard.store.tables import CHANGE, METADATA, QUEUE, RESPONSE, REVIEWER, RUN, WORKER
+from judgeboard.store.tables import CHANGE, METADATA, RESPONSE, REVIEWER, RUN, WORKER
 from judging_log import address
 from killed_at import copy, copy_in_small_batches, count_moments, kill_at
-from released_database import FIGURES, command, load
-from stored_rows import NOW, made_row, read
+from released_database import FIGURES, assign_blind_queues, command, load
+from stored_rows import NOW, made_row, read, row_count, rows_of, write_to
 
 COPIED = [table for table in METADATA.sorted_tables if not row_of(table).of_process]
 PERSON = {
@@ -35,17 +34,17 @@ PERSON = {
 }
 
 
+def new(place):
+    """A database without tables, open."""
+    return Store(connect(database_url(place), create=True))
+
+
 def fill_every_table(store, folder):
     """Store the log of a released database, and a row in each table that it leaves empty."""
     folder.mkdir()
     load(store, "0007", folder)
     upgrade(store)
-    blind = or_(QUEUE.c.blind_people.is_(True), QUEUE.c.blind_judge.is_(True))
-    for name in read(store, lambda each: each.scalars(select(QUEUE.c.name).where(blind)).all()):
-        people = [
-            each for each in read(store, reviewers_of, "page") if each.name in {"Jon", "Mara"}
-        ]
-        assign_queue(store, name, by="test", add=people)  # it hides no answer from this user
+    assign_blind_queues(store)
     index_metadata(store, "tenant")
     ids = {}
     for table in METADATA.sorted_tables:
@@ -56,36 +55,30 @@ def fill_every_table(store, folder):
                 ids[table.name] = connection.scalar(select(func.max(table.c.id)))
     with store.writing() as connection:  # a row that refers to a later one
         first, later = (
-            connection.execute(insert(REVIEWER), PERSON | {"origin": origin}).inserted_primary_key
+            connection.execute(
+                insert(REVIEWER), PERSON | {"origin": origin}
+            ).inserted_primary_key.id
             for origin in ("import", "page")
         )
-        connection.execute(
-            update(REVIEWER).where(REVIEWER.c.id == first[0]).values(same_as=later[0])
-        )
+        connection.execute(update(REVIEWER).where(REVIEWER.c.id == first).values(same_as=later))
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def source(request, tmp_path, fill_once):
     """A database of each engine with rows in every table."""
-    place = (
-        str(tmp_path / "source.db")
-        if request.param == "sqlite"
-        else request.getfixturevalue("empty_postgres")
-    )
-    store = Store(connect(database_url(place), create=True))
-    fill_once("every table", store, lambda each: fill_every_table(each, tmp_path / "released"))
-    yield store
-    store.close()
+    postgres = request.param == "postgres"
+    place = request.getfixturevalue("empty_postgres") if postgres else tmp_path / "source.db"
+    with closing(new(place)) as store:
+        fill_once("every table", store, lambda each: fill_every_table(each, tmp_path / "released"))
+        yield store
 
 
 @pytest.fixture
 def other_engine(source, tmp_path, request):
     """The address of an empty database of the other engine."""
-    return (
-        str(request.getfixturevalue("empty_postgres"))
-        if source.is_sqlite
-        else str(tmp_path / "target.db")
-    )
+    if source.is_sqlite:
+        return request.getfixturevalue("empty_postgres")
+    return str(tmp_path / "target.db")
 
 
 def stored(store):
@@ -98,14 +91,13 @@ def stored(store):
 
 def texts_of(place):
     """All rows of a SQLite file as the file has them."""
-    with closing(open_store(place)) as store, store.reading() as connection:
-        columns = {
-            table.name: ", ".join(f'"{column.name}"' for column in table.c) for table in COPIED
-        }
-        return {
-            name: sorted(map(repr, connection.execute(text(f'SELECT {listed} FROM "{name}"'))))
-            for name, listed in columns.items()
-        }
+    rows = {}
+    with closing(sqlite3.connect(place)) as file:
+        for table in COPIED:
+            columns = ", ".join(f'"{name}"' for name in table.c.keys())  # noqa: SIM118 - no dict
+            stored_rows = file.execute(f'SELECT {columns} FROM "{table.name}"')
+            rows[table.name] = sorted(map(repr, stored_rows))
+    return rows
 
 
 def shown(database, folder):
@@ -135,9 +127,8 @@ def test_a_copy_has_every_row_and_shows_the_same_figures_and_exports(
 @pytest.mark.postgres
 def test_a_database_comes_back_as_it_was(tmp_path, empty_postgres, fill_once):
     first, second, third = (str(tmp_path / f"{name}.db") for name in ("first", "second", "third"))
-    store = Store(connect(database_url(first), create=True))
-    fill_once("every table", store, lambda each: fill_every_table(each, tmp_path / "released"))
-    store.close()
+    with closing(new(first)) as store:
+        fill_once("every table", store, lambda each: fill_every_table(each, tmp_path / "released"))
     for source, target in ((first, empty_postgres), (empty_postgres, second), (second, third)):
         copy(source, target)
     assert texts_of(first) == texts_of(second) == texts_of(third)
@@ -148,22 +139,21 @@ def test_a_copy_is_used_as_its_source_was(source, other_engine):
     with closing(open_store(other_engine)) as target:
         changes = Changes()
         read(target, changes.new)
-        with target.reading() as connection:
-            assert connection.scalar(select(func.count()).select_from(CHANGE)) == 0
-            answer = connection.execute(select(RESPONSE).order_by(RESPONSE.c.id.desc())).first()
-        row = answer._asdict() | {"external_id": "new", "query": "What is xylophagous?"}
-        del row["id"]
+        assert row_count(target, CHANGE) == 0
+        answer = rows_of(target, RESPONSE)[-1]
+        following = answer.pop("id") + 1
+        row = answer | {"external_id": "new", "query": "What is xylophagous?"}
         with target.writing() as connection:
             added = connection.execute(insert(RESPONSE), row).inserted_primary_key
-        assert added == (answer.id + 1,)
-        assert read(target, changes.new) == {answer.id + 1}
+        assert added == (following,)
+        assert read(target, changes.new) == {following}
         with pytest.raises(DatabaseError, match="append-only"), target.writing() as connection:
             connection.execute(delete(RESPONSE))
         if target.is_sqlite:
             match = text(
                 "SELECT rowid FROM response_search WHERE response_search MATCH 'xylophagous'"
             )
-            assert read(target, lambda each: each.scalars(match).all()) == [answer.id + 1]
+            assert read(target, lambda each: each.scalars(match).all()) == [following]
         assert upgrade(target) == current_revision(target)
 
 
@@ -173,7 +163,7 @@ def test_a_copy_that_was_killed_goes_on_where_it_stopped(source, other_engine, t
     scratch = str(tmp_path / "scratch.db")
     moments = count_moments(copy_in_small_batches, place, scratch)
     revisions = set()
-    with closing(Store(connect(database_url(other_engine), create=True))) as target:
+    with closing(new(other_engine)) as target:
         for tenth in (1, 4, 6, 8, 10):
             killed = kill_at(moments * tenth // 11, copy_in_small_batches, place, other_engine)
             revision = current_revision(target)
@@ -184,7 +174,8 @@ def test_a_copy_that_was_killed_goes_on_where_it_stopped(source, other_engine, t
                 with pytest.raises(SchemaMismatch, match="db copy"):  # no server works on it
                     open_store(other_engine)
     assert revisions >= {None, "copy "}
-    copy(place, other_engine) if killed else None
+    if killed:
+        copy(place, other_engine)
     with closing(open_store(other_engine)) as target:
         assert stored(target) == before
 
@@ -193,7 +184,7 @@ def test_a_target_is_empty_or_an_unfinished_copy_of_the_same_source(source, othe
     place = address(source)
     with pytest.raises(BadInput, match="the database itself"):
         copy(place, place)
-    upgrade(target := Store(connect(database_url(other_engine), create=True)))
+    upgrade(target := new(other_engine))
     with target.writing() as connection:
         connection.execute(insert(REVIEWER), PERSON)
     with pytest.raises(BadInput, match="has rows"):
@@ -206,7 +197,7 @@ def test_a_target_is_empty_or_an_unfinished_copy_of_the_same_source(source, othe
 
     unfinished, other = str(tmp_path / "unfinished.db"), str(tmp_path / "other.db")
     open_store(other, create=True).close()
-    with closing(Store(connect(database_url(unfinished), create=True))) as third:
+    with closing(new(unfinished)) as third:
         copying._make_bare_tables(third, copying._mark(source))
     with pytest.raises(BadInput, match="unfinished copy of another database"):
         copy(other, unfinished)
@@ -220,7 +211,7 @@ def test_a_source_that_changes_meanwhile_is_not_called_copied(source, other_engi
                 connection.execute(update(REVIEWER).where(REVIEWER.c.id == 1).values(name="other"))
 
     with (
-        closing(Store(connect(database_url(other_engine), create=True))) as target,
+        closing(new(other_engine)) as target,
         pytest.raises(BadInput, match="reviewer: row 1 is not as in the source"),
     ):
         copy_database(source, target, change)
@@ -228,22 +219,19 @@ def test_a_source_that_changes_meanwhile_is_not_called_copied(source, other_engi
         open_store(other_engine)
 
 
-def test_nothing_is_copied_while_others_work_on_the_source(source, other_engine, capsys):
-    words = ["db", "copy", address(source), other_engine]
-    with source.writing() as connection:
-        record_heartbeat(connection, "a-server")
-    assert run(words) == 2
-    assert "stop them first" in capsys.readouterr().err
+def test_nothing_is_copied_while_others_work_on_the_source(source, other_engine, shell):
+    line = f"db copy {address(source)} {other_engine}"
+    write_to(source, record_heartbeat, "a-server")
+    assert "stop them first" in shell(line, code=2)
     with source.writing() as connection:
         connection.execute(delete(WORKER))
-        row = {"state": RunState.RUNNING, "finished_at": None, "selected": 3}
+        row = {"state": RunState.RUNNING, "finished_at": None}
         run_id = connection.scalar(
             insert(RUN).values(made_row(RUN, {}, whole=True) | row).returning(RUN.c.id)
         )
     with hold_run(source, run_id):
-        assert run(words) == 2
-    assert "makes this run" in capsys.readouterr().err
-    with closing(Store(connect(database_url(other_engine), create=True))) as target:
+        assert "makes this run" in shell(line, code=2)
+    with closing(new(other_engine)) as target:
         assert current_revision(target) is None
 
 
@@ -254,7 +242,7 @@ def test_the_command_shows_counts_and_no_password(sqlite_store, empty_postgres, 
     target = database_url(empty_postgres).set(password="a-long-password")
     place = target.render_as_string(hide_password=False)
     for _ in range(2):  # the second time, it is an error
-        code = run(["db", "copy", address(sqlite_store), place])
+        code = run_line("db copy", address(sqlite_store), place)
         printed = capsys.readouterr()
         assert "a-long-password" not in printed.out + printed.err
     assert code == 2

@@ -14,17 +14,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy
 from alembic.script import ScriptDirectory
-from sqlalchemy import insert, make_url, or_, select, text, update
+from sqlalchemy import insert, make_url, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from command_lines import run_line
 from job_steps import ended, working
-from judgeboard.cli.app import run as run_command
 from judgeboard.domain import AlertCondition, RunState
 from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
 from judgeboard.judges import lexical
 from judgeboard.receiving.keys import create_key
-from judgeboard.reviews.queues import assign_queue
 from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
 from judgeboard.store import engine, opening
 from judgeboard.store.alerts import unclosed_events
@@ -35,14 +35,14 @@ from judgeboard.store.leases import lease_taken_at
 from judgeboard.store.migrations import HEAD, OLDEST, run
 from judgeboard.store.migrations.run import alembic_config
 from judgeboard.store.opening import current_revision, open_store, upgrade
-from judgeboard.store.reviewers import reviewers_of
 from judgeboard.store.rules import insert_rule, rule_named
-from judgeboard.store.tables import LEASE, METADATA, QUEUE, RESPONSE, AlertRule, Level
+from judgeboard.store.tables import LEASE, METADATA, RESPONSE, AlertRule, Level
 from judgeboard.store.triggers import install_guards, install_search
 from judging_log import address, runs
 from released_database import (
     FIGURES,
     LOG_FIGURES,
+    assign_blind_queues,
     columns_of_tables,
     differences,
     exports,
@@ -51,7 +51,7 @@ from released_database import (
     rows_of_tables,
     unpack,
 )
-from stored_rows import made_row, read, write_to
+from stored_rows import made_row, read, values_of, write_to
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 RELEASED = {
@@ -89,45 +89,40 @@ def test_an_empty_database_is_brought_up(empty):
 
 def test_a_database_keeps_its_rows_when_it_is_brought_up_again(empty):
     upgrade(empty)
-    with empty.writing() as connection:
-        connection.execute(insert(RESPONSE), [a_response("a"), a_response("b")])
+    add_answers(empty, "a", "b")
     assert upgrade(empty) == HEAD
-    with empty.reading() as connection:
-        assert list(connection.scalars(select(RESPONSE.c.external_id).order_by(RESPONSE.c.id))) == [
-            "a",
-            "b",
-        ]
-        if empty.is_sqlite:
-            found = text("SELECT rowid FROM response_search WHERE response_search MATCH 'climb'")
+    assert values_of(empty, RESPONSE.c.external_id) == ["a", "b"]
+    if empty.is_sqlite:
+        found = text("SELECT rowid FROM response_search WHERE response_search MATCH 'climb'")
+        with empty.reading() as connection:
             assert list(connection.scalars(found)) == [1, 2]
+
+
+def database_at(revision, folder):
+    """The path of a database that names this revision."""
+    path = folder / "log.db"
+    open_store(path, create=True).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = ?", [revision])
+    return path
 
 
 @pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005"])
 def test_an_older_database_is_refused_with_how_to_move_its_rows(tmp_path, revision):
-    path = tmp_path / "old.db"
-    open_store(path, create=True).close()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = ?", [revision])
+    path = database_at(revision, tmp_path)
     for refusing in (open_store, bring_up):
         with pytest.raises(SchemaMismatch, match="export all -o"):
             refusing(path)
 
 
 def bring_up(path):
-    store = Store(connect(make_url(f"sqlite:///{path}"), create=False))
-    try:
+    with closing(Store(connect(make_url(f"sqlite:///{path}"), create=False))) as store:
         upgrade(store)
-    finally:
-        store.close()
 
 
 def test_a_newer_database_is_not_opened_and_not_said_to_be_migrated(tmp_path):
-    path = tmp_path / "new.db"
-    open_store(path, create=True).close()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SchemaMismatch) as refused:
-        open_store(path)
+        open_store(database_at("9999", tmp_path))
     assert "migrate" not in str(refused.value)
 
 
@@ -152,8 +147,7 @@ def test_a_folder_is_not_a_database(tmp_path):
 
 def test_a_locked_database_is_not_upgraded_and_the_advice_is_given(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "BUSY_SECONDS", 0.05)
-    path = tmp_path / "locked.db"
-    open_store(path, create=True).close()
+    path = database_at(HEAD, tmp_path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with pytest.raises(BadInput, match="locked"):
@@ -182,9 +176,7 @@ def test_migrations_and_models_describe_the_same_database(empty):
         install_guards(connection)
         install_search(connection)
     assert catalogue(empty) == migrated
-    assert {name for kind, name in migrated if kind == "trigger"} >= {
-        "guard_judgment_delete"
-    } or not empty.is_sqlite
+    assert ("trigger", "guard_judgment_delete") in migrated or not empty.is_sqlite
 
 
 def test_a_copied_database_is_the_same_as_a_new_one(empty, tmp_path):
@@ -212,45 +204,26 @@ def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty):
 
 def test_an_upgrade_keeps_who_has_which_lease(empty, tmp_path):
     load(empty, "0007", tmp_path)
-    held = {
-        "reviewer_id": 1,
-        "token": "secret",
-        "taken_at": NOW,
-        "until": NOW + timedelta(minutes=10),
-    }
+    held = {"reviewer_id": 1, "token": "secret", "taken_at": NOW}
+    held["until"] = NOW + timedelta(minutes=10)
     with empty.writing() as connection:
         lease_id, item_id = connection.execute(
-            select(LEASE.c.id, LEASE.c.queue_item_id)
-            .where(LEASE.c.reviewer_id.is_(None))
-            .order_by(LEASE.c.id)
+            select(LEASE.c.id, LEASE.c.queue_item_id).where(LEASE.c.reviewer_id.is_(None))
         ).first()
         connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(held))
     assert upgrade(empty) == "0007"
-    with empty.reading() as connection:
-        assert lease_taken_at(connection, item_id, 1, "secret") == NOW
-        assert lease_taken_at(connection, item_id, 1, "another") is None
+    assert read(empty, lease_taken_at, item_id, 1, "secret") == NOW
+    assert read(empty, lease_taken_at, item_id, 1, "another") is None
 
 
 def test_an_upgrade_keeps_alert_rules_with_their_events(empty, tmp_path):
     load(empty, "0007", tmp_path)
-    rule = {
-        "name": "late",
-        "by": "Lea",
-        "condition": "old_flags",
-        "subjects": "[]",
-        "destinations": "[]",
-    }
-    event = {
-        "id": 70,
-        "alert_rule_id": 70,
-        "subject": "",
-        "sentence": "Late.",
-        "messages": 0,
-        "closed": False,
-    }
-    with empty.writing() as connection:
-        insert_row(connection, "alert_rule", rule | {"id": 70, "state": "active", "at": NOW})
-        insert_row(connection, "alert_event", event | {"opened_at": NOW, "seen_at": NOW})
+    rule = {"id": 70, "name": "late", "state": "active", "by": "Lea", "at": NOW}
+    rule |= {"condition": "old_flags", "subjects": "[]", "destinations": "[]"}
+    event = {"id": 70, "alert_rule_id": 70, "subject": "", "sentence": "Late.", "messages": 0}
+    event |= {"closed": False, "opened_at": NOW, "seen_at": NOW}
+    write_to(empty, insert_row, "alert_rule", rule)
+    write_to(empty, insert_row, "alert_event", event)
     assert upgrade(empty) == "0007"
     level = Level(
         measure="quality", criterion=None, judge=None, direction="below", answers=100, days=None
@@ -264,45 +237,36 @@ def test_an_upgrade_keeps_alert_rules_with_their_events(empty, tmp_path):
         assert rule_named(connection, AlertRule, "low").level == level
     for condition, other in ((AlertCondition.LEVEL, None), (AlertCondition.OLD_FLAGS, level)):
         mixed = kept.changed(id=None, name="mixed", condition=condition, level=other)
-        with pytest.raises(IntegrityError), empty.writing() as connection:
-            insert_rule(connection, mixed)
+        with pytest.raises(IntegrityError):
+            write_to(empty, insert_rule, mixed)
 
 
 def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(empty, tmp_path):
     load(empty, "0007", tmp_path)
     key = {"created_by": "Lea", "scopes": '["ingest"]', "max_body_mb": 64.0, "created_at": NOW}
-    with empty.writing() as connection:
-        insert_row(
-            connection, "api_key", key | {"id": 71, "name": "old", "hash": "a", "revoked_at": NOW}
-        )
-        insert_row(
-            connection, "api_key", key | {"id": 72, "name": "used", "hash": token_hash("jb_1")}
-        )
+    old = {"id": 71, "name": "old", "hash": "a", "revoked_at": NOW}
+    used = {"id": 72, "name": "used", "hash": token_hash("jb_1")}
+    for each in (old, used):
+        write_to(empty, insert_row, "api_key", key | each)
     upgrade(empty)
     assert create_key(empty, "old", by="Lea")
     with pytest.raises(BadInput, match="'used'"):
         create_key(empty, "used", by="Lea")
-    with empty.reading() as connection:
-        kept = key_of_token(connection, "jb_1")
-        listed = [(each.name, each.unusable(NOW)) for each in list_keys(connection)]
+    kept = read(empty, key_of_token, "jb_1")
+    listed = [(each.name, each.unusable(NOW)) for each in read(empty, list_keys)]
     assert (kept.id, kept.scopes, kept.created_at) == (72, ("ingest",), NOW)
     assert {("old", "revoked"), ("old", None), ("used", None)} <= set(listed)
 
 
-def insert_row(connection, table, row):
+def insert_row(connection, name, row):
     """Insert a row of an earlier schema."""
-    names = ", ".join(f'"{name}"' for name in row)
-    connection.execute(
-        text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{name}' for name in row)})"), row
-    )
+    table = sqlalchemy.table(name, *map(sqlalchemy.column, row))
+    connection.execute(insert(table), row)
 
 
 def catalogue(store):
     """Everything that the database knows of its own shape, by kind and name."""
-    with store.reading() as connection:
-        if store.is_sqlite:
-            return sqlite_catalogue(connection)
-        return postgres_catalogue(connection)
+    return read(store, sqlite_catalogue if store.is_sqlite else postgres_catalogue)
 
 
 def sqlite_catalogue(connection):
@@ -378,8 +342,10 @@ def drop_everything(connection):
                 connection.execute(text(f'DROP {kind} "{name}"'))
 
 
-def a_response(external_id):
-    return made_row(RESPONSE, {}) | {"external_id": external_id, "query": "how to climb"}
+def add_answers(store, *external_ids):
+    row = made_row(RESPONSE, {}) | {"query": "how to climb"}
+    with store.writing() as connection:
+        connection.execute(insert(RESPONSE), [row | {"external_id": each} for each in external_ids])
 
 
 @pytest.fixture
@@ -407,8 +373,7 @@ def upgrade():
 
 def test_a_new_revision_upgrades_a_database_with_its_rows(empty, request):
     upgrade(empty)
-    with empty.writing() as connection:
-        connection.execute(insert(RESPONSE), [a_response("a")])
+    add_answers(empty, "a")
     following = request.getfixturevalue("following")
 
     empty.engine.dispose()
@@ -448,23 +413,13 @@ CHANGED_ON_PURPOSE = {
     r"/figures/health/checks/\d+/(sentence|statistic/(low|high|method))": "The same interval of AUROC.",
     r"/figures/health/checks/11/statistic/(value|n)": "Only graded answers that stand for all judged ones count.",
     r"/figures/trends( of flags| corrected)?/panels": "All answers come before the query types.",
-    r"/figures/rate( by type/slices/\d+| by type)?/(sentence|warnings/)": "Unusable verdicts are named.",
-    r"/figures/rate( by type(/slices/\d+)?)?/in_(all|graded)_answers/\w+/(n|low|high|method|unit|reason)": (
-        "They are the figures of `agreement`. n counts the labels of the class it divides by."
-    ),
     r"/figures/agreement of pairs/statistics/macro_\w+/": "No interval with fewer than 15 rows of a class.",
     r"/figures/agreement by people/statistics/fleiss_kappa/": "No interval with fewer than 12 items of a category.",
     r"/figures/health/checks/\d+/also/per_100_characters/(low|high)": "The error of a slope counts leverage.",
-    r"/figures/rate( by type(/slices/\d+)?)?/labels_only/(low|high|method|unit|reason)": "Some labels are no sample.",
-    r"/figures/stand/(confidence|test|stages)": "One judge or the mean of several; no stages.",
-    r"/figures/stand/sentence": "No threshold was found: there may be one.",
     r"/figures/health/checks/14/state": "An interval that includes chance shows nothing.",
-    r"/figures/plan/plans/0/": "Answers of a question are not taken for independent.",
     r"/figures/anchors report/": "Comparisons are slices of figures.",
-    r"/figures/rate by type/warnings: ": "Open alarms of query types are named.",
     r"/exports/reviews/\d+/scale: missing": "Each score of a review has its own scale, as an import reads it.",
     r"/exports/preferences/\d+/preference: missing": "The id of a review has one name: review.",
-    r"/figures/stats/flags": "Open flags on graded answers are counted.",
     r"/figures/.+/statistics/(scott_pi|linear_kappa|ac2|weighted_f1|auprc|(lower|upper)_limit|mean_\w*kappa|"
     r"\w+_(within|between|without_ties)|pooled_agreement|icc_\w+|mean_(pearson|spearman|kendall)): missing": (
         "These statistics are no longer computed."
@@ -479,8 +434,6 @@ OF_CHOSEN_LABELS = (
     r"/figures/(agreement|stats/agreement/\d+)/statistics/(agreement|accuracy|kappa|sensitivity|specificity)/",
     r"/figures/(agreement|stats/agreement/\d+)/statistics/(precision|f1|scott_pi|ac1|macro_recall|mcc)/",
     r"/figures/stats/agreement/\d+/n",
-    r"/figures/threshold/thresholds/\d+/",
-    r"/figures/rate by type/slices/\d+/in_all_answers/\w+/(value|low|high|method|reason)",
 )
 
 
@@ -503,20 +456,15 @@ def unexplained(places, *more):
     return [place for place in places if not (known.match(place) or is_wider(place))]
 
 
-def with_statistics(figures):
-    """The figures, with the rows of all answers also by name, as `agreement` printed statistics before."""
-    for figure in figures.values():
+def all_shown(database, folder, names=FIGURES):
+    """Exports and figures, with the rows of all answers also by name, as `agreement` printed statistics before."""
+    shown = {"exports": exports(database, folder), "figures": figures(database, names)}
+    for figure in shown["figures"].values():
         if "statistics" not in figure and "rows" in figure:
             figure["statistics"] = {
                 row["figure"]: row for row in figure["rows"] if row["slice"] is None
             }
-    return figures
-
-
-def blind_queues_of_everybody(store):
-    blind = or_(QUEUE.c.blind_people.is_(True), QUEUE.c.blind_judge.is_(True))
-    with store.reading() as connection:
-        return list(connection.scalars(select(QUEUE.c.name).where(blind)))
+    return shown
 
 
 @pytest.mark.parametrize("revision", RELEASED)
@@ -540,18 +488,9 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
     for table, rows in rows_of_tables(empty, columns).items():
         assert not before[table] - rows, table
         assert table == "event" or not rows - before[table], table
-    for name in blind_queues_of_everybody(empty):  # what they hide is no longer shown to anybody
-        people = [
-            each for each in read(empty, reviewers_of, "page") if each.name in {"Jon", "Mara"}
-        ]
-        assign_queue(empty, name, by="test", add=people)
-    now = {
-        "exports": exports(address(empty), tmp_path / "now"),
-        "figures": with_statistics(figures(address(empty))),
-    }
-    shown["figures"] = {
-        name: figure for name, figure in shown["figures"].items() if name in FIGURES
-    }
+    assign_blind_queues(empty)
+    now = all_shown(address(empty), tmp_path / "now")
+    shown["figures"] = {name: shown["figures"][name] for name in FIGURES}
     checks = {check["name"] for check in shown["figures"]["health"]["checks"]}
     health = now["figures"]["health"]
     health["checks"] = [check for check in health["checks"] if check["name"] in checks]
@@ -570,71 +509,55 @@ def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
     if not packed:
         pytest.skip(f"the history of the project is not here: commit {commit} is missing")
     unpack(io.BytesIO(packed), tmp_path)
-    files = list[str]()
-    kept = set()
+    files, kept = [], set()
     for name, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
-        with gzip.open(
-            shared / "data" / f"ragtruth.{name}.jsonl.gz", "rt", encoding="utf-8"
-        ) as lines:
+        with gzip.open(shared / "data" / f"ragtruth.{name}.jsonl.gz") as lines:
             rows = list(map(json.loads, lines))
-        kept = kept or {
-            row["id"] for row in rows[::4]
-        }  # of every kind of question, and enough for every figure
+        # Of every kind of question, and enough for every figure.
+        kept = kept or {row["id"] for row in rows[::4]}
         file = tmp_path / f"{name}.jsonl"
         of_kept = (row for row in rows if row.get("response_id", row.get("id")) in kept)
-        file.write_text("".join(f"{json.dumps(row)}\n" for row in of_kept), encoding="utf-8")
-        files += [str(file), kind]
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in of_kept))
+        files += [file, kind]
     database = str(tmp_path / "log.db")
-    program = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(tmp_path / "core"), str(root / "tests")]),
-    }
-    script = [sys.executable, str(root / "tests" / "released_database.py")]
-    subprocess.run([*script, database, str(tmp_path), *files], env=program, check=True)
-    shown = json.loads((tmp_path / "shown.json").read_text(encoding="utf-8"))
+    program = os.environ | {"PYTHONPATH": f"{tmp_path / 'core'}{os.pathsep}{root / 'tests'}"}
+    script = [sys.executable, root / "tests" / "released_database.py"]
+    subprocess.run([*script, database, tmp_path, *files], env=program, check=True)
+    shown = json.loads((tmp_path / "shown.json").read_text())
 
     request.getfixturevalue("following")
     bring_up(Path(database))
-    now = {
-        "exports": exports(database, tmp_path / "now"),
-        "figures": with_statistics(figures(database, LOG_FIGURES)),
-    }
+    now = all_shown(database, tmp_path / "now", LOG_FIGURES)
     assert unexplained(differences(shown, now)) == []
 
 
 def test_work_that_an_upgrade_interrupted_continues_when_a_person_starts_it_again(
     empty, tmp_path, following, monkeypatch
 ):
-    monkeypatch.setattr(
-        lexical, "FORMULA", 1
-    )  # a run does not continue with another version of its judge
+    # A run does not continue with another version of its judge.
+    monkeypatch.setattr(lexical, "FORMULA", 1)
     load(empty, max(RELEASED), tmp_path)
     upgrade(empty)
     assert current_revision(empty) == following
     waiting, begun = recent_jobs(empty)
     assert {(job.state, job.why) for job in (waiting, begun)} == {("failed", run.UPGRADED)}
     assert open_jobs(empty) == []
-    states = {stored["id"]: stored["state"] for stored in runs(empty)}
+    states = run_states(empty)
     assert RunState.RUNNING not in states.values()
-    assert states[begun.run_id] == RunState.INTERRUPTED
+    assert states.pop(begun.run_id) == RunState.INTERRUPTED
 
-    (killed,) = [
-        id_
-        for id_, state in states.items()
-        if state == RunState.INTERRUPTED and id_ != begun.run_id
-    ]
-    where = ["--where", "query_type=sql", "--rejudge", "all"]
-    assert run_command(["judge", "--judge", "lexical", *where, "--db", address(empty)]) == 0
+    (killed,) = [id_ for id_, state in states.items() if state == RunState.INTERRUPTED]
+    judging = "judge --judge lexical --where query_type=sql --rejudge all"
+    assert run_line(judging, "--db", address(empty)) == 0
     with working(empty):
-        again = [
-            ended(
-                empty,
-                request_rejudge(
-                    empty, judge=job.judge, where=job.where, mode=job.mode, actor="Mara"
-                ),
-            )
-            for job in (begun, waiting)
-        ]
+        again = []
+        for job in (begun, waiting):
+            asked = {"judge": job.judge, "where": job.where, "mode": job.mode}
+            again.append(ended(empty, request_rejudge(empty, **asked, actor="Mara")))
     assert [job.state for job in again] == ["done", "done"]
     assert again[0].run_id == begun.run_id
-    assert {stored["id"]: stored["state"] for stored in runs(empty)}[killed] == RunState.DONE
+    assert run_states(empty)[killed] == RunState.DONE
+
+
+def run_states(store):
+    return {stored["id"]: stored["state"] for stored in runs(store)}

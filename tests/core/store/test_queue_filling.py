@@ -27,6 +27,18 @@ def waiting(queues):
     return [item["response_id"] for item in queues.items() if item["state"] == "open"]
 
 
+def sampled(queues):
+    return [item for item in queues.items() if item["sampled"]]
+
+
+def add_drawn(queues, count, **fields):
+    """Store answers that are drawn at random; those after them are not."""
+    write_to(queues.store, set_setting, "random_share", 1.0, "test")
+    ids = queues.add(*(f"r{next(queues.keys)}" for _ in range(count)), **fields)
+    write_to(queues.store, set_setting, "random_share", 0.0, "test")
+    return ids
+
+
 def test_a_flag_joins_the_queues_it_matches_in_its_own_transaction(queues):
     queues.queue("all")
     queues.queue("qa", where=RowFilter(query_types=("QA",), rules=("low_groundedness",)))
@@ -42,11 +54,8 @@ def test_what_stops_matching_leaves_and_may_come_back(queues):
     (answer,) = queues.flagged(0.1)
     queues.queue()
     queues.judge(answer, 0.9)  # the reason is gone: the flag is superseded
-    assert (queues.flag_states(), queues.item_states(), queues.leases()) == (
-        ["superseded"],
-        ["left"],
-        [],
-    )
+    assert (queues.flag_states(), queues.item_states()) == (["superseded"], ["left"])
+    assert queues.leases() == []
     queues.judge(answer, 0.2)
     assert (queues.flag_states(), queues.item_states()) == (["superseded", "open"], ["open"])
     assert queues.lease(queues.mara).response_id == answer
@@ -54,30 +63,26 @@ def test_what_stops_matching_leaves_and_may_come_back(queues):
 
 @on_sqlite
 def test_what_is_held_stays_until_it_is_given_back(queues):
-    (answer,) = queues.flagged(0.1)
-    queues.queue()
+    queues.queue_of(0.1)
     leased = queues.lease(queues.mara)
-    queues.judge(answer, 0.9)
+    queues.judge(leased.response_id, 0.9)
     assert queues.item_states() == ["open"]
     queues.release(leased, queues.mara)
     assert queues.item_states() == ["left"]
 
 
 def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues):
-    queues.flagged(0.1)
-    queues.queue(where=RowFilter(graded=False))
-    flag_id = queues.flags()[0]["id"]
-    queues.decide(flag_id, queues.mara, quality=1)
+    queues.queue_of(0.1, where=RowFilter(graded=False))
+    queues.decide(1, queues.mara, quality=1)
     assert (queues.item_states(), queues.flag_states()) == (["left"], ["confirmed"])
 
 
 @on_sqlite
 def test_who_held_too_long_what_left_its_queue_is_told_that(queues):
-    [answer] = queues.flagged(0.1)
-    queues.queue()
+    queues.queue_of(0.1)
     leased = queues.lease(queues.mara)
     queues.later(minutes=11)
-    queues.judge(answer, 0.9)
+    queues.judge(leased.response_id, 0.9)
     with pytest.raises(DecisionRefused, match="kept"):
         queues.say(leased, queues.mara, note="typed for minutes")
 
@@ -127,32 +132,27 @@ def test_orders_made_from_scores_and_none(queues):
     queues.queue("drawn", order="random", seed="x")
     assert queues.lease(queues.mara, "apart").response_id == apart
     assert queues.lease(queues.mara, "shaky").response_id == unstable
-    places = [item["position"] for item in queues.items() if item["queue_id"] == 3]
-    assert len(set(places)) == 3
+    places = {item["position"] for item in queues.items() if item["queue_id"] == 3}
+    assert len(places) == 3
     assert all(0 <= place < 1 for place in places)
     assert stable in waiting(queues)
 
 
 @on_sqlite
 def test_oldest_first_goes_by_the_day_asked(queues):
-    young = queues.add("young", asked_at=datetime(2026, 2, 2, tzinfo=UTC))[0]
-    undated = queues.add("undated")[0]
-    old = queues.add("old", asked_at=datetime(2026, 1, 2, tzinfo=UTC))[0]
-    for response_id in (young, undated, old):
-        queues.judge(response_id, 0.1)
+    [young] = queues.add("young", asked_at=datetime(2026, 2, 2, tzinfo=UTC))
+    [undated] = queues.add("undated")
+    [old] = queues.add("old", asked_at=datetime(2026, 1, 2, tzinfo=UTC))
+    queues.judge_all(dict.fromkeys((young, undated, old), 0.1))
     queues.queue(order="oldest")
-    assert [queues.lease(who).response_id for who in (queues.mara, queues.jon, queues.ada)] == [
-        old,
-        young,
-        undated,
-    ]
+    leased = [queues.lease(who).response_id for who in queues.people[:3]]
+    assert leased == [old, young, undated]
 
 
 @on_sqlite
 def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues):
     queues.queue("before", needed=3, overlap=0.5, seed="s")
-    queues.flagged(*[0.1] * 40)
-    queues.queue("after", needed=3, overlap=0.5, seed="s")
+    queues.queue_of(*[0.1] * 40, name="after", needed=3, overlap=0.5, seed="s")
     before, after = (
         {
             item["response_id"]: item["reviews_needed"]
@@ -163,51 +163,39 @@ def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues)
     )
     assert before == after
     assert set(before.values()) == {1, 3}
-    assert 8 <= sum(needed == 3 for needed in before.values()) <= 32
-
-
-def drawn_case(queues, share=1.0):
-    write_to(queues.store, set_setting, "random_share", share, "test")
+    assert 8 <= list(before.values()).count(3) <= 32
 
 
 @on_sqlite
 def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(queues):
     flagged = queues.flagged(0.1, 0.2, 0.3, 0.4)
-    drawn_case(queues)
-    alike = queues.add("r1", "r2")
-    queues.add("r3", query_type="Summary")
+    alike = add_drawn(queues, 2)
+    add_drawn(queues, 1, query_type="Summary")
     made = queues.queue(sampling_rate=0.5)
     assert (made.joined, made.sampled, made.short) == (6, 2, 2)
-    sampled = [item["response_id"] for item in queues.items() if item["sampled"]]
-    assert sorted(sampled) == alike
-    assert sorted(set(waiting(queues)) - set(sampled)) == flagged
+    assert sorted(item["response_id"] for item in sampled(queues)) == alike
+    assert sorted(waiting(queues)) == flagged + alike
 
 
 @on_sqlite
 def test_a_mix_keeps_up_with_what_joins(queues):
-    drawn_case(queues)
-    drawn = queues.add(*(f"r{number}" for number in range(10)))
-    drawn_case(queues, 0.0)
-    queues.flagged(0.1)
-    queues.queue(sampling_rate=0.5)
+    drawn = add_drawn(queues, 10)
+    queues.queue_of(0.1, sampling_rate=0.5)
     assert len(waiting(queues)) == 2
     queues.flagged(0.1, 0.2)
-    items = queues.items()
-    assert sum(item["sampled"] for item in items) == 3
-    assert {item["response_id"] for item in items if item["sampled"]} <= set(drawn)
-    assert {item["position"] for item in items if item["sampled"]} <= {
-        item["position"] for item in items if not item["sampled"]
+    joined = sampled(queues)
+    assert len(joined) == 3
+    assert {item["response_id"] for item in joined} <= set(drawn)
+    assert {item["position"] for item in joined} <= {
+        item["position"] for item in queues.items() if not item["sampled"]
     }
 
 
 @on_sqlite
 @pytest.mark.parametrize("drawn", [0, 40])
 def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn):
-    drawn_case(queues)
-    queues.add(*(f"r{number}" for number in range(drawn)))
-    drawn_case(queues, 0.0)
-    queues.flagged(*[0.1] * 20)
-    queues.queue(sampling_rate=0.5, needed=2)
+    add_drawn(queues, drawn)
+    queues.queue_of(*[0.1] * 20, sampling_rate=0.5, needed=2)
     with statements_of(queues.store) as sent:
         for _ in range(3):
             queues.review(queues.mara)
@@ -218,51 +206,42 @@ def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn
 
 @on_sqlite
 def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(queues):
-    queues.flagged(0.1, 0.2)
-    assert queues.queue(sampling_rate=0.5).short == 2
-    drawn_case(queues)
-    queues.add("r1")
-    assert sum(item["sampled"] for item in queues.items()) == 1
+    assert queues.queue_of(0.1, 0.2, sampling_rate=0.5).short == 2
+    add_drawn(queues, 1)
+    assert len(sampled(queues)) == 1
 
 
 def test_what_is_drawn_does_not_stand_where_something_is_served_again(queues):
-    queues.flagged(0.1)
-    queues.queue(sampling_rate=0.9, repeat_rate=0.999)
+    queues.queue_of(0.1, sampling_rate=0.9, repeat_rate=0.999)
     queues.review(queues.mara)
     queues.later(days=8)
     again = queues.lease(queues.mara)
-    drawn_case(queues)
-    queues.add(*(f"r{number}" for number in range(9)))
-    assert sum(item["sampled"] for item in queues.items()) == 9
-    first = next(item["position"] for item in queues.items() if item["id"] == again.item_id)
-    assert [item["id"] for item in queues.items() if item["position"] == first] == [again.item_id]
+    add_drawn(queues, 9)
+    assert len(sampled(queues)) == 9
+    places = {item["id"]: item["position"] for item in queues.items()}
+    assert list(places.values()).count(places[again.item_id]) == 1
 
 
 def test_of_several_who_draw_for_a_mix_at_once_none_draws_what_another_did(queues):
-    drawn_case(queues)
-    queues.add(*(f"r{number}" for number in range(20)))
-    drawn_case(queues, 0.0)
-    queues.flagged(0.1)
-    queues.queue(sampling_rate=0.5)
+    add_drawn(queues, 20)
+    queues.queue_of(0.1, sampling_rate=0.5)
     answers = queues.add(*(f"s{number}" for number in range(8)))
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda answer: queues.judge(answer, 0.1), answers))
     queues.flagged(0.1)
-    assert sum(item["sampled"] for item in queues.items()) == 10
+    assert len(sampled(queues)) == 10
 
 
 @on_sqlite
 def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(queues):
-    drawn_case(queues)
-    queues.add("r1")
+    add_drawn(queues, 1)
     queues.queue()
     assert [item["sampled"] for item in queues.items()] == [False]
 
 
 @on_sqlite
 def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(queues):
-    queues.flagged(0.1)
-    queues.queue(repeat_rate=0.999)
+    queues.queue_of(0.1, repeat_rate=0.999)
     queues.review(queues.mara, CONFIRM)
     assert queues.take(queues.mara) is None
     queues.later(days=8)
@@ -278,8 +257,7 @@ def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(qu
 def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with_themselves_alone(
     queues,
 ):
-    [answer] = queues.flagged(0.1)
-    queues.queue(repeat_rate=0.999, blind_judge=True, order="oldest")
+    queues.queue_of(0.1, repeat_rate=0.999, blind_judge=True, order="oldest")
     queues.review(queues.mara, CONFIRM, groundedness=0.2)
     queues.later(days=8)
     queues.review(queues.mara, DISMISS, groundedness=0.9)
@@ -287,17 +265,12 @@ def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with
         ratings = AnswerRatings(PairSource(connection), "groundedness")
         assert ratings.people().ratings.values.tolist() == [[0.2]]
         twice = ratings.rated_twice()
-    assert (twice.ids.tolist(), twice.first.tolist(), twice.second.tolist()) == (
-        [answer],
-        [0.2],
-        [0.9],
-    )
+    assert [each.tolist() for each in (twice.ids, twice.first, twice.second)] == [[1], [0.2], [0.9]]
 
 
 @on_sqlite
 def test_what_is_served_again_and_taken_back_is_there_again(queues):
-    queues.flagged(0.1)
-    queues.queue(needed=2, repeat_rate=0.999)
+    queues.queue_of(0.1, needed=2, repeat_rate=0.999)
     queues.review(queues.mara, CONFIRM)
     queues.later(days=8)
     again = queues.review(queues.mara, DISMISS)
@@ -308,8 +281,7 @@ def test_what_is_served_again_and_taken_back_is_there_again(queues):
 
 def again_case(queues, answers):
     """Mara reviewed so many answers eight days ago, each of which is to be served to her again."""
-    queues.flagged(*[0.1] * answers)
-    queues.queue(repeat_rate=0.999)
+    queues.queue_of(*[0.1] * answers, repeat_rate=0.999)
     for _ in range(answers):
         queues.review(queues.mara)
     queues.later(days=8)
@@ -317,26 +289,26 @@ def again_case(queues, answers):
 
 
 def served_again(queues):
-    return sum(item["repeat_for"] is not None for item in queues.items())
+    return [item["response_id"] for item in queues.items() if item["repeat_for"] is not None]
 
 
 def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(queues):
     again_case(queues, 3)
     first = queues.lease(queues.mara)
     ahead = queues.lease(queues.mara, "q", first.token)
-    assert served_again(queues) == 1
+    assert len(served_again(queues)) == 1
     queues.release(first, queues.mara)
     queues.release(ahead, queues.mara)
     first = queues.lease(queues.mara)
-    assert served_again(queues) == 1
+    assert len(served_again(queues)) == 1
     queues.later(seconds=1)
     queues.skip(first, queues.mara)
     assert queues.lease(queues.mara).item_id == ahead.item_id
-    assert served_again(queues) == 1
+    assert len(served_again(queues)) == 1
     queues.later(seconds=1)
     queues.review(queues.mara)  # of what the week brought: the next draw lays the next
     assert queues.lease(queues.mara).response_id != first.response_id
-    assert served_again(queues) == 2
+    assert len(served_again(queues)) == 2
 
 
 @on_sqlite
@@ -348,25 +320,23 @@ def test_one_answer_is_served_again_once(queues):
     for _ in range(2):
         queues.review(queues.mara)
     assert queues.take(queues.mara) is None
-    again = [item["response_id"] for item in queues.items() if item["repeat_for"] is not None]
+    again = served_again(queues)
     assert len(again) == len(set(again)) == 3
 
 
 @on_sqlite
 def test_what_one_took_back_is_not_served_again(queues):
-    queues.flagged(0.1)
-    queues.queue(repeat_rate=0.999)
+    queues.queue_of(0.1, repeat_rate=0.999)
     first = queues.review(queues.mara)
     queues.undo(first.review_id, queues.mara)
     queues.later(days=8)
     assert queues.lease(queues.mara).item_id == first.item_id
-    assert served_again(queues) == 0
+    assert served_again(queues) == []
 
 
 @on_sqlite
 def test_the_last_word_on_a_split_is_not_served_again(queues):
-    queues.flagged(0.1)
-    queues.queue(needed=2, repeat_rate=0.999)
+    queues.queue_of(0.1, needed=2, repeat_rate=0.999)
     split = queues.review(queues.mara, CONFIRM)
     queues.review(queues.jon, DISMISS)
     queues.adjudicate(split.item_id)
@@ -397,10 +367,9 @@ def test_whatever_happens_every_open_flag_waits_once(sqlite_template, tmp_path, 
     queues.keys = count(1)
     answers = queues.flagged(0.1, 0.2, 0.3, 0.9)
     queues.queue(needed=needed)
-    people = (queues.mara, queues.jon, queues.ada, queues.lead)
     done = []
     for what, number, good in actions:
-        who = people[number]
+        who = queues.people[number]
         if what == "judge":
             queues.judge(answers[number], 0.9 if good else 0.1)
         elif what == "review" and (leased := queues.take(who)) is not None:
@@ -409,18 +378,16 @@ def test_whatever_happens_every_open_flag_waits_once(sqlite_template, tmp_path, 
             queues.skip(leased, who)
         elif what == "decide":
             flags = [flag["id"] for flag in queues.flags() if flag["state"] == "open"]
-            with suppress(DecisionRefused):  # their review in the queue counts already
-                if flags:
+            if flags:
+                with suppress(DecisionRefused):  # their review in the queue counts already
                     queues.decide(flags[number % len(flags)], who)
         elif what == "undo" and done:
             queues.undo(*done.pop())
     open_flags = {flag["response_id"] for flag in queues.flags() if flag["state"] == "open"}
-    items = queues.items()
-    assert open_flags <= {item["response_id"] for item in items if item["state"] == "open"}
-    for item in items:
-        places = [place for place in queues.leases() if place["queue_item_id"] == item["id"]]
-        free = sum(not place["done"] for place in places)
-        used = sum(place["done"] for place in places)
+    assert open_flags <= set(waiting(queues))
+    for item in queues.items():
+        done = [place["done"] for place in queues.leases() if place["queue_item_id"] == item["id"]]
+        free, used = done.count(False), done.count(True)
         assert free == (needed - used if item["state"] == "open" else 0)
     store.close()
     path.unlink()

@@ -24,29 +24,26 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import responses_named
+from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.storing import start_batch, store_judgments
 from judgeboard.store.tables import (
+    EVENT,
     JUDGMENT,
     METADATA,
     RESPONSE,
     REVIEW,
-    REVIEWER,
     TRACE,
     WITHDRAWN_ROW,
 )
 from judgeboard.store.withdrawals import get_batch, plan_undo
 from sent_traces import receiving
-from stored_rows import made_row, read, rows_of, write_to
+from stored_rows import made_row, read, row_count, rows_of, values_of, write_to
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-EARLIER = [
-    {"id": f"e{number}", "question": f"q{number}", "answer": "a", "thumbs": "down"}
-    for number in range(3)
-]
+EARLIER = [{"id": f"e{n}", "question": f"q{n}", "answer": "a", "thumbs": "down"} for n in range(3)]
 LOG = [
-    {"id": f"n{number}", "question": f"other {number}", "answer": "b", "passages": ["p"]}
-    for number in range(3)
+    {"id": f"n{n}", "question": f"other {n}", "answer": "b", "passages": ["p"]} for n in range(3)
 ]
 
 
@@ -77,28 +74,23 @@ class Log:
         return write_to(self.store, ensure_version, JudgeVersion(name, name))
 
     def judge(self, *external_ids, name="rag", run_id=None):
-        items = [
-            NewJudgment(self.id_of(each), 0, 0, Verdict(Status.OK, groundedness=0.1, quality=1))
-            for each in external_ids
-        ]
-        version = self.version(name)
-        write_to(self.store, store_judgments, version, run_id, items)
+        verdict = Verdict(Status.OK, groundedness=0.1, quality=1)
+        items = [NewJudgment(self.id_of(each), 0, 0, verdict) for each in external_ids]
+        write_to(self.store, store_judgments, self.version(name), run_id, items)
 
     def review(self, external_id):
+        mara = write_to(self.store, store_reviewer, "page", "Mara")
+        row = {"response_id": self.id_of(external_id), "reviewer_id": mara.id, "at": NOW}
         with self.store.writing() as connection:
-            known = connection.scalar(select(REVIEWER.c.id).where(REVIEWER.c.name == "Mara"))
-            person = {"origin": "page", "name": "Mara", "created_at": NOW}
-            reviewer = known or connection.scalar(insert(REVIEWER).returning(REVIEWER.c.id), person)
-            row = {
-                "response_id": self.id_of(external_id),
-                "reviewer_id": reviewer,
-                "label": "grounded",
-                "at": NOW,
-            }
-            connection.execute(insert(REVIEW), row | {"request_key": external_id})
+            connection.execute(
+                insert(REVIEW), row | {"request_key": external_id, "label": "grounded"}
+            )
 
     def undo(self, **options):
         return undo_import(self.store, **options)
+
+    def answers(self):
+        return set(values_of(self.store, RESPONSE.c.external_id))
 
     def contents(self):
         """Return every row that a page, an export or a figure can read."""
@@ -111,24 +103,17 @@ class Log:
                 if name not in {"change", "event", "import_batch", "withdrawn_row"}
             }
 
-    def search(self, words):
-        with self.store.reading() as connection:
-            if not self.store.is_sqlite:
-                return 0
-            found = text("SELECT count(*) FROM response_search WHERE response_search MATCH :words")
-            return int(connection.scalar(found, {"words": words}))
-
 
 def about_answers():
     """Yield the tables with rows about an answer, directly or through another table; but a trace stays."""
     named = {"response"}
     for table in METADATA.sorted_tables:
-        if table.name == "answer_fact":  # each stored answer has its facts
-            continue
-        if table is not TRACE and {key.column.table.name for key in table.foreign_keys} & named:
+        # Each stored answer has its facts.
+        if table.name not in {"response", "answer_fact", "trace"} and (
+            named & {key.column.table.name for key in table.foreign_keys}
+        ):
             named.add(table.name)
-            if table is not RESPONSE:
-                yield table
+            yield table
 
 
 def filled(store, tables, ids):
@@ -145,15 +130,7 @@ def filled(store, tables, ids):
 def test_nothing_that_was_derived_from_the_answers_is_left(logged):
     about = list(about_answers())
     ids = {}
-    parents = (
-        "reviewer",
-        "label_schema",
-        "judge_version",
-        "run",
-        "queue",
-        "anchor_set",
-        "suite_run",
-    )
+    parents = "reviewer", "label_schema", "judge_version", "run", "queue", "anchor_set", "suite_run"
     filled(logged.store, (METADATA.tables[name] for name in parents), ids)
     before = logged.contents()
     logged.imported(LOG[:1])
@@ -168,31 +145,28 @@ def test_nothing_that_was_derived_from_the_answers_is_left(logged):
     undone = logged.undo(with_reviews=True)
 
     assert logged.contents() == before
-    assert logged.search("other") == 0
     copies = {row["table_name"] for row in rows_of(logged.store, WITHDRAWN_ROW)}
     assert copies == {"response", *(table.name for table in about)} - {"current_judgment"}
     assert undone.kept == ()
-    with logged.store.reading() as connection:
-        of_answers = connection.execute(
-            text("SELECT id FROM event WHERE response_id IS NOT NULL")
-        ).all()
-    assert of_answers == []
+    assert values_of(logged.store, EVENT.c.id, EVENT.c.response_id.is_not(None)) == []
+    if logged.store.is_sqlite:
+        search = text("SELECT rowid FROM response_search WHERE response_search MATCH 'other'")
+        with logged.store.reading() as connection:
+            assert connection.execute(search).all() == []
 
 
 def test_the_copies_hold_every_value(logged):
     logged.imported(LOG)
-    (answer, *_) = [row for row in rows_of(logged.store, RESPONSE) if row["external_id"] == "n0"]
+    answer = rows_of(logged.store, RESPONSE)[3]
     logged.undo()
-    (copy, *_) = rows_of(logged.store, WITHDRAWN_ROW)
+    copy = rows_of(logged.store, WITHDRAWN_ROW)[0]
     texts = {
         name: value for name, value in answer.items() if isinstance(value, str | int | float | dict)
     }
-    assert copy["content"].items() >= texts.items()
-    assert (copy["table_name"], copy["row_key"], copy["response_id"]) == (
-        "response",
-        str(answer["id"]),
-        answer["id"],
-    )
+    assert texts["external_id"] == "n0"
+    assert copy["content"] == copy["content"] | texts
+    id_ = answer["id"]
+    assert copy == copy | {"table_name": "response", "row_key": str(id_), "response_id": id_}
     with pytest.raises(DBAPIError, match="append-only"), logged.store.writing() as connection:
         connection.execute(update(WITHDRAWN_ROW).values(content={"other": 1}))
 
@@ -217,15 +191,10 @@ def test_answers_on_which_people_decided_stay_unless_their_reviews_go_too(logged
     assert read(logged.store, plan_undo).kept == ("n1",)
     undone = logged.undo()
     assert (undone.rows["response"], undone.rows["judgment"], undone.kept) == (2, 2, ("n1",))
-    assert {row["external_id"] for row in rows_of(logged.store, RESPONSE)} == {
-        "e0",
-        "e1",
-        "e2",
-        "n1",
-    }
+    assert logged.answers() == {"e0", "e1", "e2", "n1"}
     undone = logged.undo(with_reviews=True)
     assert (undone.rows["response"], undone.rows["review"], undone.kept) == (1, 1, ())
-    assert {row["external_id"] for row in rows_of(logged.store, RESPONSE)} == {"e0", "e1", "e2"}
+    assert logged.answers() == {"e0", "e1", "e2"}
     with pytest.raises(BadInput, match="import 2 "):
         logged.undo(number=2)
 
@@ -257,27 +226,20 @@ def test_what_an_import_added_to_stored_answers_is_taken_back_alone(logged, kind
 @on_sqlite
 def test_a_verdict_that_a_reviewer_saw_stays(logged):
     logged.imported(VERDICTS, "verdicts")
+    seen = values_of(logged.store, JUDGMENT.c.id)[-1]
+    row = {"response_id": logged.id_of("e2"), "reviewer_id": 1, "judgment_seen_id": seen, "at": NOW}
     with logged.store.writing() as connection:
-        seen = connection.scalar(select(JUDGMENT.c.id).order_by(JUDGMENT.c.id.desc()).limit(1))
-        row = {
-            "response_id": logged.id_of("e2"),
-            "reviewer_id": 1,
-            "judgment_seen_id": seen,
-            "at": NOW,
-        }
         connection.execute(insert(REVIEW), row | {"request_key": "k", "decision": "confirm"})
     for with_reviews in (False, True):  # the review is about an answer that stays
         assert logged.undo(with_reviews=with_reviews).kept == ("e2",)
-    assert [row["id"] for row in rows_of(logged.store, JUDGMENT)][3:] == [seen]
+    assert values_of(logged.store, JUDGMENT.c.id)[3:] == [seen]
 
 
 @on_sqlite
 def test_verdicts_that_an_earlier_version_imported_are_not_told_apart(logged):
-    with logged.store.writing() as connection:
-        batch = {"file": "verdicts.jsonl", "sha256": None, "importer": "jsonl", "actor": "me"}
-        start_batch(connection, **batch, kind="verdicts", now=datetime.now(UTC))
-    version = logged.version("other")
-    run = write_to(logged.store, start_import_run, version, "me").id
+    batch = {"file": "verdicts.jsonl", "sha256": None, "importer": "jsonl", "kind": "verdicts"}
+    write_to(logged.store, start_batch, **batch, actor="me", now=datetime.now(UTC))
+    run = write_to(logged.store, start_import_run, logged.version("other"), "me").id
     logged.judge("e0", name="other", run_id=run)
     with pytest.raises(BadInput):
         logged.undo()
@@ -287,10 +249,10 @@ def test_verdicts_that_an_earlier_version_imported_are_not_told_apart(logged):
 def test_a_verdict_that_was_sent_during_an_import_stays(logged, monkeypatch, broken_off):
     key = {"x-api-key": create_key(logged.store, "shop", by="test")}
     sent = {"response_id": "e0", "groundedness": 0.3}
+    verdicts = [sent | {"judge": judge} for judge in ("sent", "other")]
 
     def send(*_):
         with receiving(logged.store) as http:
-            verdicts = [sent | {"judge": judge} for judge in ("sent", "other")]
             assert http.post("/api/judgments", json=verdicts, headers=key).json()["stored"] == 2
         if broken_off:
             raise KeyboardInterrupt
@@ -298,7 +260,7 @@ def test_a_verdict_that_was_sent_during_an_import_stays(logged, monkeypatch, bro
     monkeypatch.setattr(importing, "BATCH_ROWS", len(VERDICTS))
     with pytest.raises(KeyboardInterrupt) if broken_off else nullcontext():
         logged.imported(VERDICTS, "verdicts", on_progress=send)
-    before = len(rows_of(logged.store, JUDGMENT))
+    before = row_count(logged.store, JUDGMENT)
     assert logged.undo().rows["judgment"] == len(VERDICTS)
     left = [(row["response_id"], row["groundedness"]) for row in rows_of(logged.store, JUDGMENT)]
     assert len(left) == before - len(VERDICTS)
@@ -308,27 +270,18 @@ def test_a_verdict_that_was_sent_during_an_import_stays(logged, monkeypatch, bro
 @on_sqlite
 def test_a_verdict_that_an_earlier_version_received_stays(logged):
     logged.imported(VERDICTS, "verdicts")
+    imported_at = read(logged.store, get_batch, None).at
     version = logged.version("sent")
-    with logged.store.writing() as connection:
-        run = start_import_run(connection, version, "receiver", get_batch(connection, None).at).id
+    run = write_to(logged.store, start_import_run, version, "receiver", imported_at).id
     logged.judge("e0", name="sent", run_id=run)
     assert logged.undo().rows["judgment"] == len(VERDICTS)
 
 
 def test_an_answer_that_was_received_too_comes_from_its_trace_again(logged):
     logged.imported(LOG[:1])
+    row = made_row(TRACE, {"response": logged.id_of("n0")}) | {"state": "made"}
     with logged.store.writing() as connection:
-        row = {
-            "external_id": "n0",
-            "owner": "",
-            "source": "default",
-            "first_at": NOW,
-            "last_at": NOW,
-            "spans": 1,
-        }
-        connection.execute(
-            insert(TRACE), row | {"state": "made", "response_id": logged.id_of("n0")}
-        )
+        connection.execute(insert(TRACE), row)
     logged.undo()
     (trace,) = rows_of(logged.store, TRACE)
     assert (trace["state"], trace["response_id"]) == ("waiting", None)
@@ -357,11 +310,11 @@ def test_a_withdrawn_answer_can_be_forgotten(logged):
     logged.judge("n0", "n1")
     logged.undo()
     write_to(logged.store, forget_response, "n0", actor="me")
-    copies = rows_of(logged.store, WITHDRAWN_ROW)
-    assert "other 0" not in json.dumps([copy["content"] for copy in copies])
-    assert "other 1" in json.dumps([copy["content"] for copy in copies])
-    with pytest.raises(NotFound), logged.store.writing() as connection:
-        forget_response(connection, "n0", actor="me")
+    copies = str(values_of(logged.store, WITHDRAWN_ROW.c.content))
+    assert "other 0" not in copies
+    assert "other 1" in copies
+    with pytest.raises(NotFound):
+        write_to(logged.store, forget_response, "n0", actor="me")
 
 
 @on_sqlite
