@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
 
 import judgeboard
 from job_steps import ended, working
@@ -36,44 +35,42 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.jobs import register_worker, remove_worker
 from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import EVENT, FLAG, REVIEW, Reviewer
+from judgeboard.store.tables import EVENT, FLAG, RESPONSE, Reviewer
 from judgeboard.tools.push import add_target
 from judging_log import store_answers
 from pair_log import add_pairs, by_pair, pairwise
 from refining_log import generator, judge, ratings, store_bad
-from stored_rows import write_to
+from stored_rows import read, row_count, rows_of, values_of, write_to
 from suite_runs import playing, suite
 from written_tables import written_tables
 
 # Rows that come in by the thousand name their run or their import, whose beginning and end are
 # events: of their own they have none.
 OF_A_RUN = {
-    *(
-        "response",
-        "answer_fact",
-        "user_feedback",
-        "judgment",
-        "judgment_score",
-        "current_judgment",
-        "flag",
-    ),
-    *(
-        "comparison",
-        "comparison_score",
-        "pair",
-        "sample",
-        "generation",
-        "refinement",
-        "suite_case",
-        "import_batch",
-    ),
-    *("judge_version", "run", "queue_item"),
-    *(
-        "claim",
-        "worker",
-        "run_share",
-    ),  # which process does which task at the moment, and what it has spent
+    "response",
+    "answer_fact",
+    "user_feedback",
+    "judgment",
+    "judgment_score",
+    "current_judgment",
+    "flag",
+    "comparison",
+    "comparison_score",
+    "pair",
+    "sample",
+    "generation",
+    "refinement",
+    "suite_case",
+    "import_batch",
+    "judge_version",
+    "run",
+    "queue_item",
+    # Which process does which task at the moment, and what it has spent.
+    "claim",
+    "worker",
+    "run_share",
 }
+FIRST, SECOND = ({"kind": "lexical", "name": name} for name in ("first", "second"))
 WHO = "ann@example.org"
 
 
@@ -84,11 +81,6 @@ class Case:
     store: Store
     lead: Reviewer
     folder: Path
-
-    def first(self, table):
-        """The first row of a table."""
-        with self.store.reading() as connection:
-            return int(connection.scalar(select(table.c.id).order_by(table.c.id).limit(1)))
 
     def file(self, text):
         path = self.folder / "rows.jsonl"
@@ -103,12 +95,11 @@ def filled(new_store):
     with RecordingEndpoint(ratings(2, 4)) as endpoint:
         refine_pending(store, judge("rating", endpoint), generator(endpoint))  # run 1
     store_answers(store, 4)
-    with store.writing() as connection:
-        texts = ("log", "How long is it?"), ("other", "How long is it?")
-        store_responses(
-            connection,
-            [Response(name, "same", query, "It is 7 m.", ("7 m.",)) for name, query in texts],
-        )
+    same = [
+        Response(source, "same", "How long is it?", "It is 7 m.", ("7 m.",))
+        for source in ("log", "other")
+    ]
+    write_to(store, store_responses, same)
     add_pairs(store, 1)
     for name in ("first", "second"):
         judge_pending(store, judgeboard.make_judge("lexical", name=name))
@@ -118,15 +109,9 @@ def filled(new_store):
     judgeboard.raise_flags(store)
     lead = add_person(store, WHO, Role.ADMIN, "cli:root")
     add_person(store, "bob@example.org", Role.REVIEWER, "cli:root")
-    judgeboard.submit(
-        store,
-        judgeboard.Submission(
-            flag_id=1, reviewer=lead, decision=Decision.CONFIRM, request_key="filled"
-        ),
-    )
-    judgeboard.select_attempt(
-        store, run_id=1, subject="1", number=1, reviewer=lead, request_key="filled"
-    )
+    case = Case(store, lead, None)
+    press(case, "filled", flag_id=1, decision=Decision.CONFIRM)
+    select_attempt(case, 1, "filled")
     store.close()
     return Path(str(store.engine.url.database))
 
@@ -135,21 +120,23 @@ def filled(new_store):
 def case(filled, tmp_path):
     shutil.copyfile(filled, tmp_path / "judgeboard.db")
     store = open_store(tmp_path / "judgeboard.db")
-    return Case(store, admit(store, WHO), tmp_path)
+    yield Case(store, admit(store, WHO), tmp_path)
+    store.close()
 
 
-def flag_that_waits(case):
-    with case.store.reading() as connection:
-        return int(connection.scalar(select(FLAG.c.id).where(FLAG.c.state == "open").limit(1)))
+def press(case, key="k", **fields):
+    review = judgeboard.Submission(reviewer=case.lead, request_key=key, **fields)
+    judgeboard.submit(case.store, review)
 
 
-def press(case, **fields):
-    own = {"reviewer": case.lead, "request_key": "k"}
-    judgeboard.submit(case.store, judgeboard.Submission(**own, **fields))
+def select_attempt(case, number, key="k"):
+    judgeboard.select_attempt(
+        case.store, run_id=1, subject="1", number=number, reviewer=case.lead, request_key=key
+    )
 
 
 def decide(case, flag_id=None):
-    flag_id = flag_id or flag_that_waits(case)
+    flag_id = flag_id or values_of(case.store, FLAG.c.id, FLAG.c.state == "open")[0]
     press(case, flag_id=flag_id, decision=Decision.DISMISS, grade=Grade(note="why"))
 
 
@@ -176,13 +163,11 @@ def pairs(case):
 
 def job(case):
     where = judgeboard.RowFilter(response_ids=(2, 3))
-    return request_rejudge(
-        case.store, judge={"kind": "lexical", "name": "first"}, where=where, actor=case.lead
-    )
+    return request_rejudge(case.store, judge=FIRST, where=where, actor=case.lead)
 
 
 def rule(case):
-    add_rule(case.store, "live", judge={"kind": "lexical", "name": "first"}, actor=case.lead)
+    add_rule(case.store, "live", judge=FIRST, actor=case.lead)
 
 
 def push_target(case):
@@ -190,33 +175,18 @@ def push_target(case):
 
 
 def alert_rule(case):
-    add_alert_rule(
-        case.store,
-        WrittenRule(name="cost", when="spend", above=5, to=("slack:env:SLACK_URL",)),
-        case.lead,
-    )
+    cost = WrittenRule(name="cost", when="spend", above=5, to=("slack:env:SLACK_URL",))
+    add_alert_rule(case.store, cost, case.lead)
 
 
-def take_part(case, job_id):
+def done_job(case, ask=job):
     with working(case.store):
-        ended(case.store, job_id)
+        ended(case.store, ask(case))
 
 
-def done_job(case):
-    take_part(case, job(case))
-
-
-def failed_job(case):
+def job_of_retired_version(case):
     retire_version(case.store, "second", case.lead)
-    asked = request_rejudge(
-        case.store, judge={"kind": "lexical", "name": "second"}, actor=case.lead
-    )
-    take_part(case, asked)
-
-
-def worker(case):
-    write_to(case.store, register_worker, "0123456789")
-    write_to(case.store, remove_worker, "0123456789")
+    return request_rejudge(case.store, judge=SECOND, actor=case.lead)
 
 
 def forget(case):
@@ -239,14 +209,10 @@ CHANGES = {
     "keep_draft": decide_too_late,
     "grade": lambda case: press(case, response_id=2, grade=Grade(quality=3)),
     "undo": lambda case: judgeboard.undo(
-        case.store, review_id=case.first(REVIEW), reviewer=case.lead, request_key="k"
+        case.store, review_id=1, reviewer=case.lead, request_key="k"
     ),
-    "select_attempt": lambda case: judgeboard.select_attempt(
-        case.store, run_id=1, subject="1", number=2, reviewer=case.lead, request_key="k"
-    ),
-    "deselect_attempt": lambda case: judgeboard.select_attempt(
-        case.store, run_id=1, subject="1", number=None, reviewer=case.lead, request_key="k"
-    ),
+    "select_attempt": lambda case: select_attempt(case, 2),
+    "deselect_attempt": lambda case: select_attempt(case, None),
     "first_seen": lambda case: ensure_reviewer(case.store, "cli", WHO),
     "sign_in": lambda case: admit(case.store, WHO, arrives=True),
     "add_person": lambda case: add_person(case.store, "eve@example.org", Role.REVIEWER, case.lead),
@@ -279,7 +245,7 @@ CHANGES = {
     "job_requested": job,
     "job_cancelled": lambda case: cancel_job(case.store, job(case), case.lead),
     "job_began": done_job,
-    "job_failed": failed_job,
+    "job_failed": lambda case: done_job(case, job_of_retired_version),
     "add_rule": rule,
     "add_push_target": push_target,
     "set_push_target_state": lambda case: (
@@ -292,7 +258,7 @@ CHANGES = {
     ),
     "set_rule_judge": lambda case: (
         rule(case),
-        set_judge(case.store, "live", judge={"kind": "lexical", "name": "second"}, actor=case.lead),
+        set_judge(case.store, "live", judge=SECOND, actor=case.lead),
     ),
     "add_alert_rule": alert_rule,
     "set_alert_rule_state": lambda case: (
@@ -306,38 +272,29 @@ SUITE = "a suite"
 
 @pytest.mark.parametrize("kind", [*CHANGES, SUITE])
 def test_a_change_leaves_an_event_that_names_who_made_it(case, kind):
-    with case.store.reading() as connection:
-        before = set(connection.scalars(select(EVENT.c.id)))
+    before = row_count(case.store, EVENT)
     with written_tables(case.store) as transactions:
         CHANGES.get(kind, run_suite)(case)
-    with case.store.reading() as connection:
-        rows = connection.execute(select(EVENT).order_by(EVENT.c.id)).all()
-    events = [row for row in rows if row.id not in before]
-    case.store.close()
-    assert kind == SUITE or kind in {row.kind for row in events}
-    assert {row.actor for row in events if not row.actor.startswith("worker:")} == {WHO}
+    events = rows_of(case.store, EVENT)[before:]
+    assert kind == SUITE or kind in {row["kind"] for row in events}
+    assert {row["actor"] for row in events if not row["actor"].startswith("worker:")} == {WHO}
     silent = [tables - OF_A_RUN for tables in transactions if "event" not in tables]
     # A transaction without an event.
-    assert not [tables for tables in silent if tables]
+    assert not any(silent)
 
 
 def test_a_worker_says_when_it_comes_and_goes(case):
-    worker(case)
-    with case.store.reading() as connection:
-        rows = connection.execute(
-            select(EVENT.c.kind, EVENT.c.actor).order_by(EVENT.c.id.desc()).limit(2)
-        ).all()
-    case.store.close()
-    assert rows == [("stop_worker", "worker:456789"), ("start_worker", "worker:456789")]
+    write_to(case.store, register_worker, "0123456789")
+    write_to(case.store, remove_worker, "0123456789")
+    events = [(row["kind"], row["actor"]) for row in rows_of(case.store, EVENT)[-2:]]
+    assert events == [("start_worker", "worker:456789"), ("stop_worker", "worker:456789")]
 
 
 def test_no_event_holds_a_text_of_the_log(case):
-    with case.store.reading() as connection:
-        kept = connection.scalars(select(EVENT.c.details)).all()
-        texts = {row[0] for row in connection.exec_driver_sql("SELECT answer FROM response")}
-    case.store.close()
+    details = str(values_of(case.store, EVENT.c.details))
+    texts = values_of(case.store, RESPONSE.c.answer)
     assert texts
-    assert not [details for details in kept if any(text and text in str(details) for text in texts)]
+    assert not [text for text in texts if text and text in details]
 
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -346,11 +303,8 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 @pytest.fixture
 def told(store):
     with store.writing() as connection:
-        responses = [
-            Response(source=source, external_id="chat-1", query="q", answer="a")
-            for source in ("a", "b")
-        ]
-        ids = store_responses(connection, responses).new
+        chats = [Response(source, "chat-1", "q", "a") for source in ("a", "b")]
+        ids = store_responses(connection, chats).new
         for number in range(120):
             record_event(
                 connection,
@@ -364,15 +318,15 @@ def told(store):
 
 
 def test_filters_narrow_together(told):
-    with told.reading() as connection:
-        events = latest_events(connection, EventFilter(kind="undo", actor="bob"), limit=3)
-        assert [event.details["n"] for event in events] == [115, 109, 103]
-        older = latest_events(
-            connection, EventFilter(kind="undo", actor="bob"), limit=1, before_id=events[0].id
-        )
-        assert older == events[1:2]
-        late = latest_events(connection, EventFilter(since=START + timedelta(days=118)), limit=50)
-        assert [event.details["n"] for event in late] == [119, 118]
-        about = latest_events(connection, EventFilter(response="chat-1"), limit=50)
-        assert [event.details["n"] for event in about] == [3, 2, 1, 0]
-        assert latest_events(connection, EventFilter(response="chat-2"), limit=50) == ()
+    def latest(limit=50, before_id=None, **where):
+        return read(told, latest_events, EventFilter(**where), limit=limit, before_id=before_id)
+
+    def numbers(events):
+        return [event.details["n"] for event in events]
+
+    undone = latest(3, kind="undo", actor="bob")
+    assert numbers(undone) == [115, 109, 103]
+    assert latest(1, undone[0].id, kind="undo", actor="bob") == undone[1:2]
+    assert numbers(latest(since=START + timedelta(days=118))) == [119, 118]
+    assert numbers(latest(response="chat-1")) == [3, 2, 1, 0]
+    assert latest(response="chat-2") == ()

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, inspect, select, text
+from sqlalchemy import insert, inspect, text
 
 from judgeboard.domain import (
     AspectPreference,
@@ -48,11 +48,11 @@ from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
-from judgeboard.store.responses import external_ids, key_of
+from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
-from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import GENERATION, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
-from stored_rows import write_to
+from stored_rows import made_row, values_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SECRET = "Quokka-7741"
@@ -67,26 +67,27 @@ class Story:
     def __init__(self, case):
         self.case = case
         self.version = case.version()
-        self.response = case.add(
-            Response(
-                *("log", "secret", f"who is {SECRET}?", f"it is {SECRET}"),
-                passages=(SECRET,),
-                messages=({"role": "user", "content": SECRET},),
-                reference=SECRET,
-                metadata={"user": SECRET},
-            )
-        ).new[0]
-        self.other = case.add(Response("log", "other", "what?", "plainly this")).new[0]
-        with case.store.writing() as connection:
-            self.run = start_import_run(connection, self.version, "me").id
-            self.control = made_worse(connection, self.response)
-            for response_id in (self.response, self.control):
-                self._judge(connection, response_id)
-            self._grade(connection)
-            self._pairs(connection)
-            self._attempts(connection)
+        self.response = self._add(
+            "secret",
+            "it is",
+            passages=(SECRET,),
+            messages=({"role": "user", "content": SECRET},),
+            reference=SECRET,
+            metadata={"user": SECRET},
+        )
+        self.other = case.answer("other", answer="plainly this")
+        self.run = case.write(start_import_run, self.version, "me").id
+        made = {"kind": ResponseKind.CONTROL, "derived_from": self.response}
+        self._judge(self.response, self._add("secret/control", "it was", **made))
+        self._grade()
+        self._pairs()
+        self._attempts()
 
-    def _judge(self, connection, response_id):
+    def _add(self, name, words, **fields):
+        answer = Response("log", name, f"who is {SECRET}?", f"{words} {SECRET}", **fields)
+        return self.case.add(answer).new[0]
+
+    def _judge(self, *response_ids):
         verdict = Verdict.of(
             SAID,
             groundedness=0.3,
@@ -94,32 +95,25 @@ class Story:
             claims=(Claim(SECRET, ClaimStatus.SUPPORTED),),
             scores=(DimensionScore("care", 2, "1-5", f"for {SECRET}"),),
         )
-        store_judgments(
-            connection, self.version, self.run, [NewJudgment(response_id, 0, 0, verdict)]
-        )
-        judgment = select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == response_id)
-        audit = {
-            "judgment_id": connection.scalar(judgment),
-            "judge_version_id": self.version.id,
-            "ask": 0,
-            "correct": True,
-            "reasoning": f"right about {SECRET}",
-            "inclusion_probability": 1.0,
-        }
-        connection.execute(insert(JUDGMENT_REVIEW), audit | step_values(SAID, self.run, NOW))
+        judgments = [NewJudgment(each, 0, 0, verdict) for each in response_ids]
+        self.case.write(store_judgments, self.version, self.run, judgments)
+        said = step_values(SAID, self.run, NOW) | {"reasoning": f"right about {SECRET}"}
+        ids = {"judge_version": self.version.id}
+        audits = [
+            made_row(JUDGMENT_REVIEW, ids | {"judgment": judgment["id"]}) | said
+            for judgment in self.case.rows(JUDGMENT)
+        ]
+        with self.case.store.writing() as connection:
+            connection.execute(insert(JUDGMENT_REVIEW), audits)
 
-    def _grade(self, connection):
+    def _grade(self):
         grade = Grade(
             quality=2, spans=({"text": SECRET},), note=SECRET, corrected_answer=f"no, {SECRET}"
         )
-        insert_grades(
-            connection,
-            [GradeOf(self.response, "log", ImportedGrade("secret", "ada", grade))],
-            None,
-            NOW,
-        )
+        of_ada = GradeOf(self.response, "log", ImportedGrade("secret", "ada", grade))
+        self.case.write(insert_grades, [of_ada], None, NOW)
 
-    def _pairs(self, connection):
+    def _pairs(self):
         question, answer = f"who is {SECRET}?", f"it is {SECRET}"
         bench = Pair(
             *("bench", "p", question, answer, f"not {SECRET}"),
@@ -131,7 +125,7 @@ class Story:
         linked = Pair(
             "compare", "p", question, answer, "plainly this", sides=(self.response, self.other)
         )
-        self.pairs = store_pairs(connection, [bench, linked]).new
+        pairs = self.case.write(store_pairs, [bench, linked]).new
         comparisons = [
             NewComparison(
                 *(pair_id, Shown.AB, SAID, {"overall": Preference.B}),
@@ -139,20 +133,18 @@ class Story:
                 reference=SECRET,
                 reasoning=f"as {SECRET}",
             )
-            for pair_id in self.pairs
+            for pair_id in pairs
         ]
-        lost = [
-            NewComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in self.pairs
-        ]
-        store_comparisons(connection, self.version, self.run, [*comparisons, *lost])
-        tries = [NewSample(self.pairs[0], 0, SECRET, SAID), NewSample(self.pairs[0], 1, None, LOST)]
-        store_samples(connection, self.version, self.run, tries)
+        lost = [NewComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in pairs]
+        self.case.write(store_comparisons, self.version, self.run, [*comparisons, *lost])
+        tries = [NewSample(pairs[0], 0, SECRET, SAID), NewSample(pairs[0], 1, None, LOST)]
+        self.case.write(store_samples, self.version, self.run, tries)
         preference = GivenPreference(
             "ada", {"overall": AspectPreference(Preference.A)}, grade=Grade(note=f"I know {SECRET}")
         )
-        store_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", preference)])
+        self.case.write(store_preferences, [PreferenceOf(pairs[0], "bench", "p", preference)])
 
-    def _attempts(self, connection):
+    def _attempts(self):
         made = Response(
             *("log", "secret/again", f"who is {SECRET}?", f"surely {SECRET}"),
             kind=ResponseKind.REGENERATED,
@@ -161,62 +153,52 @@ class Story:
         subject = str(self.response)
         calls = [
             NewGeneration(subject, 1, "m", SAID, made),
-            NewGeneration(
-                subject, 2, "m", SAID, None
-            ),  # the same answer again: it was not stored a second time
+            # The same answer again: it was not stored a second time.
+            NewGeneration(subject, 2, "m", SAID, None),
             NewGeneration(subject, 3, "m", LOST, None),
         ]
-        store_generations(connection, self.run, calls, NOW)
-        ends = [
-            Refinement(
-                run_id=self.run,
-                method="refine",
-                subject=subject,
-                number=number,
-                root_response_id=self.response,
-                outcome="failed",
-                feedback=f"leave out {SECRET}",
-            )
-            for number in (1, 2)
-        ]
-        insert_refinements(connection, ends)
+        self.case.write(store_generations, self.run, calls, NOW)
+        for number in (1, 2):
+            self.refine(subject, number, SECRET, root_response_id=self.response)
+
+    def refine(self, subject, number, secret, **ids):
+        """Store the feedback on an attempt."""
+        end = Refinement(
+            run_id=self.run,
+            method="refine",
+            subject=subject,
+            number=number,
+            outcome="failed",
+            feedback=f"leave out {secret}",
+            **ids,
+        )
+        self.case.write(insert_refinements, [end])
+
+    def forget(self, name):
+        return self.case.write(forget_response, name, actor="me")
 
     def places_of(self, words):
         """The tables in which any cell of any row holds these words, those of the search among them."""
         with self.case.store.reading() as connection:
-            table_names = set()
-            for name in inspect(connection).get_table_names():
-                rows = connection.execute(text(f'SELECT * FROM "{name}"')).all()
-                if any(words in cell_text(cell) for row in rows for cell in row):
-                    table_names.add(name)
-            return table_names
+            return {
+                name
+                for name in inspect(connection).get_table_names()
+                for row in connection.execute(text(f'SELECT * FROM "{name}"')).all()
+                if any(words in cell_text(cell) for cell in row)
+            }
 
     def figures(self):
-        with self.case.store.reading() as connection:
-            tried = load_samples(connection, self.version.id)
-            return [
-                load_comparisons(connection, [self.version.id]),
-                [one.statuses for one in tried],
-                [(one.aspect, one.preference) for one in load_preferences(connection)],
-                [(row["groundedness"], row["quality"]) for row in self.case.rows(JUDGMENT)],
-            ]
-
-
-def made_worse(connection, response_id):
-    made = Response(
-        *("log", "secret/control", f"who is {SECRET}?", f"it was {SECRET}"),
-        kind=ResponseKind.CONTROL,
-        derived_from=response_id,
-    )
-    return store_responses(connection, [made]).new[0]
+        read = self.case.read
+        return [
+            read(load_comparisons, [self.version.id]),
+            [one.statuses for one in read(load_samples, self.version.id)],
+            [(one.aspect, one.preference) for one in read(load_preferences)],
+            [(row["groundedness"], row["quality"]) for row in self.case.rows(JUDGMENT)],
+        ]
 
 
 def cell_text(cell):
-    return (
-        bytes(cell).decode("utf-8", "replace")
-        if isinstance(cell, bytes | memoryview)
-        else str(cell)
-    )
+    return str(bytes(cell) if isinstance(cell, memoryview) else cell)
 
 
 @pytest.fixture
@@ -228,39 +210,35 @@ def test_nothing_of_it_is_left_and_figures_and_what_was_not_made_from_it_stay(st
     told = "response judgment judgment_score judgment_review review pair comparison sample"
     assert story.places_of(SECRET) >= {*told.split(), "generation", "refinement"}
     before = story.figures()
-    ids = write_to(story.case.store, forget_response, "secret", actor="me")
+    ids = story.forget("secret")
     assert story.places_of(SECRET) == set()
     assert story.figures() == before
     assert story.other not in ids
-    assert story.places_of("plainly this") >= {"response"}
+    assert "response" in story.places_of("plainly this")
     calls = story.case.rows(GENERATION)
     # Calls that made no answer are blanked too.
     assert [(call["response_id"] is None, call["raw"], call["error"]) for call in calls] == [
-        *((False, None, None), (True, None, None)),
+        (False, None, None),
+        (True, None, None),
         (True, None, None),
     ]
 
 
 def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story):
-    with story.case.store.writing() as connection:
-        (alone,) = store_pairs(
-            connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]
-        ).new
-        comparison = NewComparison(
-            alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A}
-        )
-        store_comparisons(connection, story.version, story.run, [comparison])
-    write_to(story.case.store, forget_response, "pair:alone:b", actor="me")
+    pair = Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")
+    (alone,) = story.case.write(store_pairs, [pair]).new
+    said = StepRecord(Status.OK, raw="the Numbat")
+    comparison = NewComparison(alone, Shown.AB, said, {"overall": Preference.A})
+    story.case.write(store_comparisons, story.version, story.run, [comparison])
+    story.forget("pair:alone:b")
     assert story.places_of("Numbat") == set()
     assert story.places_of(SECRET)
 
 
-def attempts_at(connection, story, prompt, secret):
+def attempts_at(story, prompt, secret):
     """Two rated attempts at a prompt of a file, the second asked with the feedback on the first, and a lost call."""
-    answered, lost = (
-        StepRecord(Status.OK, raw=secret),
-        StepRecord(Status.ERROR, raw=secret, error=secret),
-    )
+    answered = StepRecord(Status.OK, raw=secret)
+    lost = StepRecord(Status.ERROR, raw=secret, error=secret)
     made = [
         Response(
             *("prompts", f"{prompt}~{number}", f"who is {secret}?", f"try {number}"),
@@ -270,68 +248,46 @@ def attempts_at(connection, story, prompt, secret):
         for number in (1, 2)
     ]
     calls = [
-        NewGeneration(prompt, number, "m", answered, one)
-        for number, one in enumerate(made, start=1)
+        NewGeneration(prompt, 1, "m", answered, made[0]),
+        NewGeneration(prompt, 2, "m", answered, made[1]),
+        NewGeneration(prompt, 3, "m", lost, None),
     ]
-    store_generations(
-        connection, story.run, [*calls, NewGeneration(prompt, 3, "m", lost, None)], NOW
-    )
-    ids = stored_ids(connection, made)
-    ends = [
-        Refinement(
-            run_id=story.run,
-            method="refine",
-            subject=prompt,
-            number=number,
-            root_response_id=None,
-            outcome="failed",
-            response_id=ids[key_of(one)],
-            feedback=f"say more of {secret}",
-        )
-        for number, one in enumerate(made, start=1)
-    ]
-    insert_refinements(connection, ends)
+    story.case.write(store_generations, story.run, calls, NOW)
+    ids = story.case.read(stored_ids, made)
+    for number, one in enumerate(made, start=1):
+        story.refine(prompt, number, secret, response_id=ids[key_of(one)])
 
 
 @pytest.mark.parametrize("named", ["p~1", "p~2"])
 def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_it(story, named):
-    with story.case.store.writing() as connection:
-        attempts_at(connection, story, "p", "Numbat-12")
-        attempts_at(connection, story, "q", "Wombat-34")
+    attempts_at(story, "p", "Numbat-12")
+    attempts_at(story, "q", "Wombat-34")
     assert story.places_of("Numbat-12") >= {"response", "generation", "refinement"}
     kept = story.places_of("Wombat-34")
-    write_to(story.case.store, forget_response, named, actor="me")
+    story.forget(named)
     assert story.places_of("Numbat-12") == set()
     assert story.places_of("Wombat-34") == kept
     assert story.places_of(SECRET)
 
 
 def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(case):
-    with case.store.writing() as connection:
-        answers = [
+    case.add(
+        *(
             Response("log", f"x{n}", f"question {n}?", f"answer {n} {SECRET if n == 0 else ''}")
             for n in range(4)
-        ]
-        store_responses(connection, answers)
-    assert make_control_answers(case.store, kinds=("other_answer",))[0].made == 4
-    with case.store.writing() as connection:
-        # Itself, its own control, and the other's.
-        assert len(forget_response(connection, "x0", actor="test")) == 3
-        kept = connection.execute(
-            select(RESPONSE.c.external_id).where(RESPONSE.c.answer.contains(SECRET))
         )
-        assert kept.scalars().all() == []
+    )
+    assert make_control_answers(case.store, kinds=("other_answer",))[0].made == 4
+    # Itself, its own control, and the other's.
+    assert len(case.write(forget_response, "x0", actor="test")) == 3
+    assert values_of(case.store, RESPONSE.c.id, RESPONSE.c.answer.contains(SECRET)) == []
 
 
 def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case):
     store = sqlite_case.store
     path = Path(str(store.engine.url.database))
-    write_to(
-        store,
-        store_responses,
-        [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)],
-    )
-    write_to(store, forget_response, "x", actor="test")
+    sqlite_case.add(Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400))
+    sqlite_case.write(forget_response, "x", actor="test")
     assert store.checkpoint()
     files_with_secret = [
         file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()
@@ -341,30 +297,24 @@ def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case):
 
 def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_texts(story):
     where = parse_where([f"metadata.user={SECRET}"])
-    with story.case.store.writing() as connection:
-        assert count_to_forget(connection, where) == 1
-        forgotten = forget_matching(connection, where, actor="me")
+    assert story.case.read(count_to_forget, where) == 1
+    forgotten = story.case.write(forget_matching, where, actor="me")
     assert story.places_of(SECRET) == set()
-    with story.case.store.writing() as connection:
-        event, *others = latest_events(connection, EventFilter(), limit=1_000)
-        answers = [other for other in others if other.kind == "forget"]
-        counts = {"answers": 1, "derived": len(answers) - 1, "fields": ["metadata.user"]}
-        assert (event.kind, event.actor, event.details) == ("forget_answers", "me", counts)
-        about = [other.response_id or 0 for other in answers]
-        assert "secret" in external_ids(connection, about).values()
-        assert forgotten == ForgottenAnswers(1, len(answers) - 1)
-        with pytest.raises(NotFound):
-            forget_matching(connection, where, actor="me")
+    event, *others = story.case.read(latest_events, EventFilter(), limit=1_000)
+    about = [other.response_id for other in others if other.kind == "forget"]
+    counts = {"answers": 1, "derived": len(about) - 1, "fields": ["metadata.user"]}
+    assert (event.kind, event.actor, event.details) == ("forget_answers", "me", counts)
+    assert story.response in about
+    assert forgotten == ForgottenAnswers(1, len(about) - 1)
+    with pytest.raises(NotFound):
+        story.case.write(forget_matching, where, actor="me")
 
 
 def test_many_answers_of_a_filter_are_forgotten_once_each(case, monkeypatch):
     monkeypatch.setattr(forgetting, "_AT_ONCE", 2)
-    with case.store.writing() as connection:
-        store_responses(
-            connection, [Response("log", f"x{n}", f"question {n}?", "so") for n in range(5)]
-        )
-        store_responses(connection, [Response("other", "y", "question?", "so")])
-        assert forget_matching(
-            connection, parse_where(["source=log"]), actor="me"
-        ) == ForgottenAnswers(5, 0)
-        assert count_to_forget(connection, parse_where(["source=other"])) == 1
+    for number in range(5):
+        case.answer(f"x{number}")
+    case.add(Response("other", "y", "question?", "so"))
+    forgotten = case.write(forget_matching, parse_where(["source=log"]), actor="me")
+    assert forgotten == ForgottenAnswers(5, 0)
+    assert case.read(count_to_forget, parse_where(["source=other"])) == 1

@@ -1,7 +1,9 @@
 """Pages of the queue by key: every order forwards and backwards, places, neighbours, what a reviewer put aside."""
 
 import itertools
+from collections import Counter
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -41,8 +43,20 @@ def decide(case, flag_id, decision):
     return submit(case.store, Submission(reviewer=case.reviewers[0], **press)).review_id
 
 
-def page(case, *args, **options):
-    return read(case.store, queue_page, *args, **options)
+def page(case, where=RowFilter(), *args, **options):  # noqa: B008 - a filter does not change
+    return read(case.store, queue_page, where, *args, **options)
+
+
+def turned(read_page):
+    """All pages, from the first to the last."""
+    pages = [read_page()]
+    while pages[-1].next_key is not None:
+        pages.append(read_page(after=pages[-1].next_key))
+    return pages
+
+
+def flag_ids(*pages):
+    return [line.flag_id for page in pages for line in page.lines]
 
 
 def sort_key(order, flag):
@@ -58,42 +72,29 @@ def sort_key(order, flag):
 @on_sqlite
 def test_pages_follow_each_other_both_ways_in_every_order(filled):
     for where in FILTERS:
-        whole = {line.flag_id for line in page(filled, where, limit=1000).lines}
+        whole = flag_ids(page(filled, where, limit=1000))
         flags = [flag for flag in filled.open_flags() if flag["id"] in whole]
         for order in ORDERS:
-            expected = [
-                flag["id"] for flag in sorted(flags, key=lambda flag: sort_key(order, flag))
-            ]
-            turned, found = [page(filled, where, order, limit=LIMIT)], []
-            while turned[-1].next_key is not None:
-                turned.append(page(filled, where, order, after=turned[-1].next_key, limit=LIMIT))
-            for one in turned:
-                assert (one.total, one.first) == (len(expected), len(found) + 1)
-                found += [line.flag_id for line in one.lines]
-            assert found == expected
-            assert turned[0].previous_key is None
-            for before, one in itertools.pairwise(turned):
-                assert page(filled, where, order, before=one.previous_key, limit=LIMIT) == before
+            read_page = partial(page, filled, where, order, limit=LIMIT)
+            pages, found = turned(read_page), []
+            for one in pages:
+                assert (one.total, one.first) == (len(flags), len(found) + 1)
+                found += flag_ids(one)
+            in_order = sorted(flags, key=partial(sort_key, order))
+            assert found == [flag["id"] for flag in in_order]
+            assert pages[0].previous_key is None
+            for before, one in itertools.pairwise(pages):
+                assert read_page(before=one.previous_key) == before
 
 
 def test_answers_are_paged_in_the_same_way(filled):
-    with filled.store.reading() as connection:
-        for order in RESPONSE_ORDERS:
-            whole = response_page(connection, RowFilter(), order, limit=1000)
-            turned = [response_page(connection, RowFilter(), order, limit=LIMIT)]
-            while turned[-1].next_key is not None:
-                turned.append(
-                    response_page(
-                        connection, RowFilter(), order, after=turned[-1].next_key, limit=LIMIT
-                    )
-                )
-            assert [line for one in turned for line in one.lines] == list(whole.lines)
-            assert [one.first for one in turned] == list(range(1, whole.total + 1, LIMIT))
-            last = turned[-1]
-            assert (
-                response_page(connection, RowFilter(), order, before=last.previous_key, limit=LIMIT)
-                == turned[-2]
-            )
+    for order in RESPONSE_ORDERS:
+        read_page = partial(read, filled.store, response_page, RowFilter(), order, limit=LIMIT)
+        whole = read_page(limit=1000)
+        pages = turned(read_page)
+        assert [line for one in pages for line in one.lines] == list(whole.lines)
+        assert [one.first for one in pages] == list(range(1, whole.total + 1, LIMIT))
+        assert read_page(before=pages[-1].previous_key) == pages[-2]
 
 
 @on_sqlite
@@ -101,7 +102,7 @@ def test_a_line_says_why_and_what_everybody_said(filled):
     answers = {row["id"]: row for row in filled.responses()}
     feedback = filled.latest_feedback()
     flags = {flag["id"]: flag for flag in filled.open_flags()}
-    for line in page(filled, RowFilter(), limit=1000).lines:
+    for line in page(filled, limit=1000).lines:
         flag, answer = flags[line.flag_id], answers[line.response_id]
         own = [each for each in flags.values() if each["response_id"] == line.response_id]
         own.sort(key=lambda each: (-each["severity"], each["id"]))
@@ -109,12 +110,10 @@ def test_a_line_says_why_and_what_everybody_said(filled):
         if flag["judgment_id"] is not None:  # a rating of the user flags without a judgment
             assert line.quality == flag["quality"]
         assert (line.flag_id, line.rules) == (own[0]["id"], tuple(each["rule"] for each in own))
-        assert (line.external_id, line.question, line.answer) == (
-            answer["external_id"],
-            answer["query"],
-            answer["answer"],
+        texts = line.external_id, line.question, line.answer, line.asked_at
+        assert texts == tuple(
+            answer[name] for name in ("external_id", "query", "answer", "asked_at")
         )
-        assert line.asked_at == answer["asked_at"]
         assert (line.user_feedback is None) == (line.response_id not in feedback)
         assert all(line.why)
 
@@ -130,43 +129,38 @@ def test_worst_first_lists_flags_of_the_same_severity_from_the_oldest_question(c
     ):
         asked_at = datetime(2026, 2, day, tzinfo=UTC) if day else None
         case.say(version, case.answer(name, asked_at=asked_at), groundedness=score)
+    read_page = partial(page, case, RowFilter(), "worst", limit=2)
+    pages = turned(read_page)
+    lines = [line for one in pages for line in one.lines]
     in_order = ["worst", "first", "second", "third", "undated"]
-    with case.store.reading() as connection:
-        pages = [queue_page(connection, RowFilter(), "worst", limit=2)]
-        while pages[-1].next_key is not None:
-            pages.append(
-                queue_page(connection, RowFilter(), "worst", after=pages[-1].next_key, limit=2)
-            )
-        lines = [line for page in pages for line in page.lines]
-        assert [line.external_id for line in lines] == in_order
-        for line, following in itertools.pairwise(lines):
-            assert flag_after(connection, RowFilter(), "worst", line.flag_id) == following.flag_id
-        earlier_key = (
-            f"worst:{lines[1].severity!r}:{lines[1].flag_id}"  # in URLs from earlier versions
-        )
-        assert queue_page(connection, RowFilter(), "worst", after=earlier_key, limit=2) == pages[0]
+    assert [line.external_id for line in lines] == in_order
+    for line, following in itertools.pairwise(lines):
+        assert case.read(flag_after, RowFilter(), "worst", line.flag_id) == following.flag_id
+    # As in URLs from earlier versions.
+    earlier_key = f"worst:{lines[1].severity!r}:{lines[1].flag_id}"
+    assert read_page(after=earlier_key) == pages[0]
 
 
 def test_a_drawn_answer_shows_the_scores_that_came_after_it(case):
     case.set("random_share", 1)
     response_id = case.answer("drawn")
-    (before,) = read(case.store, queue_page, RowFilter()).lines
+    (before,) = page(case).lines
     case.say(case.version(), response_id, groundedness=0.9, quality=4)
-    (after,) = read(case.store, queue_page, RowFilter()).lines
+    (after,) = page(case).lines
     assert (before.rules, before.groundedness, before.quality) == (("random_sample",), None, None)
     assert (after.flag_id, after.groundedness, after.quality) == (before.flag_id, 0.9, 4)
 
 
 def test_a_page_that_is_gone_gives_the_nearest_one(filled):
-    first = page(filled, RowFilter(), limit=LIMIT)
-    second = page(filled, RowFilter(), after=first.next_key, limit=LIMIT)
-    last_key = page(filled, RowFilter(), limit=1000).lines[-1]
-    behind = f"worst:[{last_key.severity!r}, {9_999_999}]:{last_key.flag_id}"
-    assert page(filled, RowFilter(), after=behind, limit=LIMIT).next_key is None
-    assert len(page(filled, RowFilter(), after=behind, limit=LIMIT).lines) == LIMIT
+    first = page(filled, limit=LIMIT)
+    second = page(filled, after=first.next_key, limit=LIMIT)
+    last_line = page(filled, limit=1000).lines[-1]
+    behind = f"worst:[{last_line.severity!r}, {9_999_999}]:{last_line.flag_id}"
+    nearest = page(filled, after=behind, limit=LIMIT)
+    assert (nearest.next_key, len(nearest.lines)) == (None, LIMIT)
     for line in first.lines[:3]:
         decide(filled, line.flag_id, Decision.CONFIRM)
-    shorter = page(filled, RowFilter(), before=second.previous_key, limit=LIMIT)
+    shorter = page(filled, before=second.previous_key, limit=LIMIT)
     assert (shorter.first, len(shorter.lines)) == (1, LIMIT)
     # A key of another order.
     assert page(filled, RowFilter(), "oldest", after=first.next_key).first == 1
@@ -188,16 +182,15 @@ def test_a_page_that_is_gone_gives_the_nearest_one(filled):
     ],
 )
 def test_a_key_that_names_no_page_is_refused(sqlite_store, key):
-    with sqlite_store.reading() as connection, pytest.raises(BadInput, match="first page"):
-        queue_page(connection, RowFilter(), after=key)
+    with pytest.raises(BadInput, match="first page"):
+        read(sqlite_store, queue_page, RowFilter(), after=key)
 
 
 def test_orders_that_do_not_exist_are_refused(sqlite_store):
-    with sqlite_store.reading() as connection:
-        with pytest.raises(BadInput, match="worst, lowest, oldest"):
-            queue_page(connection, RowFilter(), "best")
-        with pytest.raises(BadInput, match="oldest, lowest, highest"):
-            response_page(connection, RowFilter(), "best")
+    with pytest.raises(BadInput, match="worst, lowest, oldest"):
+        read(sqlite_store, queue_page, RowFilter(), "best")
+    with pytest.raises(BadInput, match="oldest, lowest, highest"):
+        read(sqlite_store, response_page, RowFilter(), "best")
 
 
 def test_an_empty_queue_is_a_page_without_lines(store):
@@ -214,67 +207,54 @@ def test_neighbours_stand_where_the_pages_say(filled):
     with filled.store.reading() as connection:
         for where in FILTERS:
             for order in ORDERS:
-                ids = [
-                    line.flag_id for line in queue_page(connection, where, order, limit=1000).lines
-                ]
+                ids = flag_ids(queue_page(connection, where, order, limit=1000))
+                around = dict(enumerate(ids))
                 for place in {0, 1, len(ids) // 2, len(ids) - 1}:
                     near = neighbours(connection, where, order, ids[place])
-                    assert near.listed
-                    assert (near.position, near.total) == (place + 1, len(ids))
-                    assert near.previous == (ids[place - 1] if place else None)
-                    assert near.next == (ids[place + 1] if place + 1 < len(ids) else None)
-                    assert flag_after(connection, where, order, ids[place]) == (
-                        near.next or near.previous
-                    )
+                    assert (near.listed, near.position, near.total) == (True, place + 1, len(ids))
+                    assert near.previous == around.get(place - 1)
+                    assert near.next == around.get(place + 1)
+                    following = flag_after(connection, where, order, ids[place])
+                    assert following == (near.next or near.previous)
 
 
 def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled):
-    ids = [line.flag_id for line in read(filled.store, queue_page, RowFilter(), limit=1000).lines]
+    ids = flag_ids(page(filled, limit=1000))
     decide(filled, ids[5], Decision.DISMISS)
     near = read(filled.store, neighbours, RowFilter(), "worst", ids[5])
-    assert not near.listed
-    assert (near.position, near.total, near.previous, near.next) == (
-        6,
-        len(ids) - 1,
-        ids[4],
-        ids[6],
-    )
+    assert (near.listed, near.position, near.total) == (False, 6, len(ids) - 1)
+    assert (near.previous, near.next) == (ids[4], ids[6])
 
 
 def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled):
     mara, jon, _ = filled.reviewers
-    before = [
-        line.flag_id for line in page(filled, RowFilter(), limit=1000, reviewer_id=mara.id).lines
-    ]
-    others = page(filled, RowFilter(), limit=1000, reviewer_id=jon.id)
+    before = flag_ids(page(filled, limit=1000, reviewer_id=mara.id))
+    others = page(filled, limit=1000, reviewer_id=jon.id)
     unsure = decide(filled, before[2], Decision.UNSURE)
     for where in (RowFilter(), RowFilter(graded=False)):
         mine = page(filled, where, limit=1000, reviewer_id=mara.id)
-        assert before[2] not in {line.flag_id for line in mine.lines}
+        assert before[2] not in flag_ids(mine)
         assert mine.total == len(mine.lines)
-    left_out = (
-        page(filled, RowFilter()).total - page(filled, RowFilter(), reviewer_id=mara.id).total
-    )
-    with filled.store.reading() as connection:
-        beside = neighbours(connection, RowFilter(), "worst", before[2], mara.id)
-        assert answers_done_by(connection, mara.id) == left_out > 0
+    left_out = page(filled).total - page(filled, reviewer_id=mara.id).total
+    assert read(filled.store, answers_done_by, mara.id) == left_out > 0
+    beside = read(filled.store, neighbours, RowFilter(), "worst", before[2], mara.id)
     assert (beside.previous, beside.next, beside.listed) == (before[1], before[3], False)
-    assert page(filled, RowFilter(), limit=1000, reviewer_id=jon.id) == others
+    assert page(filled, limit=1000, reviewer_id=jon.id) == others
     undo(filled.store, review_id=unsure, reviewer=mara, request_key="sure again")
-    again = page(filled, RowFilter(), limit=1000, reviewer_id=mara.id)
-    assert [line.flag_id for line in again.lines] == before
+    assert flag_ids(page(filled, limit=1000, reviewer_id=mara.id)) == before
 
 
 @on_sqlite
 def test_counts_and_choices_are_those_of_open_flags(filled):
     flags = filled.open_flags()
-    with filled.store.reading() as connection:
-        counts, facets = open_counts(connection), queue_facets(connection)
-    pairs = [(flag["rule"], flag["query_type"]) for flag in flags]
-    assert counts == sorted((rule, kind, pairs.count((rule, kind))) for rule, kind in set(pairs))
-    assert facets.rules == tuple(sorted({flag["rule"] for flag in flags}))
-    assert facets.parts["query_type"] == tuple(sorted({flag["query_type"] for flag in flags}))
-    assert facets.parts["source"] == tuple(sorted({flag["source"] for flag in flags}))
-    assert facets.judges == tuple(
-        sorted({flag["judge_name"] for flag in flags if flag["judge_name"]})
-    )
+
+    def values(name):
+        return tuple(sorted({flag[name] for flag in flags if flag[name]}))
+
+    pairs = Counter((flag["rule"], flag["query_type"]) for flag in flags)
+    counts = read(filled.store, open_counts)
+    assert counts == sorted((*pair, count) for pair, count in pairs.items())
+    facets = read(filled.store, queue_facets)
+    assert (facets.rules, facets.judges) == (values("rule"), values("judge_name"))
+    for part in ("query_type", "source"):
+        assert facets.parts[part] == values(part)

@@ -1,13 +1,15 @@
 """Texts go when they are kept no longer, and figures stay."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 from judgeboard.domain import Pair, Response, ResponseKind
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.imports.importing import import_file
 from judgeboard.methods.anchors.queries import insert_anchor_set
 from judgeboard.methods.suites.tables import SUITE_CASE, SUITE_RUN
 from judgeboard.reports.stats import measure_log
@@ -21,13 +23,13 @@ from judgeboard.store.own_reviews import save_draft
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.queues import new_queue
 from judgeboard.store.retention import ENDED, forget_expired
-from judgeboard.store.reviewers import reviewer_by_id
-from judgeboard.store.runs import start_import_run
+from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judgeboard.store.traces import NONE
 from judging_log import address
 from killed_at import expire_in_small_batches, kill_at
+from stored_rows import made_row, read, row_count, values_of, write_to
 
 STORED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 LATER = STORED + timedelta(days=91)
@@ -42,34 +44,33 @@ def stored(log, *names, source="shop", **fields):
     responses = [
         Response(source, name, f"Who is {name}?", f"It is {name}.", **fields) for name in names
     ]
+    return write_to(log.store, store_responses, responses, now=STORED).new
+
+
+def insert_row(log, table, ids, **values):
+    """Insert a row that refers to the rows with these ids, and return its id."""
     with log.store.writing() as connection:
-        return store_responses(connection, responses, now=STORED).new
+        row = made_row(table, ids) | values
+        return connection.scalar(insert(table).returning(table.c.id), row)
 
 
 def store_unused_trace(log, name, at, *, source):
     """Store a trace without an answer, with one span of the same name."""
-    with log.store.writing() as connection:
-        row = {"external_id": name, "owner": "", "source": source, "state": NONE, "spans": 1}
-        row |= {"first_at": at, "last_at": at, "root_ended": True}
-        trace_id = connection.scalar(insert(TRACE).returning(TRACE.c.id), row)
-        span = {"trace_id": trace_id, "external_id": name, "kind": "span", "body": b"text"}
-        connection.execute(insert(SPAN), span)
+    trace = insert_row(log, TRACE, {}, external_id=name, source=source, state=NONE, last_at=at)
+    insert_row(log, SPAN, {"trace": trace}, external_id=name, kind="span")
 
 
 def with_texts(log):
-    with log.store.reading() as connection:
-        query = select(RESPONSE.c.external_id).where(RESPONSE.c.answer.is_not(None))
-        return set(connection.scalars(query))
+    return set(values_of(log.store, RESPONSE.c.external_id, RESPONSE.c.answer.is_not(None)))
+
+
+def events_of(log, kind):
+    return read(log.store, latest_events, EventFilter(kind=kind), limit=9)
 
 
 def kept(results):
     [result] = results
     return dict(result.kept)
-
-
-def person(log, name="mara"):
-    with log.store.writing() as connection:
-        return reviewer_by_id(connection, log._reviewer(connection, name))
 
 
 @pytest.mark.parametrize(
@@ -118,23 +119,19 @@ def test_what_people_work_with_stays_with_the_reason(log):
     names = "reviewed", "commented", "drafted", "anchored", "made", "free", "other"
     reviewed, commented, drafted, anchored, made, *_ = stored(log, *names)
     log.review(reviewed, groundedness=0.5)
-    mara = person(log)
+    mara = write_to(log.store, store_reviewer, "page", "mara")
     comment(log.store, reviewer=mara, text="Look.", request_key="c", response_id=commented)
-    with log.store.writing() as connection:
-        save_draft(connection, mara.id, drafted, {"note": "?"}, utc_now())
-        insert_anchor_set(connection, [anchored], "seed", "mara", STORED)
-        # A reviewed answer that was made from another keeps the texts of both.
-        answer = Response(
-            "shop", "second", "q", "a", kind=ResponseKind.REGENERATED, derived_from=made
-        )
-        [second] = store_responses(connection, [answer], now=STORED).new
+    write_to(log.store, save_draft, mara.id, drafted, {"note": "?"}, utc_now())
+    write_to(log.store, insert_anchor_set, [anchored], "seed", "mara", STORED)
+    # A reviewed answer that was made from another keeps the texts of both.
+    [second] = stored(log, "second", kind=ResponseKind.REGENERATED, derived_from=made)
     log.review(second, groundedness=0.5)
-    dry = forget_expired(log.store, LATER, dry_run=True)
+    [dry] = forget_expired(log.store, LATER, dry_run=True)
     assert len(with_texts(log)) == 8
-    results = forget_expired(log.store, LATER)
-    assert results[0].kept == dry[0].kept
-    assert (dry[0].answers, results[0].answers) == (2, 2)
-    assert kept(results) == {"reviewed": 3, "under review": 1, "anchor": 1}
+    [result] = forget_expired(log.store, LATER)
+    assert (dry.answers, dry.kept) == (result.answers, result.kept)
+    assert result.answers == 2
+    assert dict(result.kept) == {"reviewed": 3, "under review": 1, "anchor": 1}
     assert with_texts(log) == {"reviewed", "commented", "drafted", "anchored", "made", "second"}
 
 
@@ -151,20 +148,14 @@ def test_answers_of_suites_and_pairs_with_a_gold_preference_stay(log):
     [case] = stored(log, "case")
     stored(log, "candidate", kind=ResponseKind.CANDIDATE)
     version = log.version()
-    with log.store.writing() as connection:
-        run = start_import_run(connection, version, actor="test", now=STORED)
-        suite = {"run_id": run.id, "judge_version_id": version.id, "name": "s", "spec_hash": "h"}
-        suite |= {"candidate": "c", "spec": {}, "created_at": STORED}
-        suite_id = connection.scalar(insert(SUITE_RUN).returning(SUITE_RUN.c.id), suite)
-        row = {"suite_run_id": suite_id, "position": 0, "case_key": "k", "response_id": case}
-        connection.execute(insert(SUITE_CASE), row | {"created_at": STORED})
-        for name, gold in (("gold", "a"), ("plain", None)):
-            store_pairs(
-                connection,
-                [Pair("shop", name, "q?", f"{name} 1", f"{name} 2", gold=gold)],
-                None,
-                STORED,
-            )
+    ids = {"judge_version": version.id, "run": log.run(version, {})}
+    suite = insert_row(log, SUITE_RUN, ids)
+    insert_row(log, SUITE_CASE, {"suite_run": suite, "response": case})
+    pairs = [
+        Pair("shop", name, "q?", f"{name} 1", f"{name} 2", gold=gold)
+        for name, gold in (("gold", "a"), ("plain", None))
+    ]
+    write_to(log.store, store_pairs, pairs, None, STORED)
     assert kept(forget_expired(log.store, LATER)) == {"in a suite": 1, "gold": 2}
     assert len(with_texts(log)) == 4
 
@@ -178,18 +169,11 @@ def test_figures_stay_and_say_how_many_texts_are_gone(log):
     forget_expired(log.store, LATER)
     after = measure_log(log.store)
     assert (before.forgotten, after.forgotten) == (0, 6)
-    assert (after.responses, after.judgments, after.agreement) == (
-        before.responses,
-        before.judgments,
-        before.agreement,
-    )
-    with log.store.reading() as connection:
-        assert load_item(connection, ids[-1]).forgotten_at is not None
+    assert replace(after, forgotten=0) == before
+    assert read(log.store, load_item, ids[-1]).forgotten_at is not None
 
 
 def test_a_forgotten_answer_does_not_come_back_by_the_same_import(log, tmp_path):
-    from judgeboard.imports.importing import import_file
-
     file = tmp_path / "log.jsonl"
     file.write_text(
         '{"id": "1", "query": "q?", "answer": "a", "feedback": {"stars": 1, "comment": "c"}}\n'
@@ -206,19 +190,14 @@ def test_a_killed_process_continues_where_it_stopped(log):
         store_unused_trace(log, f"trace {number}", STORED, source="shop")
     place, counts, moment = address(log.store), set(), 0
     while kill_at(moment := moment + 15, expire_in_small_batches, place):
-        left = with_texts(log)
-        with log.store.reading() as connection:
-            events = latest_events(connection, EventFilter(kind="forget"), limit=9)
-            spans = connection.scalars(select(SPAN.c.external_id)).all()
-            assert not latest_events(connection, EventFilter(kind=ENDED), limit=1)
-        assert len(events) == 5 - len(left)  # each answer as a whole, or not at all
-        counts.add((len(left), len(spans)))
+        left = len(with_texts(log))
+        assert not events_of(log, ENDED)
+        assert len(events_of(log, "forget")) == 5 - left  # each answer as a whole, or not at all
+        counts.add((left, row_count(log.store, SPAN)))
     assert any(0 < answers < 5 for answers, _ in counts)
     assert any(0 < spans < 50 for _, spans in counts)
-    assert with_texts(log) == set()
-    with log.store.reading() as connection:
-        assert not connection.scalars(select(SPAN.c.id)).all()
-        assert len(latest_events(connection, EventFilter(kind=ENDED), limit=9)) == 1
+    assert (with_texts(log), row_count(log.store, SPAN)) == (set(), 0)
+    assert len(events_of(log, ENDED)) == 1
 
 
 @pytest.fixture
@@ -230,21 +209,19 @@ def night(monkeypatch):
 
 
 def due(log):
-    with log.store.reading() as connection:
-        return RETENTION.due(connection)
+    return read(log.store, RETENTION.due)
 
 
 def test_workers_forget_once_a_night_and_leave_an_event(log, night):
     stored(log, "a")
-    [key] = due(log) or []
+    [key] = due(log)
     closing = threading.Event()
     closing.set()
     RETENTION.do(log.store, key, "worker", closing)  # it is stopped: the next one goes on
     assert due(log) == [key]
     RETENTION.do(log.store, key, "worker", threading.Event())
     assert (due(log), with_texts(log)) == ([], set())
-    with log.store.reading() as connection:
-        [event] = latest_events(connection, EventFilter(kind=ENDED), limit=9)
+    [event] = events_of(log, ENDED)
     assert event.details == {"sources": {"shop": [0, 0, 0]}}
     night[0] += timedelta(days=1)
     assert due(log) != []
@@ -254,7 +231,7 @@ def test_the_night_is_due_although_a_person_has_chosen_one_source(log, night):
     for name in ("shop", "other"):
         stored(log, name, source=name)
     forget_expired(log.store, night[0], actor="cli:mara", source="shop")
-    [key] = due(log) or []
+    [key] = due(log)
     RETENTION.do(log.store, key, "worker", threading.Event())
     assert (due(log), with_texts(log)) == ([], set())
 
@@ -267,8 +244,7 @@ def test_traces_without_an_answer_go_also_of_a_source_without_answers(log):
         results = forget_expired(log.store, LATER, dry_run=dry_run)
         counts = {each.source: (each.answers, each.traces) for each in results}
         assert counts == {"new": (0, 0), "shop": (1, 0), "traces": (0, 1)}
-    with log.store.reading() as connection:
-        assert [*connection.scalars(select(SPAN.c.external_id))] == ["new"]
+    assert values_of(log.store, SPAN.c.external_id) == ["new"]
 
 
 def test_nothing_is_due_while_all_texts_are_kept(log, monkeypatch):

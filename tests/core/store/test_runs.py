@@ -8,7 +8,6 @@ from engines import on_sqlite
 from judgeboard.domain import (
     JudgeVersion,
     Pair,
-    Response,
     ResponseKind,
     RunState,
     Shown,
@@ -37,9 +36,8 @@ from judgeboard.store.runs import (
     start_or_continue_method_run,
     start_or_continue_run,
 )
-from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.storing import store_judgments
 from query_plans import steps_of
-from stored_rows import read, write_to
 
 OK = Verdict(Status.OK, groundedness=0.9, cost_micro=7, prompt_tokens=10, completion_tokens=2)
 ERROR = Verdict(Status.ERROR)
@@ -51,29 +49,26 @@ def version(case):
 
 
 def start(case, version, **options):
-    return write_to(case.store, start_or_continue_run, version, actor="test", **options)
+    return case.write(start_or_continue_run, version, actor="test", **options)
 
 
 def finish(case, run, state=RunState.DONE, why=None):
-    write_to(case.store, finish_run, run.id, state, why_stopped=why)
+    case.write(finish_run, run.id, state, why_stopped=why)
 
 
 def asks(case, run, *, after_id=0, limit=100):
-    return read(case.store, select_asks, run, after_id=after_id, limit=limit)
+    return case.read(select_asks, run, after_id=after_id, limit=limit)
 
 
-def add(case, version, run, verdicts):
-    items = [
-        NewJudgment(response, ask, 0, verdict) for (response, ask), verdict in verdicts.items()
-    ]
-    write_to(case.store, store_judgments, version, run.id, items)
+def add(case, version, run, response_id, ask=0, verdict=OK):
+    case.write(store_judgments, version, run.id, [NewJudgment(response_id, ask, 0, verdict)])
 
 
 @on_sqlite
 def test_a_plain_run_asks_what_this_version_was_never_asked(case, version):
     a, b, c = (case.answer(name) for name in "abc")
     first = start(case, version, where=RowFilter(ids=("a",)))
-    add(case, version, first, {(a, 0): ERROR})
+    add(case, version, first, a, verdict=ERROR)
     finish(case, first)
     run = start(case, version)
     assert (run.selected, run.state, run.judge_version_id) == (2, RunState.RUNNING, version.id)
@@ -87,16 +82,12 @@ def test_a_plain_run_asks_what_this_version_was_never_asked(case, version):
 def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(case, version):
     a, b = case.answer("a"), case.answer("b")
     run = start(case, version)
-    add(case, version, run, {(a, 0): OK})
+    add(case, version, run, a)
     finish(case, run, RunState.INTERRUPTED, "Ctrl-C")
     again = start(case, version)
-    assert (again.id, again.state, again.why_stopped, again.finished_at) == (
-        run.id,
-        RunState.RUNNING,
-        None,
-        None,
-    )
-    assert (again.selected, asks(case, again)) == (2, [(b, 0)])
+    assert (again.id, again.state, again.selected) == (run.id, RunState.RUNNING, 2)
+    assert (again.why_stopped, again.finished_at) == (None, None)
+    assert asks(case, again) == [(b, 0)]
     c = case.answer("c")
     grown = start(case, version)
     assert grown.id != run.id
@@ -110,7 +101,7 @@ def test_an_interrupted_rejudge_goes_on_with_its_own_frontier(case, version):
     case.say(version, a, groundedness=0.1)
     run = start(case, version, mode=AskMode.ALL)
     assert asks(case, run) == [(a, 1), (b, 0)]
-    add(case, version, run, {(a, 1): OK})
+    add(case, version, run, a, 1)
     finish(case, run, RunState.STOPPED, "the cost limit is reached")
     case.answer("c")
     again = start(case, version, mode=AskMode.ALL)
@@ -121,25 +112,24 @@ def test_an_interrupted_rejudge_goes_on_with_its_own_frontier(case, version):
 
 
 def test_failed_asks_those_whose_latest_is_not_ok_once(case, version):
-    ids = {name: case.answer(name) for name in ("ok", "failed", "mended", "broken", "unasked")}
-    for name, statuses in {
-        "ok": [Status.OK],
-        "failed": [Status.ERROR],
-        "mended": [Status.ERROR, Status.OK],
-        "broken": [Status.OK, Status.REFUSED],
-    }.items():
-        for status in statuses:
-            case.say(version, ids[name], status)
+    good, failed, mended, broken, _unasked = (case.answer(name) for name in "abcde")
+    for response_id, status in (
+        (good, Status.OK),
+        (failed, Status.ERROR),
+        (mended, Status.ERROR),
+        (mended, Status.OK),
+        (broken, Status.OK),
+        (broken, Status.REFUSED),
+    ):
+        case.say(version, response_id, status)
     run = start(case, version, mode=AskMode.FAILED)
-    assert asks(case, run) == [(ids["failed"], 1), (ids["broken"], 2)]
+    assert asks(case, run) == [(failed, 1), (broken, 2)]
     assert run.selected == 2
-    add(case, version, run, {(ids["failed"], 1): ERROR})
-    assert asks(case, run) == [(ids["broken"], 2)]  # what failed again waits for the next run
+    add(case, version, run, failed, 1, ERROR)
+    assert asks(case, run) == [(broken, 2)]  # what failed again waits for the next run
     finish(case, run)
-    assert [response for response, _ in asks(case, start(case, version, mode=AskMode.FAILED))] == [
-        ids["failed"],
-        ids["broken"],
-    ]
+    following = start(case, version, mode=AskMode.FAILED)
+    assert [response for response, _ in asks(case, following)] == [failed, broken]
 
 
 @on_sqlite
@@ -158,7 +148,7 @@ def test_a_limit_is_kept_by_whoever_continues_the_run(case, version):
     a, b, c = (case.answer(name) for name in "abc")
     run = start(case, version, limit=2)
     assert asks(case, run) == [(a, 0), (b, 0)]
-    add(case, version, run, {(a, 0): OK})
+    add(case, version, run, a)
     case.answer("d")
     again = start(case, version, limit=2)
     assert (again.id, asks(case, again)) == (run.id, [(b, 0)])
@@ -168,15 +158,10 @@ def test_a_limit_is_kept_by_whoever_continues_the_run(case, version):
 
 @on_sqlite
 def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version):
-    ids = [case.answer(name) for name in "abcd"]
     run, empty = start(case, version), start(case, case.version(t=1))
-    add(
-        case,
-        version,
-        run,
-        {(id_, 0): verdict for id_, verdict in zip(ids, [OK, OK, ERROR], strict=False)},
-    )
-    counts = read(case.store, run_counts, [run.id, empty.id])
+    for name, verdict in (("a", OK), ("b", OK), ("c", ERROR)):
+        add(case, version, run, case.answer(name), verdict=verdict)
+    counts = case.read(run_counts, [run.id, empty.id])
     assert counts[run.id] == Counts(
         ok=2, error=1, cost_micro=14, unpriced=1, prompt_tokens=20, completion_tokens=4
     )
@@ -187,20 +172,19 @@ def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version):
 def test_runs_are_listed_newest_first(case, version):
     case.answer()
     ids = [start(case, version, limit=number).id for number in range(1, 5)]
-    ids.append(write_to(case.store, start_import_run, version, "test").id)
-    with case.store.reading() as connection:
-        newest = list_runs(connection, limit=2)
-        older = list_runs(connection, before_id=newest[-1].id)
-        imported = get_run(connection, ids[-1])
-        assert select_asks(connection, imported, limit=10) == []
+    ids.append(case.write(start_import_run, version, "test").id)
+    newest = case.read(list_runs, limit=2)
+    older = case.read(list_runs, before_id=newest[-1].id)
+    imported = case.read(get_run, ids[-1])
+    assert asks(case, imported) == []
     assert [run.id for run in (*newest, *older)] == ids[::-1]
     assert (imported.kind, selection_of(imported)) == ("import", None)
 
 
 @on_sqlite
 def test_an_unknown_run_or_mode_is_said(case, version):
-    with case.store.reading() as connection, pytest.raises(NotFound, match="no run 9"):
-        get_run(connection, 9)
+    with pytest.raises(NotFound, match="no run 9"):
+        case.read(get_run, 9)
     with pytest.raises(BadInput, match="failed or all"):
         start(case, version, mode="some")
 
@@ -222,45 +206,34 @@ def test_made_answers_are_asked_only_where_their_kind_is_named(case, version):
     assert asks(case, start(case, version)) == [(log, 0)]
     both = start(case, version, where=RowFilter(kinds=("control", "log")))
     assert asks(case, both) == [(log, 0), (control, 0)]
-    picked = start(
-        case, version, where=RowFilter(kinds=("control",), response_ids=(log, control, candidate))
-    )
-    assert asks(case, picked) == [(control, 0)]
+    picked = RowFilter(kinds=("control",), response_ids=(log, control, candidate))
+    assert asks(case, start(case, version, where=picked)) == [(control, 0)]
     case.say(version, control, groundedness=0.2)
     low = RowFilter(kinds=("control",), judge_version=version.id, max_score=0.5)
     assert asks(case, start(case, version, mode=AskMode.ALL, where=low)) == [(control, 1)]
 
 
 @on_sqlite
-def test_reasons_are_counted_with_an_answer_each(store):
+def test_reasons_are_counted_with_an_answer_each(case, version):
     above = "groundedness 85 is above 1"
-    verdicts = [
-        *[Verdict(Status.UNPARSABLE, error=above)] * 3,
-        Verdict(Status.ERROR, error="context too long" + "!" * 400),
-        Verdict(Status.ERROR, error="context too long" + "!" * 500),
-        Verdict(Status.REFUSED),
-        Verdict(Status.OK, groundedness=0.5),
-    ]
-    with store.writing() as connection:
-        answers = [
-            Response("log", f"a{number}", "q", f"answer {number}")
-            for number in range(len(verdicts))
-        ]
-        ids = store_responses(connection, answers).new
-        version = ensure_version(connection, JudgeVersion("rag", "rag"))
-        run = start_or_continue_run(connection, version, actor="test")
-        items = [
-            NewJudgment(id_, 0, 0, verdict) for id_, verdict in zip(ids, verdicts, strict=True)
-        ]
-        store_judgments(connection, version, run.id, items)
-    with store.reading() as connection:
-        problems = run_problems(connection, run.id)
-        assert run_problems(connection, run.id, limit=1) == problems[:1]
-        assert run_problems(connection, run.id + 1) == []
+    run = start(case, version)
+    for number, verdict in enumerate(
+        (
+            *[Verdict(Status.UNPARSABLE, error=above)] * 3,
+            Verdict(Status.ERROR, error="context too long" + "!" * 400),
+            Verdict(Status.ERROR, error="context too long" + "!" * 500),
+            Verdict(Status.REFUSED),
+            OK,
+        )
+    ):
+        add(case, version, run, case.answer(f"a{number}"), verdict=verdict)
+    problems = case.read(run_problems, run.id)
+    assert case.read(run_problems, run.id, limit=1) == problems[:1]
+    assert case.read(run_problems, run.id + 1) == []
     assert problems == [
-        RunProblem("unparsable", above, 3, ids[0], None, "a0"),
-        RunProblem("error", "context too long" + "!" * 284, 2, ids[3], None, "a3"),
-        RunProblem("refused", None, 1, ids[5], None, "a5"),
+        RunProblem("unparsable", above, 3, 1, None, "a0"),
+        RunProblem("error", "context too long" + "!" * 284, 2, 4, None, "a3"),
+        RunProblem("refused", None, 1, 6, None, "a5"),
     ]
 
 
