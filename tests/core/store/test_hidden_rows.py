@@ -5,11 +5,10 @@ import inspect
 import pkgutil
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection
 from sqlalchemy.exc import DBAPIError
 
 import judgeboard.methods
@@ -34,12 +33,10 @@ from judgeboard.store.reviews import find_comment, find_review
 from judgeboard.store.rules import insert_rule
 from judgeboard.store.runs import Selection, ask_mode, get_run
 from judgeboard.store.strata import DrawPlan
-from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE, JudgingRule
+from judgeboard.store.tables import JUDGING_RULE, JUDGMENT, RESPONSE, JudgingRule
 from judgeboard.store.tools import What
 from marked_answer import NOW, found_in, mark_answer
-from stored_rows import write_to
-
-ITEM = QUEUE_ITEM
+from stored_rows import made_row, values_of, write_to
 
 OF_WRITERS = {
     "actor",
@@ -86,7 +83,6 @@ OF_WRITERS = {
     "token",
     "traces",
     "verdicts",
-    "wanted",
     "why",
     "why_stopped",
 }
@@ -104,19 +100,12 @@ def store_functions():
     names += [found.name for found in of_methods if found.name.endswith(".queries")]
     for module_name in names:
         module = importlib.import_module(module_name)
-        for name, function in vars(module).items():
-            if (
-                name.startswith("_")
-                or not inspect.isfunction(function)
-                or function.__module__ != module_name
-            ):
-                continue
-            parameters = list(inspect.signature(function).parameters.values())
-            if parameters and parameters[0].annotation is Connection:
-                yield (
-                    f"{module_name.removeprefix('judgeboard.').removeprefix('store.')}.{name}",
-                    function,
-                )
+        short_name = module_name.removeprefix("judgeboard.").removeprefix("store.")
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__module__ == module_name and not name.startswith("_"):
+                parameters = list(inspect.signature(function).parameters.values())
+                if parameters and parameters[0].annotation is Connection:
+                    yield f"{short_name}.{name}", function
 
 
 def arguments(queues, marked_source="log"):
@@ -131,33 +120,11 @@ def arguments(queues, marked_source="log"):
     )
     where = RowFilter()
     one = answer.response_id
-    with queues.store.reading() as connection:
-        (queue, item, versions) = (
-            queue_by_id(connection, 1),
-            item_by_id(connection, 1),
-            {version.id: version for version in list_versions(connection)},
-        )
-        run = get_run(connection, answer.run_id)
-        judgments = tuple(
-            connection.scalars(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == one))
-        )
+    queue, item = queues.read(queue_by_id, 1), queues.read(item_by_id, 1)
+    versions = {version.id: version for version in queues.read(list_versions)}
     rag, nli = answer.versions["rag"], answer.versions["nli"]
-    new_rule = JudgingRule(
-        name="rag",
-        by="ada",
-        at=NOW,
-        judge_version_id=nli,
-        filter=where,
-        judge={},
-        rate=1,
-        rates={},
-        max_cost=None,
-        max_calls=9,
-        concurrency=1,
-        delay_s=0,
-        after_id=0,
-    )
-    judging_rule = write_to(queues.store, insert_rule, new_rule)
+    new_rule = made_row(JUDGING_RULE, {"judge_version": nli}) | {"name": "rag"}
+    judging_rule = write_to(queues.store, insert_rule, JudgingRule(**new_rule))
     return {
         "address": "rag",
         "after_id": 0,
@@ -188,7 +155,7 @@ def arguments(queues, marked_source="log"):
         "item_id": item.id,
         "item_ids": (item.id,),
         "judge": "rag",
-        "judgment_ids": judgments,
+        "judgment_ids": values_of(queues.store, JUDGMENT.c.id, JUDGMENT.c.response_id == one),
         "keys": [(marked_source, "marked")],
         "delivery_id": 1,
         "kind": "decide",
@@ -215,7 +182,7 @@ def arguments(queues, marked_source="log"):
         "pair_id": answer.pair_id,
         "pair_ids": (answer.pair_id,),
         "part": "generator_model",
-        ("plan", DrawPlan): DrawPlan(),
+        "plan": DrawPlan(),
         "longest": timedelta(0),
         "quiet": timedelta(0),
         "trace_ids": (1,),
@@ -238,13 +205,11 @@ def arguments(queues, marked_source="log"):
         "review_id": 1,
         "reviewer_id": queues.ada.id,
         "reviewer_ids": (queues.ada.id,),
-        "rule": "plain-flag-rule",
-        ("rule", JudgingRule): judging_rule,
-        ("rules", type): JudgingRule,
+        "rule": judging_rule,
+        "rules": JudgingRule,
         "roots": (one,),
         "rule_id": judging_rule.id,
-        "rules": ("plain-flag-rule",),
-        "run": run,
+        "run": queues.read(get_run, answer.run_id),
         ("run", StoredSuiteRun): SimpleNamespace(id=1, run_id=answer.run_id, version_id=rag),
         ("ids", set): {one},
         "run_id": answer.run_id,
@@ -317,11 +282,11 @@ def arguments_of(name, function, values):
     return positional, named
 
 
-def marks(seen, ask):
+def marks(seen, function, positional, named):
     """The markers in what a function gives, None where it writes."""
     with seen.reading() as connection:
         try:
-            told = ask(connection)
+            told = function(connection, *positional, **named)
             return found_in(list(told) if inspect.isgenerator(told) else told)
         except JudgeboardError as error:
             return found_in(str(error))
@@ -336,30 +301,27 @@ def marks(seen, ask):
 def calls_of(values):
     """Every function of the store that reads, and every export, each with its arguments."""
     calls = {
-        name: (function, given)
+        name: (function, *given)
         for name, function in store_functions()
         if (given := arguments_of(name, function, values))
     }
-    calls |= {
-        f"reviews.{function.__name__}": (function, ([1], {}))
-        for function in (find_review, find_comment)
-    }
-    calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in exports().items()}
-    calls["export.ratings"] = (ratings_table(values["version"]).rows, ([], {}))
+    calls |= {f"reviews.{each.__name__}": (each, [1], {}) for each in (find_review, find_comment)}
+    calls |= {f"export.{name}": (table.rows, [], {}) for name, table in exports().items()}
+    calls["export.ratings"] = (ratings_table(values["version"]).rows, [], {})
     # Many give something of the marked answer to whoever may see it, else this would prove little.
     assert len(calls) > 300
-    return {name: partial(_call, function, *given) for name, (function, given) in calls.items()}
+    return calls
 
 
 def leaks(seen, calls):
     """The markers that functions give to a reader, by function."""
     everything = Seen(seen.store, None)
     leaking, telling = {}, set()
-    for name, ask in calls.items():
-        found = marks(seen, ask)
+    for name, call in calls.items():
+        found = marks(seen, *call)
         if found:
             leaking[name] = found
-        if seen.store.is_sqlite and found is not None and marks(everything, ask):
+        if seen.store.is_sqlite and found is not None and marks(everything, *call):
             telling.add(name)
     # SQLite tells it for both.
     assert len(telling) > 50 or not seen.store.is_sqlite
@@ -378,9 +340,4 @@ def test_no_function_of_the_store_gives_a_row_of_another_source(queues):
     assert leaks(Seen(queues.store, queues.jon.id), calls) == {}
     assert leaks(Seen(queues.store, None, "log"), calls) == {}
     # What both allow is left: nothing.
-    with Seen(queues.store, queues.jon.id, "mark-source").reading() as connection:
-        assert connection.execute(select(RESPONSE.c.id)).all() == []
-
-
-def _call(function, positional, named, connection):
-    return function(connection, *positional, **named)
+    assert values_of(Seen(queues.store, queues.jon.id, "mark-source"), RESPONSE.c.id) == []

@@ -2,9 +2,11 @@
 
 import shutil
 import tempfile
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from operator import attrgetter
 from pathlib import Path
 
@@ -26,9 +28,10 @@ from judgeboard.store.storing import (
 )
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, VERSION
 from query_plans import statements_of, steps_of
-from stored_rows import write_to
+from stored_rows import rows_of, values_of, write_to
 
 RESPONSES = 3
+LOW = Verdict(Status.OK, groundedness=0.1, quality=4)
 VERSIONS = (
     JudgeVersion("rag", "rag"),
     JudgeVersion("rag", "rag", params={"t": 1}),
@@ -97,32 +100,27 @@ def fresh(template, primary_judge=None):
         path = Path(folder) / "judgeboard.db"
         shutil.copyfile(template, path)
         store = open_store(path)
-        hurry(store)
+        store.close()
+
+        # Nothing here outlives the process: no commit waits for the disk.
+        @event.listens_for(store.engine, "connect")
+        def hurry(connection, _record):
+            connection.execute("PRAGMA synchronous=OFF")
+
         if primary_judge is not None:
             write_to(store, set_setting, "primary_judge", primary_judge, "test")
         yield store
         store.close()
 
 
-def hurry(store):
-    """Nothing here outlives the process: no commit waits for the disk."""
-    store.close()
-    event.listen(
-        store.engine,
-        "connect",
-        lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"),
-    )
-
-
 def logged(number, *feedback):
-    return Response(
-        "log", f"a{number}", "query", "answer", query_type=f"type {number}", feedback=feedback
-    )
+    type_ = f"type {number}"
+    return Response("log", f"a{number}", "query", "answer", query_type=type_, feedback=feedback)
 
 
 def play(store, history):
     """Store a history batch by batch; return how many judgments came in."""
-    asks = {}
+    asks = defaultdict(count)
     stored = 0
     for step in history:
         with store.writing() as connection:
@@ -130,17 +128,19 @@ def play(store, history):
                 store_responses(connection, [logged(step.response, step.feedback)])
                 continue
             for index, version in enumerate(VERSIONS):
-                items = []
-                for each in step:
-                    if each.version == index:
-                        ask = asks[key] = (
-                            asks.get(key := (index, each.response, each.repeat), -1) + 1
-                        )
-                        items.append(NewJudgment(each.response + 1, ask, each.repeat, each.verdict))
-                if items:
-                    stored += store_judgments(
-                        connection, ensure_version(connection, version), None, items
+                items = [
+                    NewJudgment(
+                        each.response + 1,
+                        next(asks[index, each.response, each.repeat]),
+                        each.repeat,
+                        each.verdict,
                     )
+                    for each in step
+                    if each.version == index
+                ]
+                if items:
+                    known = ensure_version(connection, version)
+                    stored += store_judgments(connection, known, None, items)
     return stored
 
 
@@ -153,9 +153,9 @@ def defined_current(store):
     """The definition, by brute force: latest ok judgment (highest id, repeat 0) of a version, and of a judge."""
     judgments = [row for row in table(store, JUDGMENT) if row.status == "ok" and row.repeat == 0]
     versions = {row.id: row for row in table(store, VERSION)}
-    feedback = {}
-    for row in sorted(table(store, FEEDBACK), key=lambda row: row.id):
-        feedback[row.response_id] = 1 + (row.value - 1) * 0.75
+    feedback = {
+        row["response_id"]: 1 + (row["value"] - 1) * 0.75 for row in rows_of(store, FEEDBACK)
+    }
     current = set()
     for response in table(store, RESPONSE):
         mine = [row for row in judgments if row.response_id == response.id]
@@ -163,8 +163,8 @@ def defined_current(store):
             of_version = [row for row in mine if row.judge_version_id == version.id]
             of_name = [row for row in mine if versions[row.judge_version_id].name == version.name]
             if of_version:
-                latest = max(of_version, key=lambda row: row.id)
-                is_current = latest is max(of_name, key=lambda row: row.id)
+                latest = max(of_version, key=attrgetter("id"))
+                is_current = latest is max(of_name, key=attrgetter("id"))
                 scores = latest.groundedness, latest.quality, latest.label
                 values = *scores, feedback.get(response.id), response.query_type
                 current.add((version.id, response.id, latest.id, version.name, is_current, *values))
@@ -206,15 +206,15 @@ def test_current_and_flags_follow_from_what_was_said(template, history):
             assert open_flags(replayed) == flags
 
         # A judgment that is stored already multiplies nothing.
-        before = (table(store, JUDGMENT), kept_current(store), table(store, FLAG))
+        before = [table(store, each) for each in (JUDGMENT, CURRENT, FLAG)]
         assert play(store, history) == 0
-        assert (table(store, JUDGMENT), kept_current(store), table(store, FLAG)) == before
+        assert [table(store, each) for each in (JUDGMENT, CURRENT, FLAG)] == before
 
 
 def judged_first(store):
     versions = {row.id: row.name for row in table(store, VERSION)}
-    judgments = sorted(table(store, JUDGMENT), key=lambda row: row.id)
-    return versions[judgments[0].judge_version_id] if judgments else None
+    judged = values_of(store, JUDGMENT.c.judge_version_id)
+    return versions[judged[0]] if judged else None
 
 
 GROWING = (
@@ -234,22 +234,15 @@ def test_no_statement_of_storing_reads_a_whole_table(sqlite_case):
     rag, nli = sqlite_case.version(), sqlite_case.version("nli")
     with steps_of(sqlite_case.store, "SELECT", "UPDATE") as steps:
         ids = sqlite_case.add(*answers).new
-        for version, status in ((rag, Status.ERROR), (rag, Status.OK), (nli, Status.OK)):
-            verdict = Verdict(
-                status, **({"groundedness": 0.1, "quality": 4} if status is Status.OK else {})
-            )
-            ask = int(status is Status.OK)
-            write_to(
-                sqlite_case.store,
-                store_judgments,
-                version,
-                None,
-                [NewJudgment(id_, ask, 0, verdict) for id_ in ids],
-            )
-        sqlite_case.add(
-            *(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers)
-        )
-        write_to(sqlite_case.store, reapply_flags, ids)
+        for version, ask, verdict in (
+            (rag, 0, Verdict(Status.ERROR)),
+            (rag, 1, LOW),
+            (nli, 1, LOW),
+        ):
+            items = [NewJudgment(id_, ask, 0, verdict) for id_ in ids]
+            sqlite_case.write(store_judgments, version, None, items)
+        sqlite_case.add(*(replace(each, feedback=said) for each in answers))
+        sqlite_case.write(reapply_flags, ids)
     assert steps
     scans = [
         (statement, step)
@@ -268,12 +261,9 @@ def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_case):
             *(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))
         ).new
         version = sqlite_case.version()
-        with (
-            statements_of(sqlite_case.store) as executed,
-            sqlite_case.store.writing() as connection,
-        ):
-            items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1)) for id_ in ids]
-            store_judgments(connection, version, None, items)
+        items = [NewJudgment(id_, 0, 0, LOW) for id_ in ids]
+        with statements_of(sqlite_case.store) as executed:
+            sqlite_case.write(store_judgments, version, None, items)
         counts.append(len(executed))
     assert counts[0] == counts[1] <= 15  # one of them asks whether any queue is open
 
@@ -288,9 +278,7 @@ def answer_with_thumbs(number):
 
 def test_two_imports_of_one_log_store_it_once(case):
     def add(_writer):
-        result = write_to(
-            case.store, store_responses, [answer_with_thumbs(number) for number in range(ANSWERS)]
-        )
+        result = case.add(*map(answer_with_thumbs, range(ANSWERS)))
         return len(result.new), result.unchanged, result.feedback_added
 
     with ThreadPoolExecutor(WRITERS) as threads:
@@ -301,25 +289,21 @@ def test_two_imports_of_one_log_store_it_once(case):
 
 
 def test_one_ask_answered_by_several_is_stored_once_with_one_flag(case):
-    ids = case.add(*(answer_with_thumbs(number) for number in range(ANSWERS))).new
+    ids = case.add(*map(answer_with_thumbs, range(ANSWERS))).new
     rag, nli = case.version(), case.version("nli")
 
     def add(writer):
-        order = (
-            ids if writer % 2 else ids[::-1]
-        )  # locks are taken in one order whatever the batch's is
-        version = nli if writer % 3 == 0 else rag
-        items = [
-            NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1, quality=4)) for id_ in order
-        ]
-        return write_to(case.store, store_judgments, version, None, items)
+        # Locks are taken in one order whatever the batch's is.
+        order = ids if writer % 2 else ids[::-1]
+        items = [NewJudgment(id_, 0, 0, LOW) for id_ in order]
+        return case.write(store_judgments, rag if writer % 3 else nli, None, items)
 
     with ThreadPoolExecutor(WRITERS) as threads:
         stored = list(threads.map(add, range(WRITERS)))
     assert sum(stored) == len(case.rows(JUDGMENT)) == 2 * ANSWERS
     open_flags = [flag for flag in case.rows(FLAG) if flag["state"] == "open"]
-    assert len({(flag["response_id"], flag["rule"]) for flag in open_flags}) == len(open_flags)
-    assert all(len([row for row in case.current(id_) if row["is_current"]]) == 2 for id_ in ids)
+    assert max(Counter((flag["response_id"], flag["rule"]) for flag in open_flags).values()) == 1
+    assert all(sum(row["is_current"] for row in case.current(id_)) == 2 for id_ in ids)
 
 
 def test_writers_that_wait_for_their_turn_keep_no_connection(case):
