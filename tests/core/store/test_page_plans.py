@@ -73,6 +73,23 @@ def large(new_store):
     return store
 
 
+def planned(store, function, *given, **options):
+    """What a function reads, and the plan of each of its queries."""
+    with plans_of(store) as plans:
+        return read(store, function, *given, **options), plans
+
+
+def plans_of_two_pages(store, function, *given):
+    page, plans = planned(store, function, *given, limit=5)
+    if page.next_key:
+        plans += planned(store, function, *given, after=page.next_key, limit=5)[1]
+    return plans
+
+
+def plan_with(words, plans):
+    return next(plan for plan in plans if words in plan)
+
+
 def scans(plan):
     """Steps that read a whole large table, or an index of it with its rows looked up."""
     return [
@@ -89,12 +106,9 @@ def scans(plan):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("where", OWN, ids=describe)
 def test_the_queue_is_read_in_the_order_of_its_index(large, where, order):
-    with large.reading() as connection, plans_of(large) as plans:
-        page = queue_page(connection, where, order, limit=5)
-        if page.next_key:
-            queue_page(connection, where, order, after=page.next_key, limit=5)
-        neighbours(connection, where, order, 3_000)
-        flag_after(connection, where, order, 3_000)
+    plans = plans_of_two_pages(large, queue_page, where, order)
+    for beside in (neighbours, flag_after):
+        plans += planned(large, beside, where, order, 3_000)[1]
     assert f"COVERING INDEX {ORDERS[order].index}" in plans[0]
     for plan in plans:
         assert scans(plan) == []
@@ -104,9 +118,8 @@ def test_the_queue_is_read_in_the_order_of_its_index(large, where, order):
 
 @pytest.mark.parametrize("where", ELSEWHERE, ids=describe)
 def test_what_other_tables_decide_is_worked_out_once(large, where):
-    with large.reading() as connection, plans_of(large) as plans:
-        queue_page(connection, where, reviewer_id=2)
-    listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
+    _, plans = planned(large, queue_page, where, reviewer_id=2)
+    listed = plan_with("MATERIALIZE found", plans)
     assert listed.count("MATERIALIZE found") == 1
     assert "COVERING INDEX ix_flag_open_severity" in listed
     assert [step for step in scans(listed) if "response" in step or "judgment" in step] == []
@@ -115,18 +128,17 @@ def test_what_other_tables_decide_is_worked_out_once(large, where):
 @pytest.mark.parametrize(
     "where",
     [
-        where
-        for where in OWN
-        if not (where.judge or where.rules or where.min_score or where.min_quality)
-    ]
-    + [RowFilter(models=("mistral-7b",))],
+        *(
+            each
+            for each in OWN
+            if not (each.judge or each.rules or each.min_score or each.min_quality)
+        ),
+        RowFilter(models=("mistral-7b",)),
+    ],
     ids=describe,
 )
 def test_answers_are_read_in_the_order_of_their_index(large, where):
-    with large.reading() as connection, plans_of(large) as plans:
-        page = response_page(connection, where, limit=5)
-        if page.next_key:
-            response_page(connection, where, after=page.next_key, limit=5)
+    plans = plans_of_two_pages(large, response_page, where)
     assert "COVERING INDEX ix_response_asked" in plans[0]
     for plan in plans:
         assert scans(plan) == []
@@ -134,11 +146,9 @@ def test_answers_are_read_in_the_order_of_their_index(large, where):
 
 
 def test_the_lowest_scores_are_read_in_the_order_of_their_index(large):
-    with large.reading() as connection, plans_of(large) as plans:
-        response_page(connection, RowFilter(), "lowest")
-    listed = next(plan for plan in plans if "ix_current_judgment_score" in plan)
+    _, plans = planned(large, response_page, RowFilter(), "lowest")
+    listed = plan_with("COVERING INDEX ix_current_judgment_score", plans)
     assert "TEMP B-TREE" not in listed
-    assert "COVERING INDEX ix_current_judgment_score" in listed
 
 
 @pytest.mark.parametrize("sort", ["newest", "lowest"])
@@ -152,12 +162,8 @@ def test_the_lowest_scores_are_read_in_the_order_of_their_index(large):
     ids=describe,
 )
 def test_answers_without_a_score_are_found_in_an_index(large, where, sort):
-    with large.reading() as connection, plans_of(large) as plans:
-        page = response_page(connection, where, sort, limit=5)
-        if page.next_key:
-            response_page(connection, where, sort, after=page.next_key, limit=5)
-    listed = next(plan for plan in plans if "MATERIALIZE page" in plan)
-    assert "COVERING INDEX ix_current_judgment" in listed
+    plans = plans_of_two_pages(large, response_page, where, sort)
+    assert "COVERING INDEX ix_current_judgment" in plan_with("MATERIALIZE page", plans)
     for plan in plans:
         assert scans(plan) == []
 
@@ -168,26 +174,23 @@ def test_answers_without_a_score_are_found_in_an_index(large, where, sort):
     ids=describe,
 )
 def test_few_answers_are_looked_up_by_id(large, where):
-    with large.reading() as connection, plans_of(large) as plans:
-        response_page(connection, where)
-    listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
-    assert "PRIMARY KEY (rowid=?)" in listed
+    _, plans = planned(large, response_page, where)
+    assert "PRIMARY KEY (rowid=?)" in plan_with("MATERIALIZE found", plans)
 
 
 def test_a_drill_down_of_a_trend_reads_its_days_only(large):
     where = RowFilter(
         query_types=("simple",), judge="rag", min_score=0, day_from=20_700, day_to=20_706
     )
-    with large.reading() as connection, plans_of(large) as plans:
-        assert response_page(connection, where).total > 0
-    listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
+    page, plans = planned(large, response_page, where)
+    assert page.total > 0
+    listed = plan_with("MATERIALIZE found", plans)
     assert "ix_response_asked (kind=?" in listed
     assert "COVERING INDEX ix_current_judgment_trend" in listed
 
 
 def test_an_item_is_a_handful_of_lookups(large):
-    with large.reading() as connection, plans_of(large) as plans:
-        load_item(connection, 15_067)
+    _, plans = planned(large, load_item, 15_067)
     # With the scores that its reviews give.
     assert len(plans) <= 14
     for plan in plans:
@@ -197,45 +200,37 @@ def test_an_item_is_a_handful_of_lookups(large):
 
 
 def test_choices_and_counts_touch_no_row(large):
-    with large.reading() as connection, plans_of(large) as plans:
-        open_counts(connection)
-        queue_facets(connection)
-        response_facets(connection)
-    for plan in plans:
-        assert scans(plan) == []
+    for choices in (open_counts, queue_facets, response_facets):
+        _, plans = planned(large, choices)
+        assert [step for plan in plans for step in scans(plan)] == []
 
 
 def test_the_verdicts_of_a_version_are_counted_in_an_index(large):
-    with large.reading() as connection, plans_of(large) as plans:
-        assert count_verdicts(connection, 1) > 0
-    (plan,) = plans
+    count, (plan,) = planned(large, count_verdicts, 1)
+    assert count > 0
     assert "USING COVERING INDEX" in plan
     assert scans(plan) == []
 
 
 def test_the_overview_reads_indexes_and_the_feedback(large):
-    with large.reading() as connection, plans_of(large) as plans:
-        overview(connection, 2, date(2026, 11, 2))
+    _, plans = planned(large, overview, 2, date(2026, 11, 2))
     for plan in plans:
         assert [step for step in scans(plan) if step != "SCAN user_feedback"] == []
 
 
 def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(sqlite_store):
     for unused in (False, True):
-        with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
-            latest_traces(connection, "shop", unused=unused)
+        _, plans = planned(sqlite_store, latest_traces, "shop", unused=unused)
         assert all("INDEX ix_trace_source (source=?" in plan for plan in plans)
         assert not any(SORTED in plan for plan in plans)
     monday = datetime(2026, 11, 2, tzinfo=UTC)
     trace = made_row(TRACE, {}) | {"source": "shop", "state": "none", "last_at": monday}
     with sqlite_store.writing() as connection:
         connection.execute(insert(TRACE), trace)
-    with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
-        assert unused_traces(connection, monday) is not None
+    traces, plans = planned(sqlite_store, unused_traces, monday)
+    assert traces is not None
     assert [plan for plan in plans if "ix_trace_source" not in plan or "SCAN" in plan] == []
-    with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
-        list_sources(connection)
-    (plan,) = plans
+    _, (plan,) = planned(sqlite_store, list_sources)
     assert plan.endswith("COVERING INDEX ix_trace_source")
 
 
@@ -259,10 +254,9 @@ def test_a_pair_is_read_by_its_keys(sqlite_store, judged):
 
 
 def test_whether_rows_were_added_is_read_off_the_ends_of_the_tables(sqlite_store, judged):
-    with plans_of(sqlite_store) as plans, sqlite_store.reading() as connection:
-        before = last_rows(connection)
+    before, plans = planned(sqlite_store, last_rows)
     assert before[:4] == (30, 60, 2, 0)
-    assert [step for step in plans[-1].splitlines() if "SEARCH" in step] != []
+    assert "SEARCH" in plans[-1]
     assert whole_tables(plans) == []
     people_say(sqlite_store, judged[0][4], "a")
     assert read(sqlite_store, last_rows) == (*before[:2], 3, *before[3:])
@@ -285,19 +279,14 @@ def case(sqlite_store):
 
 def scans_of_queues(plans):
     """Steps that read a whole large table, or an index of it."""
+    starts = tuple(f"SCAN {name} " for name in TABLES_OF_QUEUES)
     steps = [step.strip() for plan in plans for step in plan.splitlines()]
-    return [
-        step
-        for step in steps
-        if any(
-            step == f"SCAN {name}" or step.startswith(f"SCAN {name} ") for name in TABLES_OF_QUEUES
-        )
-    ]
+    return [step for step in steps if f"{step} ".startswith(starts)]
 
 
 def test_progress_reads_the_items_and_what_was_said_and_not_what_waits(case):
-    with case.store.reading() as connection, plans_of(case.store) as plans:
-        assert queue_progress(connection, "q", now=case.now).conflict == 1
+    progress, plans = planned(case.store, queue_progress, "q", now=case.now)
+    assert progress.conflict == 1
     assert scans_of_queues(plans) == []
     assert len(plans) <= 12
     of_leases = [step for plan in plans for step in plan.splitlines() if "lease" in step]
@@ -315,11 +304,10 @@ def test_splits_are_found_by_their_state(case):
 
 
 def test_whether_an_answer_was_in_sight_elsewhere_is_found_by_the_answer(case):
-    leased = case.lease(case.jon)
-    with case.store.reading() as connection:
-        item = item_by_id(connection, leased.item_id)
-        with plans_of(case.store) as plans:
-            assert not leased_where_visible(connection, item, case.jon.id, JUDGE, case.now)
+    item = case.read(item_by_id, case.lease(case.jon).item_id)
+    looked_up = leased_where_visible, item, case.jon.id, JUDGE, case.now
+    is_visible, plans = planned(case.store, *looked_up)
+    assert not is_visible
     assert any("queue_item_id=? AND reviewer_id=?" in plan for plan in plans)
     # All that they ever took.
     assert not any("ix_lease_reviewer" in plan for plan in plans)

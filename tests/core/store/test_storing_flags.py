@@ -1,5 +1,6 @@
 """Flags follow judgments and feedback in the same transaction."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -22,7 +23,7 @@ from judgeboard.people.roster import raise_flags
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import reapply_flags, store_judgments
-from stored_rows import write_to
+from judgeboard.store.tables import FLAG
 
 TRUNCATED = (Attempt("first", "http_500"), Attempt("retry", "truncated", '{"groun', 900, 512))
 
@@ -33,29 +34,35 @@ def test_a_low_score_is_flagged_with_what_the_queue_filters_by(case):
     version = case.version()
     case.say(version, response, groundedness=0.31, quality=3)
     [flag] = case.flag_rows(response)
-    assert (flag["rule"], flag["auto_score"], flag["state"]) == ("low_groundedness", 0.31, "open")
-    assert (flag["query_type"], flag["source"], flag["asked_day"]) == ("sql", "log", 20_513)
-    assert (flag["judge_name"], flag["groundedness"], flag["quality"]) == ("rag", 0.31, 3)
-    assert flag["judgment_id"] == case.current(response)[0]["judgment_id"]
-    assert flag["raise_key"] == f"low_groundedness:{version.fingerprint}"
-    assert flag["params"] == {"threshold": 0.5}
-    assert flag["severity"] == pytest.approx(0.38)
+    assert flag == flag | {
+        "rule": "low_groundedness",
+        "auto_score": 0.31,
+        "state": "open",
+        "query_type": "sql",
+        "source": "log",
+        "asked_day": 20_513,
+        "judge_name": "rag",
+        "groundedness": 0.31,
+        "quality": 3,
+        "judgment_id": case.current(response)[0]["judgment_id"],
+        "raise_key": f"low_groundedness:{version.fingerprint}",
+        "params": {"threshold": 0.5},
+        "severity": pytest.approx(0.38),
+    }
 
 
 @on_sqlite
 def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case):
-    refusal, claim, unread = (
-        case.answer("refusal", answer="I could not find that.", passages=()),
-        case.answer("claim", answer="It costs 5 euros.", passages=()),
-        case.answer(
-            "unread", answer="I could not find that.", passages=("A query costs 5 euros.",)
-        ),
-    )
-    version = case.version()
-    for response in (refusal, claim, unread):
+    version, low = case.version(), [("low_groundedness", "open")]
+    for answer, passages, flags in (
+        ("I could not find that.", (), []),
+        ("It costs 5 euros.", (), low),
+        ("I could not find that.", ("A query costs 5 euros.",), low),
+    ):
+        response = case.answer(f"{answer} {passages}", answer=answer, passages=passages)
         case.say(version, response, groundedness=0.0)
-    low = [("low_groundedness", "open")]
-    assert [case.flags(response) for response in (refusal, claim, unread)] == [[], low, low]
+        assert case.flags(response) == flags
+    refusal = 1
     case.set("excuse_refusals", False)
     raise_flags(case.store)
     assert case.flags(refusal) == low
@@ -77,11 +84,8 @@ def test_a_decided_flag_stays_and_a_new_version_names_it(case, decided):
     assert case.flags(response) == [("low_quality", decided)]
     case.say(case.version(t=1), response, quality=1)
     first, second = case.flag_rows(response)
-    assert (second["state"], second["decided_before_id"], first["state"]) == (
-        "open",
-        first["id"],
-        decided,
-    )
+    assert first["state"] == decided
+    assert (second["state"], second["decided_before_id"]) == ("open", first["id"])
 
 
 def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case):
@@ -98,12 +102,12 @@ def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case)
 
 @on_sqlite
 def test_a_poor_rating_that_changes_is_named_as_it_is_now(case):
-    stars = [
+    stars = tuple(
         Feedback(FeedbackKind.STARS, each, at=datetime(2026, 1, each, tzinfo=UTC))
         for each in (1, 2)
-    ]
-    [response] = case.add(Response("log", "a", "q", "a", feedback=(stars[0],))).new
-    case.add(Response("log", "a", "q", "a", feedback=tuple(stars)))
+    )
+    response = case.answer(feedback=stars[:1])
+    case.add(replace(case.answers["a"], feedback=stars))
     raise_flags(case.store)
     values = [(row["state"], row["details"]["value"]) for row in case.flag_rows(response)]
     assert values == [("superseded", 1), ("open", 2)]
@@ -114,13 +118,9 @@ def test_a_failed_primary_judge_is_flagged_until_it_succeeds(case):
     response, version = case.answer(), case.version()
     case.say(version, response, Status.UNPARSABLE, attempts=TRUNCATED)
     [flag] = case.flag_rows(response)
-    assert (flag["rule"], flag["severity"], flag["judge_name"]) == ("judge_failed", 0.5, "rag")
-    assert flag["details"] == {
-        "judge": "rag v1",
-        "status": "unparsable",
-        "cause": "truncated",
-        "tokens": 512,
-    }
+    details = {"judge": "rag v1", "status": "unparsable", "cause": "truncated", "tokens": 512}
+    shown = {"rule": "judge_failed", "severity": 0.5, "judge_name": "rag", "details": details}
+    assert flag == flag | shown
     case.say(version, response, quality=4)
     assert case.flags(response) == [("judge_failed", "superseded")]
     case.say(version, response, Status.ERROR)  # what it said before still counts
@@ -141,19 +141,9 @@ def test_only_the_primary_judge_is_low_and_every_judge_disagrees(case):
     case.say(case.version(), response, groundedness=0.9)
     case.say(case.version("nli"), response, groundedness=0.1)
     [flag] = case.flag_rows(response)
-    assert (flag["rule"], flag["judge_name"], flag["groundedness"]) == (
-        "judges_disagree",
-        "rag",
-        0.9,
-    )
-    assert flag["details"]["pairs"] == [
-        {
-            "judges": ["rag v1", "nli v1"],
-            "measure": "groundedness",
-            "values": [0.9, 0.1],
-            "delta": 0.8,
-        }
-    ]
+    assert flag == flag | {"rule": "judges_disagree", "judge_name": "rag", "groundedness": 0.9}
+    pair = {"judges": ["rag v1", "nli v1"], "measure": "groundedness", "values": [0.9, 0.1]}
+    assert flag["details"]["pairs"] == [pair | {"delta": 0.8}]
 
 
 @on_sqlite
@@ -164,7 +154,7 @@ def test_the_first_that_judged_is_primary_until_a_setting_says_otherwise(case):
     case.say(rag, second, groundedness=0.1)
     assert (case.flags(first), case.flags(second)) == ([("low_groundedness", "open")], [])
     case.set("primary_judge", "rag")
-    write_to(case.store, reapply_flags, [first, second])
+    case.write(reapply_flags, [first, second])
     assert case.flags(first) == [("low_groundedness", "superseded")]
     assert case.flags(second) == [("low_groundedness", "open")]
 
@@ -182,15 +172,12 @@ def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(ca
     up, down = (Feedback(FeedbackKind.THUMBS, value, "ann") for value in (1, 0))
     asked_at = datetime(2026, 3, 1, 23, tzinfo=timezone(timedelta(hours=-2)))
 
-    def answers(source):
-        return [
-            Response(source, "down again is newer", "q", "a", feedback=(down, up, down)),
-            Response(
-                source, "asked", "q", "It is warm.", ("p",), query_type="sql", asked_at=asked_at
-            ),
-            Response(source, "checked", "q", "It is 145 °C [2].", ("p", "q"), feedback=(down, up)),
-            Response(source, "control", "q", "a", kind=ResponseKind.CONTROL, feedback=(down,)),
-        ]
+    answers = [
+        Response("at once", "down again is newer", "q", "a", feedback=(down, up, down)),
+        Response("at once", "asked", "q", "It is warm.", ("p",), "sql", asked_at=asked_at),
+        Response("at once", "checked", "q", "It is 145 °C [2].", ("p", "q"), feedback=(down, up)),
+        Response("at once", "control", "q", "a", kind=ResponseKind.CONTROL, feedback=(down,)),
+    ]
 
     def flags(ids):
         own = {"id", "response_id", "source", "created_at"}
@@ -201,17 +188,15 @@ def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(ca
         ]
 
     case.set("poor_rating", 0.5)
-    later = case.add(*answers("later")).new
+    later = case.add(*(replace(each, source="later") for each in answers)).new
     assert flags(later) == []
     case.set("poor_rating", 2)
     case.set("always_review", ["sql"])
     case.set("random_share", 1)
-    case.set(
-        "checks",
-        "checks:\n- name: cites\n  cites_passage: true\n- name: warm\n  regex: '\\d+ °C'\n",
-    )
-    at_once = case.add(*answers("at once")).new
-    write_to(case.store, reapply_flags, later)
+    checks = "[{name: cites, cites_passage: true}, {name: warm, regex: '\\d+ °C'}]"
+    case.set("checks", f"checks: {checks}")
+    at_once = case.add(*answers).new
+    case.write(reapply_flags, later)
     assert flags(at_once) == flags(later)
     rules = [[rule for rule, _ in case.flags(id_)] for id_ in at_once]
     assert rules == [
@@ -227,22 +212,21 @@ def test_rules_that_are_drawn_wait_for_storing_or_the_command(case):
     case.set("random_share", 1)
     case.say(case.version(), response, quality=4)
     assert case.flags(response) == []
-    write_to(case.store, reapply_flags, [response])
+    case.write(reapply_flags, [response])
     assert case.flags(response) == [("random_sample", "open")]
 
 
 @on_sqlite
 def test_nothing_is_left_of_a_transaction_that_fails(case):
     response, version = case.answer(), case.version()
+    item = NewJudgment(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
 
-    def fails_half_way():
-        with case.store.writing() as connection:
-            item = NewJudgment(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
-            store_judgments(connection, version, None, [item])
-            raise RuntimeError
+    def fails_half_way(connection):
+        store_judgments(connection, version, None, [item])
+        raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        fails_half_way()
+        case.write(fails_half_way)
     assert (case.flags(response), case.current(response)) == ([], [])
 
 
@@ -250,7 +234,7 @@ def test_nothing_is_left_of_a_transaction_that_fails(case):
 def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primary(case):
     response = case.answer()
     case.say(case.version(), response, groundedness=0.9)
-    replayed = write_to(case.store, ensure_version, JudgeVersion("rag", "replay"))
+    replayed = case.write(ensure_version, JudgeVersion("rag", "replay"))
     assert replayed.title == "rag v2"
     case.say(replayed, response, groundedness=0.1)
     assert case.flags(response) == [("low_groundedness", "open"), ("judges_disagree", "open")]
@@ -258,21 +242,19 @@ def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primar
 
 @on_sqlite
 def test_a_flag_survives_hostile_names(case):
-    case.answer("first", query_type="<script>alert(1)</script>")
-    case.set("always_review", ["<script>alert(1)</script>"])
-    [response] = case.add(
-        Response("log", "a", "q", "a", query_type="<script>alert(1)</script>")
-    ).new
+    hostile = "<script>alert(1)</script>"
+    case.answer("first", query_type=hostile)
+    case.set("always_review", [hostile])
+    response = case.answer(query_type=hostile)
     assert case.flags(response) == [("always_review", "open")]
 
 
 def test_texts_that_order_a_verdict_are_flagged_once_the_setting_is_on(case):
-    plain = case.answer()
+    case.answer()
     order = case.answer("b", answer=injected("It is long.", "ignore", Asks.HIGH))
     raise_flags(case.store)
-    assert [case.flag_rows(each) for each in (plain, order)] == [[], []]
+    assert case.rows(FLAG) == []
     case.set("suspect_injections", True)
     raise_flags(case.store)
-    (flag,) = case.flag_rows(order)
-    assert (flag["rule"], flag["severity"]) == ("injection_suspected", 1)
-    assert case.flag_rows(plain) == []
+    (flag,) = case.rows(FLAG)
+    assert flag == flag | {"response_id": order, "rule": "injection_suspected", "severity": 1}
