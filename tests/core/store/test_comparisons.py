@@ -23,7 +23,6 @@ from judgeboard.store.comparisons import (
 )
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.pairs import store_pairs
-from stored_rows import read, write_to
 
 A, B, TIE = Preference
 AB, BA = Shown
@@ -32,12 +31,15 @@ OK, LOST = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE, raw="Neither is 
 
 @pytest.fixture
 def pairs(case):
-    with case.store.writing() as connection:
-        given = [
-            Pair("s", f"p{n}", "?", "l", "r", query_type="t", gold=A if n else None)
-            for n in range(3)
-        ]
-        return store_pairs(connection, given).new
+    given = [
+        Pair("s", f"p{n}", "?", "l", "r", query_type="t", gold=A if n else None) for n in range(3)
+    ]
+    return case.write(store_pairs, given).new
+
+
+@pytest.fixture
+def version(case):
+    return case.version()
 
 
 def said(pair_id, shown, ask=0, **aspects):
@@ -45,17 +47,16 @@ def said(pair_id, shown, ask=0, **aspects):
 
 
 def add(case, version, *items):
-    write_to(case.store, store_comparisons, version, None, items)
+    case.write(store_comparisons, version, None, items)
 
 
 def loaded(case, *versions, **which):
-    return read(case.store, load_comparisons, [version.id for version in versions], **which)
+    return case.read(load_comparisons, [version.id for version in versions], **which)
 
 
 def test_both_orders_stand_side_by_side_and_an_unusable_one_is_not_one_that_was_not_asked(
-    case, pairs
+    case, pairs, version
 ):
-    version = case.version()
     add(case, version, said(pairs[0], AB, overall=B), said(pairs[0], BA), said(pairs[2], AB))
     add(case, version, said(pairs[1], AB, overall=A), said(pairs[1], BA, overall=TIE))
     rows = loaded(case, version)
@@ -68,36 +69,33 @@ def test_both_orders_stand_side_by_side_and_an_unusable_one_is_not_one_that_was_
     assert (row.pair_id, row.query_type, row.aspect, row.gold) == (pairs[1], "t", "overall", A)
 
 
-def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(case, pairs):
-    version = case.version()
+def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(case, pairs, version):
     add(case, version, said(pairs[0], AB, depth=A, style=B), said(pairs[1], AB))
     rows = [(row.pair_id, row.aspect, row.ab) for row in loaded(case, version)]
     assert rows == [
-        *((pairs[0], "depth", A), (pairs[0], "style", B)),
-        *((pairs[1], "depth", None), (pairs[1], "style", None)),
+        (pairs[0], "depth", A),
+        (pairs[0], "style", B),
+        (pairs[1], "depth", None),
+        (pairs[1], "style", None),
     ]
 
 
 @on_sqlite
-def test_a_judge_without_any_verdict_is_still_accounted_for(case, pairs):
-    version = case.version()
+def test_a_judge_without_any_verdict_is_still_accounted_for(case, pairs, version):
     add(case, version, said(pairs[0], BA))
-    assert [(row.aspect, row.asked_ab, row.asked_ba) for row in loaded(case, version)] == [
-        ("overall", False, True)
-    ]
+    [row] = loaded(case, version)
+    assert (row.aspect, row.asked_ab, row.asked_ba) == ("overall", False, True)
 
 
 @on_sqlite
-def test_one_that_is_there_is_left_as_it_was(case, pairs):
-    version = case.version()
+def test_one_that_is_there_is_left_as_it_was(case, pairs, version):
     add(case, version, said(pairs[0], AB, overall=A), said(pairs[0], AB, overall=B))
     add(case, version, said(pairs[0], AB, overall=B))
     assert loaded(case, version)[0].ab is A
 
 
 @on_sqlite
-def test_the_latest_usable_ask_counts(case, pairs):
-    version = case.version()
+def test_the_latest_usable_ask_counts(case, pairs, version):
     add(case, version, said(pairs[0], AB, ask=1, overall=B), said(pairs[0], AB, overall=A))
     assert loaded(case, version)[0].ab is B
     add(case, version, said(pairs[0], AB, ask=2))
@@ -105,89 +103,71 @@ def test_the_latest_usable_ask_counts(case, pairs):
 
 
 @on_sqlite
-def test_conditions_and_versions_do_not_mix(case, pairs):
-    one, other = case.version(), case.version(t=1)
+def test_conditions_and_versions_do_not_mix(case, pairs, version):
+    other = case.version(t=1)
     informed = NewComparison(
         pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so"
     )
-    add(case, one, said(pairs[0], AB, overall=A), informed)
+    add(case, version, said(pairs[0], AB, overall=A), informed)
     add(case, other, said(pairs[0], AB, overall=TIE))
-    assert [(row.condition, row.ab) for row in loaded(case, one)] == [
-        ("plain", A),
-        ("reference", B),
-    ]
-    assert [row.ab for row in loaded(case, one, other, condition="plain")] == [A, TIE]
+    conditions = [(row.condition, row.ab) for row in loaded(case, version)]
+    assert conditions == [("plain", A), ("reference", B)]
+    assert [row.ab for row in loaded(case, version, other, condition="plain")] == [A, TIE]
 
 
 @on_sqlite
-def test_an_aspect_can_be_added_to_what_is_stored(case, pairs):
-    version, item = case.version(), said(pairs[0], AB, style=A)
+def test_an_aspect_can_be_added_to_what_is_stored(case, pairs, version):
+    item = said(pairs[0], AB, style=A)
     add(case, version, item)
-    with case.store.writing() as connection:
-        stored = stored_comparisons(connection, version.id, pairs)[key_of(item)]
-        assert (stored.status, stored.preferences) == ("ok", {"style": "a"})
-        add_aspects(connection, {stored.id: {"depth": TIE}})
+    stored = case.read(stored_comparisons, version.id, pairs)[key_of(item)]
+    assert (stored.status, stored.preferences) == ("ok", {"style": "a"})
+    case.write(add_aspects, {stored.id: {"depth": TIE}})
     assert [(row.aspect, row.ab) for row in loaded(case, version)] == [("depth", TIE), ("style", A)]
 
 
 def test_pairs_of_one_question_form_a_group_even_when_their_texts_are_forgotten(case):
-    with case.store.writing() as connection:
-        given = [
-            Pair(source, f"p{number}", question, f"left {number}", f"right {number}")
-            for number, (source, question) in enumerate(
-                (("s", "one?"), ("s", "two?"), ("other", "one?"), ("s", "two?"))
-            )
-        ]
-        first, second, third, fourth = store_pairs(connection, given).new
-        groups = question_groups(connection)
-        assert groups == {first: first, second: second, third: first, fourth: second}
-        forget_response(connection, "pair:p0:a", actor="me")
-        assert question_groups(connection) == groups
+    given = [
+        Pair(source, f"p{number}", question, f"left {number}", f"right {number}")
+        for number, (source, question) in enumerate(
+            (("s", "one?"), ("s", "two?"), ("other", "one?"), ("s", "two?"))
+        )
+    ]
+    first, second, third, fourth = case.write(store_pairs, given).new
+    groups = {first: first, second: second, third: first, fourth: second}
+    assert case.read(question_groups) == groups
+    case.write(forget_response, "pair:p0:a", actor="me")
+    assert case.read(question_groups) == groups
 
 
-USABLE, UNPARSABLE = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
+def sample(case, version, *samples):
+    case.write(store_samples, version, None, samples)
 
 
-def test_tries_come_back_in_their_order_once(case):
-    version, other = case.version(), case.version(t=1)
-    with case.store.writing() as connection:
-        pair = Pair("s", "q", "?", query_type="math", reference="B", gold=Preference.TIE)
-        (pair_id,) = store_pairs(connection, [pair]).new
-        tries = [
-            NewSample(pair_id, n, answer, USABLE if answer else UNPARSABLE)
-            for n, answer in ((2, "C"), (0, "A"), (1, None))
-        ]
-        store_samples(connection, version, None, tries)
-        store_samples(connection, version, None, [NewSample(pair_id, 0, "Z", USABLE)])
-        store_samples(connection, other, None, tries[:1])
-        (one,) = load_samples(connection, version.id)
-        assert (one.query_type, one.reference, one.gold) == ("math", "B", Preference.TIE)
-        assert (one.answers, one.statuses) == (("A", None, "C"), ("ok", "unparsable", "ok"))
-        assert load_samples(connection, other.id)[0].answers == ("C",)
-        assert stored_samples(connection, version.id, [pair_id])[pair_id, 2][:2] == ("C", "ok")
+def test_tries_come_back_in_their_order_once(case, version):
+    other = case.version(t=1)
+    pair = Pair("s", "q", "?", query_type="math", reference="B", gold=TIE)
+    (pair_id,) = case.write(store_pairs, [pair]).new
+    last = NewSample(pair_id, 2, "C", OK)
+    first, second = NewSample(pair_id, 0, "A", OK), NewSample(pair_id, 1, None, LOST)
+    sample(case, version, last, first, second)
+    sample(case, version, NewSample(pair_id, 0, "Z", OK))
+    sample(case, other, last)
+    (one,) = case.read(load_samples, version.id)
+    assert (one.query_type, one.reference, one.gold) == ("math", "B", TIE)
+    assert (one.answers, one.statuses) == (("A", None, "C"), ("ok", "unparsable", "ok"))
+    assert case.read(load_samples, other.id)[0].answers == ("C",)
+    assert case.read(stored_samples, version.id, [pair_id])[pair_id, 2][:2] == ("C", "ok")
 
 
 @on_sqlite
-def test_of_a_try_that_was_asked_for_again_the_latest_counts(case):
-    version = case.version()
-    with case.store.writing() as connection:
-        (pair_id,) = store_pairs(connection, [Pair("s", "q", "?")]).new
-        down = StepRecord(Status.ERROR)
-        store_samples(
-            connection, version, None, [NewSample(pair_id, n, None, down) for n in (0, 1)]
-        )
-        store_samples(connection, version, None, [NewSample(pair_id, 0, "B", USABLE, ask=1)])
-        (one,) = load_samples(connection, version.id)
-        assert (one.answers, one.statuses) == (("B", None), ("ok", "error"))
-        assert stored_samples(connection, version.id, [pair_id])[pair_id, 0] == (
-            "B",
-            "ok",
-            1,
-            None,
-            None,
-        )
-        tries = tries_at(connection, version.id, pair_id)
-        assert [(each.number, each.answer) for each in tries] == [
-            (0, "B"),
-            (1, None),
-        ]
+def test_of_a_try_that_was_asked_for_again_the_latest_counts(case, version):
+    (pair_id,) = case.write(store_pairs, [Pair("s", "q", "?")]).new
+    down = StepRecord(Status.ERROR)
+    sample(case, version, *(NewSample(pair_id, n, None, down) for n in (0, 1)))
+    sample(case, version, NewSample(pair_id, 0, "B", OK, ask=1))
+    (one,) = case.read(load_samples, version.id)
+    assert (one.answers, one.statuses) == (("B", None), ("ok", "error"))
+    stored = case.read(stored_samples, version.id, [pair_id])
+    assert stored[pair_id, 0] == ("B", "ok", 1, None, None)
+    tries = case.read(tries_at, version.id, pair_id)
+    assert [(each.number, each.answer) for each in tries] == [(0, "B"), (1, None)]

@@ -1,6 +1,5 @@
 """An open database: what is in its file when it is closed, and that damage of the file is named."""
 
-import json
 import os
 import resource
 import shutil
@@ -11,18 +10,18 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sqlalchemy import func, select
 
+from command_lines import run_line
 from forked_commands import ReadCommand
-from judgeboard.cli.app import run
 from judgeboard.receiving.keys import create_key
 from judgeboard.store import engine
 from judgeboard.store.opening import open_store
-from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, SPAN
+from judgeboard.store.tables import RESPONSE, REVIEW, SPAN
 from judging_log import address, store_answers, until
 from queue_case import queue_case
 from sent_traces import PROTOBUF, request, trace
 from served import answers, free_port
+from stored_rows import row_count
 
 
 @pytest.fixture
@@ -30,77 +29,68 @@ def file(sqlite_store):
     return Path(address(sqlite_store))
 
 
-def in_copy(file, statement):
-    """Run a query on a copy of the database file alone, without the files beside it."""
+def rows_in_copy(file, table):
+    """Count the rows of a table in a copy of the database file alone, without the files beside it."""
     copy = file.with_name("copy.db")
     shutil.copyfile(file, copy)
-    store = open_store(copy)
-    with store.reading() as connection:
-        number = connection.scalar(statement)
-    store.close()
-    return int(number)
-
-
-@contextmanager
-def idle_server(file):
-    """Another process that has the database open, and neither reads nor writes."""
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("SELECT count(*) FROM response").fetchone()
-        yield
+    with closing(open_store(copy)) as store:
+        return row_count(store, table)
 
 
 def log_of(file):
     return file.with_name(f"{file.name}-wal")
 
 
+@contextmanager
+def server(command, file, path):
+    """Serve a database until the end of the block, from when this path answers."""
+    port = free_port()
+    url = f"http://localhost:{port}"
+    with ReadCommand(*command.split(), "--port", str(port), "--db", str(file)) as process:
+        until(lambda: answers(f"{url}/{path}"), "the server answers")
+        yield url
+        process.terminate()
+        process.wait(60)
+
+
 def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(sqlite_store, file):
     case = queue_case(sqlite_store)
     case.flagged(*[0.1] * 20)
-    flags = [row["id"] for row in case.rows(FLAG)]
-    headers = {
-        "authorization": f"Bearer {create_key(sqlite_store, 'reviews', scopes=('review',), by='test')}"
-    }
+    key = create_key(sqlite_store, "reviews", scopes=("review",), by="test")
+    headers = {"authorization": f"Bearer {key}"}
     sqlite_store.close()
-    port = free_port()
-    url = f"http://localhost:{port}"
-    with ReadCommand("serve", "--port", str(port), "--db", str(file)) as process:
-        until(lambda: answers(f"{url}/readyz"), "the server answers")
-        with httpx.Client(base_url=url, headers=headers, timeout=60) as http:
-            for flag in flags:
-                review = {"reviewer": case.mara.name, "flag": flag, "decision": "confirm"}
-                http.post("/api/reviews", json=review).raise_for_status()
-        process.terminate()
-        process.wait(60)
+    with (
+        server("serve", file, "readyz") as url,
+        httpx.Client(base_url=url, headers=headers, timeout=60) as http,
+    ):
+        for flag in range(1, 21):
+            review = {"reviewer": case.mara.name, "flag": flag, "decision": "confirm"}
+            http.post("/api/reviews", json=review).raise_for_status()
     assert not log_of(file).exists()
-    assert in_copy(file, select(func.count()).select_from(REVIEW)) == len(flags) == 20
+    assert rows_in_copy(file, REVIEW) == 20
 
 
 def test_a_stopped_receiver_leaves_every_acknowledged_span_in_the_file(sqlite_store, file):
     sqlite_store.close()
-    port = free_port()
-    url = f"http://localhost:{port}"
-    with ReadCommand("sources", "receive", "--port", str(port), "--db", str(file)) as process:
-        until(lambda: answers(f"{url}/healthz"), "the receiver answers")
-        httpx.post(
-            f"{url}/v1/traces", content=request(trace(1)), headers=PROTOBUF
-        ).raise_for_status()
-        process.terminate()
-        process.wait(60)
+    with server("sources receive", file, "healthz") as url:
+        sent = httpx.post(f"{url}/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+        sent.raise_for_status()
     assert not log_of(file).exists()
-    assert in_copy(file, select(func.count()).select_from(SPAN)) == len(trace(1))
+    assert rows_in_copy(file, SPAN) == len(trace(1))
 
 
 def test_a_command_leaves_its_rows_in_the_file_while_a_server_has_it_open(
-    sqlite_store, file, tmp_path
+    sqlite_store, file, tmp_path, shell
 ):
     log = tmp_path / "log.jsonl"
     log.write_text('{"id": "1", "query": "q", "answer": "a"}\n')
     sqlite_store.close()
-    with idle_server(file):
-        assert run(["import", str(log), "--db", str(file)]) == 0
+    with closing(sqlite3.connect(file)) as idle_server:
+        idle_server.execute("SELECT count(*) FROM response").fetchone()
+        shell(f"import {log} --db {file}")
         assert log_of(file).read_bytes() == b""
-        assert in_copy(file, select(func.count()).select_from(RESPONSE)) == 1
-        assert run(["judge", "--judge", "lexical", "--db", str(file)]) == 0
+        assert rows_in_copy(file, RESPONSE) == 1
+        shell(f"judge --judge lexical --db {file}")
         assert log_of(file).read_bytes() == b""
 
 
@@ -114,8 +104,7 @@ def test_a_reader_that_does_not_end_is_not_waited_for(sqlite_store, file, monkey
         assert not sqlite_store.checkpoint(0.01)
         sqlite_store.close()
         assert reader.execute(count).fetchone() == (0,)
-    with sqlite_store.reading() as connection:
-        assert connection.scalar(select(func.count()).select_from(RESPONSE)) == 1
+    assert row_count(sqlite_store, RESPONSE) == 1
 
 
 SECRET = "the name of the patient is Alma"
@@ -131,7 +120,7 @@ SECRET = "the name of the patient is Alma"
     ids=["letters", "JSON", "time"],
 )
 def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
-    sqlite_store, file, change, capsys, caplog
+    sqlite_store, file, change, shell, capsys, caplog
 ):
     store_answers(sqlite_store, 3)
     sqlite_store.close()
@@ -139,17 +128,12 @@ def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
         for trigger in ("guard_response_update", "search_response_update"):
             connection.execute(f"DROP TRIGGER {trigger}")
         connection.execute(f"UPDATE response SET {change} WHERE id = 2")
-    assert (
-        run(
-            ["export", "responses", "-o", str(file.with_name("responses.jsonl")), "--db", str(file)]
-        )
-        == 2
-    )
+    exported = file.with_name("responses.jsonl")
+    assert run_line(f"export responses -o {exported} --db {file}") == 2
     printed = capsys.readouterr()
     assert f"{file} is damaged" in printed.err
-    assert run(["doctor", "--db", str(file)]) == 1
-    shown = printed.out + printed.err + capsys.readouterr().out + caplog.text
-    assert SECRET not in shown
+    assert SECRET not in printed.out + printed.err
+    assert SECRET not in shell(f"doctor --db {file}", code=1) + caplog.text
 
 
 def test_an_error_of_a_whole_database_stays_what_it_is(sqlite_store):
@@ -181,21 +165,13 @@ def test_a_file_that_the_user_cannot_write_is_read_and_exported(demo, capsys):
             folder.chmod(0o777)
         Path(root).chmod(0o755)
         shutil.copyfile(demo, file)
-        commands = [
-            *(
-                ["stats"],
-                ["agreement"],
-                ["labels", "rate"],
-                ["trends"],
-                ["queue", "list"],
-                ["test", "health"],
-                ["db", "events"],
-            ),
-            ["export", "reviews", "-o", str(out / "reviews.jsonl")],
-        ]
-        written = [
-            (run([*command, "--db", str(file)]), capsys.readouterr().out) for command in commands
-        ]
+        lines = ("stats", "agreement", "labels rate", "trends", "queue list", "test health")
+        lines += ("db events", f"export reviews -o {out / 'reviews.jsonl'}")
+
+        def run_all():
+            return [(run_line(line, "--db", str(file)), capsys.readouterr().out) for line in lines]
+
+        written = run_all()
         exported = (out / "reviews.jsonl").read_bytes()
         (out / "reviews.jsonl").unlink()
         assert [each.name for each in sealed.iterdir()] == [file.name]
@@ -203,16 +179,12 @@ def test_a_file_that_the_user_cannot_write_is_read_and_exported(demo, capsys):
             file.chmod(file_mode)
             sealed.chmod(folder_mode)
             with no_rights():
-                read = [
-                    (run([*command, "--db", str(file)]), capsys.readouterr().out)
-                    for command in commands
-                ]
-                assert read == written
+                assert run_all() == written
                 assert (out / "reviews.jsonl").read_bytes() == exported
                 # A file beside the database would belong to this user, and its owner could not
                 # write then.
                 assert [each.name for each in sealed.iterdir()] == [file.name]
-                assert run(["flags", "apply", "--db", str(file)]) == 2
+                assert run_line("flags apply", "--db", str(file)) == 2
             assert "readonly database" in capsys.readouterr().err
             (out / "reviews.jsonl").unlink()
             sealed.chmod(0o755)
@@ -237,11 +209,11 @@ def test_a_full_disk_is_named_and_an_unfinished_database_is_not_left_behind(
     store_answers(sqlite_store, 3)
     sqlite_store.close()
     log = tmp_path / "log.jsonl"
-    log.write_text(json.dumps({"query": "q", "answer": "a"}))
-    new = tmp_path / "new.db"
-    for command in (["stats", "--db", str(file)], ["import", str(log), "--db", str(new)]):
+    log.write_text('{"query": "q", "answer": "a"}')
+    importing = f"import {log} --db {tmp_path / 'new.db'}"
+    for line in (f"stats --db {file}", importing):
         with no_room(monkeypatch):
-            assert run(command) == 2
+            assert run_line(line) == 2
         assert "disk is full" in capsys.readouterr().err
     assert [each.name for each in tmp_path.glob("new.db*")] == []
-    assert run(["import", str(log), "--db", str(new)]) == 0
+    assert run_line(importing) == 0

@@ -1,6 +1,6 @@
 """Trends and agreement on 20,000 answers read indexes alone, and of the reviews no more than there are."""
 
-from contextlib import contextmanager
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -32,10 +32,10 @@ from judgeboard.store.tables import (
 )
 from judgeboard.store.verdicts import graded_answers, read_verdicts
 from query_plans import QUERIES, each_statement, statements_of, steps_of
-from stored_rows import made_row
+from stored_rows import made_row, read
 
 ROWS = 20_000
-MADE = {table: made_row(table, {}) for table in (RESPONSE, JUDGMENT, FLAG)}
+MADE = {table: made_row(table, {}) for table in (RESPONSE, JUDGMENT, CURRENT, FLAG)}
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -49,9 +49,7 @@ def large(new_store):
             JUDGMENT: (_judgment(number, version.id) for number in range(1, ROWS + 1)),
             CURRENT: (_current(number, version.id) for number in range(1, ROWS + 1)),
             FLAG: (_flag(number) for number in range(1, ROWS // 5)),
-            REVIEWER: [
-                {"id": 1, "origin": "page", "name": "mara", "role": "reviewer", "created_at": NOW}
-            ],
+            REVIEWER: [made_row(REVIEWER, {})],
             REVIEW: (_review(number) for number in range(1, ROWS // 20)),
             REVIEW_FAILURE_MODE: (
                 {"review_id": number, "mode": "wrong fee"} for number in range(1, 40)
@@ -75,32 +73,22 @@ def rows_of(store):
     return each_statement(store, count)
 
 
-@contextmanager
-def plans_of(store):
-    """The steps of every query of the block, when it has ended."""
-    steps = []
+def planned(store, function, *given, **options):
+    """What a function reads, and the steps of its queries."""
     with steps_of(store, "SELECT") as explained:
-        yield steps
+        result = read(store, function, *given, **options)
     # The first judgment of all is the first row of its table.
-    steps += [
-        step for statement, step in explained if "ORDER BY judgment.id\n LIMIT" not in statement
-    ]
+    first = "ORDER BY judgment.id\n LIMIT"
+    return result, [step for statement, step in explained if first not in statement]
 
 
 @pytest.mark.parametrize("measure", [*MEASURES])
 @pytest.mark.parametrize("judge", ["rag", 1])
 def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(large, measure, judge):
-    with large.reading() as connection, plans_of(large) as steps:
-        drawn = trend(connection, measure=measure, judge=judge)
-    whole, *types = drawn.panels
-    assert (
-        whole.n + whole.without_time == sum(panel.n + panel.without_time for panel in types) == ROWS
-    )
-    big = [
-        step
-        for step in steps
-        if any(table in step for table in ("current_judgment", "response", "flag"))
-    ]
+    drawn, steps = planned(large, trend, measure=measure, judge=judge)
+    whole, *types = (panel.n + panel.without_time for panel in drawn.panels)
+    assert whole == sum(types) == ROWS
+    big = [step for step in steps if re.search("current_judgment|response|flag", step)]
     assert big
     newest = ("(response_id>?", "flag USING INDEX uq_flag_raise (response_id=?")
     rest = [step for step in big if "USING COVERING INDEX" not in step]
@@ -108,10 +96,11 @@ def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(large, measu
 
 
 def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large):
-    with large.reading() as connection, plans_of(large) as steps:
-        _, graded = graded_answers(
-            connection, graded_reviews(connection), read_verdicts(connection, of_reviewed=True)
-        )
+    def verdicts_of_reviewed(connection):
+        verdicts = read_verdicts(connection, of_reviewed=True)
+        return graded_answers(connection, graded_reviews(connection), verdicts)
+
+    (_, graded), steps = planned(large, verdicts_of_reviewed)
     assert len(set(graded.response_ids.tolist())) == ROWS // 20 - 1
     (verdicts,) = (step for step in steps if "current_judgment" in step)
     assert verdicts.startswith("SEARCH current_judgment")
@@ -120,46 +109,42 @@ def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large):
 
 
 def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large):
-    with large.reading() as connection, plans_of(large) as steps:
-        result = rate_of(connection, list_versions(connection)[0], RateChoice(by="query_type"))
+    [version] = read(large, list_versions)
+    result, steps = planned(large, rate_of, version, RateChoice(by="query_type"))
     assert result.about.counts["answers"] == ROWS
     verdicts = [step for step in steps if "current_judgment" in step]
     assert verdicts
     assert all("USING COVERING INDEX" in step for step in verdicts), verdicts
     assert _whole_log(steps) == []
-    (failed,) = (
-        step for plan in steps for step in plan.splitlines() if step.startswith("SEARCH judgment")
-    )
+    (failed,) = (step for step in steps if step.startswith("SEARCH judgment"))
     assert "ix_judgment_not_ok (judge_version_id=?" in failed
 
 
 def test_a_rate_reads_no_row_per_answer_and_no_statement_per_slice(large):
-    counts = []
+    counts, [version] = [], read(large, list_versions)
     for by in (None, "query_type"):
-        with (
-            large.reading() as connection,
-            rows_of(large) as rows,
-            statements_of(large) as statements,
-        ):
-            rate_of(connection, list_versions(connection)[0], RateChoice(by=by))
+        with rows_of(large) as rows, statements_of(large) as statements:
+            read(large, rate_of, version, RateChoice(by=by))
         counts.append(len(statements))
         assert sum(rows) < ROWS / 5, rows
     assert counts[0] == counts[1]
 
 
 def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large):
-    with large.reading() as connection, plans_of(large) as steps:
+    def whole_page(connection):
         source = PairSource(connection)
         page = agreement_page(source, grade="quality")
         agreement_details(source, page)
+        return page
+
+    page, steps = planned(large, whole_page)
     assert page.version is not None
     assert _whole_log(steps) == []
 
 
 @pytest.mark.parametrize("by", ["query_type", "judge_version", "week"])
 def test_failure_modes_are_counted_from_the_reviews(large, by):
-    with large.reading() as connection, plans_of(large) as steps:
-        counts = failure_mode_counts(connection, by)
+    counts, steps = planned(large, failure_mode_counts, by)
     assert sum(each.answers for each in counts) == 39
     assert _whole_log(steps) == []
 
@@ -169,12 +154,8 @@ def test_failure_modes_are_counted_from_the_reviews(large, by):
 )
 def test_an_issue_is_measured_by_few_statements_that_use_indexes(large, condition):
     issue = Issue(title="Fees", filter=issue_filter(parse_where([condition])))
-    with (
-        large.reading() as connection,
-        plans_of(large) as steps,
-        statements_of(large) as statements,
-    ):
-        figures = measure_issue(connection, issue)
+    with statements_of(large) as statements:
+        figures, steps = planned(large, measure_issue, issue)
     assert 0 < figures.answers < ROWS
     assert figures.before.n + figures.without_time <= ROWS
     # The thresholds and the primary judge are read too.
@@ -216,16 +197,14 @@ def _judgment(number, version_id):
 
 
 def _current(number, version_id):
-    return {
+    return MADE[CURRENT] | {
         "judge_version_id": version_id,
         "response_id": number,
         "judgment_id": number,
-        "judge_kind": "rag",
         "judge_name": "rag",
         "is_current": True,
         "response_kind": "log",
         "query_type": _type(number),
-        "source": "log",
         "asked_day": _day(number),
         "evidence_group": number // 2,
         "groundedness": number % 100 / 100,
@@ -251,15 +230,13 @@ def _review(number):
         "reviewer_id": 1,
         "decision": "confirm" if number * 5 < ROWS // 5 else None,
         "quality": 1 + number % 4,
-        "seconds": 20.0,
         "request_key": f"k{number}",
         "at": NOW,
     }
 
 
 def test_the_models_that_providers_report_are_read_an_index(large):
-    with large.reading() as connection, plans_of(large) as steps:
-        reported_models(connection)
+    _, steps = planned(large, reported_models)
     assert any("COVERING INDEX ix_judgment_model" in step for step in steps)
     assert "SCAN judgment" not in steps
 
@@ -268,12 +245,10 @@ def test_numbers_read_as_texts_are_those_that_rows_have(log):
     ids = log.answers(30)
     few, others = RESPONSE.c.id.in_(ids[:3]), RESPONSE.c.id.not_in(ids[:3])
     columns = RESPONSE.c.external_id, RESPONSE.c.id, -RESPONSE.c.id
-    with log.store.reading() as connection:
-        names, numbers = read_numbers(
-            connection, *(select(*columns).where(part) for part in (few, others))
-        )
-        texts, *rows = read_columns(connection, select(*columns).order_by(RESPONSE.c.id))
-        nothing = read_numbers(connection, select(*columns).where(RESPONSE.c.id < 0))
+    query = select(*columns)
+    names, numbers = read(log.store, read_numbers, query.where(few), query.where(others))
+    texts, *rows = read(log.store, read_columns, query.order_by(RESPONSE.c.id))
+    nothing = read(log.store, read_numbers, query.where(RESPONSE.c.id < 0))
     order = numbers[0].argsort()
     assert [column[order].tolist() for column in numbers] == [column.tolist() for column in rows]
     assert names.names == texts.names

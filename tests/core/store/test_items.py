@@ -19,7 +19,7 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import NotFound
 from judgeboard.store.events import record_event
-from judgeboard.store.hidden_rows import read_as
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item, response_of_flag
 from judgeboard.store.leases import own_progress
 from queue_case import DISMISS, queue_case
@@ -29,7 +29,7 @@ ASKED = datetime(2026, 3, 12, 8, tzinfo=UTC)
 
 
 def loaded(case, response_id):
-    return read(case.store, load_item, response_id)
+    return case.read(load_item, response_id)
 
 
 @on_sqlite
@@ -41,10 +41,7 @@ def test_everything_said_of_an_answer_is_there_newest_first(case):
         generator_model="llama",
         asked_at=ASKED,
         metadata={"user": 7},
-        feedback=(
-            Feedback(FeedbackKind.STARS, 5),
-            Feedback(FeedbackKind.THUMBS, 0, user="u", at=ASKED),
-        ),
+        feedback=(Feedback(FeedbackKind.STARS, 5), Feedback(FeedbackKind.THUMBS, 0, "u", ASKED)),
     )
     rag, nli, newer = case.version("rag"), case.version("nli"), case.version("rag", n=2)
     case.say(rag, response_id, groundedness=0.9, quality=4)
@@ -56,7 +53,8 @@ def test_everything_said_of_an_answer_is_there_newest_first(case):
     item = loaded(case, response_id)
     assert replace(item.response, feedback=()) == replace(case.answers["a"], feedback=())
     assert [said.words for said in item.response.feedback] == ["5 stars", "thumbs down"]
-    assert (item.response.feedback[-1].at, item.response.feedback[-1].user) == (ASKED, None)
+    thumbs = item.response.feedback[-1]
+    assert (thumbs.at, thumbs.user) == (ASKED, None)
     assert [(one.version_title, one.status) for one in item.judgments] == [
         ("rag v2", "error"),
         ("rag v2", "ok"),
@@ -64,17 +62,14 @@ def test_everything_said_of_an_answer_is_there_newest_first(case):
         ("rag v1", "ok"),
     ]
     assert item.primary_judge == "rag"
-    assert [one.version_title for one in item.currents] == ["rag v2", "nli v1"]
-    assert item.currents[0].claims == (claim,)
-    assert (item.currents[0].reasoning, item.currents[0].raw, item.currents[1].label) == (
-        "no",
-        "{}",
-        "grounded",
-    )
-    assert item.judgments[0].error == "timeout"
+    failed, _, _, oldest = item.judgments
+    latest, other = item.currents
+    assert (latest.version_title, other.version_title) == ("rag v2", "nli v1")
+    assert (latest.claims, latest.reasoning, latest.raw) == ((claim,), "no", "{}")
+    assert (other.label, failed.error) == ("grounded", "timeout")
     # An unusable one and those of others do not count.
-    assert item.before(item.currents[0]) == item.judgments[3]
-    assert item.before(item.judgments[3]) is item.before(item.currents[1]) is None
+    assert item.before(latest) == oldest
+    assert item.before(oldest) is item.before(other) is None
     assert item.forgotten_at is None
 
 
@@ -114,9 +109,7 @@ def test_reviews_name_their_reviewer_and_say_whether_they_stand(queues):
 @on_sqlite
 def test_a_judge_that_only_failed_has_no_current_verdict(case):
     response_id = case.answer()
-    case.say(
-        case.version(), response_id, Status.UNPARSABLE, raw="85", error="groundedness 85 is above 1"
-    )
+    case.say(case.version(), response_id, Status.UNPARSABLE, raw="85")
     item = loaded(case, response_id)
     assert item.currents == ()
     assert (item.judgments[0].status, item.judgments[0].raw) == ("unparsable", "85")
@@ -124,13 +117,8 @@ def test_a_judge_that_only_failed_has_no_current_verdict(case):
 
 def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case):
     item = loaded(case, case.answer())
-    assert (item.response.feedback, item.judgments, item.flags, item.reviews, item.flag) == (
-        (),
-        (),
-        (),
-        (),
-        None,
-    )
+    assert item.response.feedback == item.judgments == item.flags == item.reviews == ()
+    assert item.flag is None
     # No passages in the log are not an empty list.
     assert item.response.passages is None
     assert item.primary_judge is None
@@ -150,39 +138,30 @@ def test_a_forgotten_answer_says_when(case):
 def test_what_is_not_there_is_said(case):
     response_id = case.answer()
     case.say(case.version(), response_id, groundedness=0.1)
-    with case.store.reading() as connection:
-        assert response_of_flag(connection, case.flag_rows(response_id)[0]["id"]) == response_id
+    assert case.read(response_of_flag, case.flag_rows(response_id)[0]["id"]) == response_id
+    for function in (load_item, response_of_flag):
         with pytest.raises(NotFound, match="99"):
-            load_item(connection, 99)
-        with pytest.raises(NotFound, match="99"):
-            response_of_flag(connection, 99)
+            case.read(function, 99)
 
 
 def read_by(queues, who, response_id):
-    with queues.store.reading() as connection:
-        read_as(connection, who.id)
-        return load_item(connection, response_id)
+    return read(Seen(queues.store, who.id), load_item, response_id)
 
 
 def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_grade(queues):
-    (response_id,) = queues.flagged(0.1)
-    queues.queue(
-        order=QueueOrder.OLDEST,
-        blind_judge=True,
-        blind_people=True,
-        needed=2,
-        assigned=(queues.mara, queues.jon),
-    )
+    both = queues.mara, queues.jon
+    blind = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
+    queues.queue_of(0.1, needed=2, assigned=both, **blind)
     leased = queues.lease(queues.mara)
     queues.review(queues.jon, DISMISS, groundedness=0.5)
-    found = read_by(queues, queues.mara, response_id)
+    found = read_by(queues, queues.mara, leased.response_id)
     assert found.hidden.judge
     assert found.response.answer
     assert (found.judgments, found.currents, found.flags, found.reviews) == ((), (), (), ())
     # To whom it is not hidden it is there.
-    assert read_by(queues, queues.ada, response_id).currents
+    assert read_by(queues, queues.ada, leased.response_id).currents
     queues.say(leased, queues.mara)
-    found = read_by(queues, queues.mara, response_id)
+    found = read_by(queues, queues.mara, leased.response_id)
     assert not found.hidden
     assert {review.reviewer for review in found.reviews} == {"Mara", "Jon"}
     assert found.currents
@@ -190,22 +169,20 @@ def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_g
 
 @on_sqlite
 def test_how_much_is_left_leaves_out_what_one_did_skipped_or_others_hold(queues):
-    queues.flagged(0.1, 0.2, 0.3, 0.4)
-    queue = queues.queue(needed=2).queue
+    queues.queue_of(0.1, 0.2, 0.3, 0.4, needed=2)
 
     def place(who):
-        return read(queues.store, own_progress, queue.id, who.id, queues.now)
+        return queues.read(own_progress, 1, who.id, queues.now)
 
     assert place(queues.mara) == (0, 4)
     queues.review(queues.mara)
     assert place(queues.mara) == (1, 3)
     queues.skip(queues.lease(queues.mara), queues.mara)
     assert place(queues.mara) == (1, 2)
-    leased = queues.lease(queues.mara)
+    queues.lease(queues.mara)
     # What one holds is left too.
     assert place(queues.mara) == (1, 2)
     queues.review(queues.jon)
     for who in (queues.jon, queues.ada):
         queues.lease(who)
     assert place(queues.jon) == (1, 3)
-    assert leased

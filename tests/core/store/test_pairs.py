@@ -1,9 +1,6 @@
 """Pairs add once, with their answers as responses out of the log; preferences of people, one per person and order."""
 
-from dataclasses import replace
-
 import pytest
-from sqlalchemy import select
 
 from engines import on_sqlite
 from judgeboard.domain import (
@@ -19,7 +16,7 @@ from judgeboard.errors import BadInput
 from judgeboard.store.pairs import ids_of_pairs, load_pairs, pairs_named, store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
 from judgeboard.store.tables import RESPONSE, REVIEW
-from stored_rows import read, write_to
+from stored_rows import values_of
 
 
 def pair(name="p", **more):
@@ -27,12 +24,16 @@ def pair(name="p", **more):
 
 
 def add(case, *pairs):
-    return write_to(case.store, store_pairs, pairs)
+    return case.write(store_pairs, pairs)
 
 
 def item(case, pair_id):
-    (one,) = read(case.store, load_pairs, [pair_id or 0])
+    (one,) = case.read(load_pairs, [pair_id])
     return one
+
+
+def added(case, *pairs):
+    return item(case, add(case, *pairs).new[0])
 
 
 @on_sqlite
@@ -45,30 +46,19 @@ def test_a_pair_is_stored_with_both_answers(case):
         model_b="m2",
         gold=Preference.B,
     )
-    one = item(case, add(case, given).new[0])
-    assert (one.question, one.answer_a, one.answer_b, one.model_a, one.model_b) == (
-        *("which?", "left", "right"),
-        *("m1", "m2"),
-    )
-    assert (one.query_type, one.options, one.reference, one.gold) == (
-        "math",
-        ("x", "y"),
-        "x",
-        Preference.B,
-    )
+    one = added(case, given)
+    assert (one.question, one.answer_a, one.answer_b) == ("which?", "left", "right")
+    assert (one.model_a, one.model_b, one.query_type, one.reference) == ("m1", "m2", "math", "x")
+    assert (one.options, one.gold) == (("x", "y"), Preference.B)
 
 
 @on_sqlite
 def test_its_answers_are_no_part_of_the_log(case):
     add(case, pair())
-    with case.store.reading() as connection:
-        stored = select(RESPONSE.c.kind, RESPONSE.c.source, RESPONSE.c.external_id).order_by(
-            RESPONSE.c.id
-        )
-        assert [tuple(row) for row in connection.execute(stored)] == [
-            (ResponseKind.PAIR_SIDE, "bench", "pair:p:a"),
-            (ResponseKind.PAIR_SIDE, "bench", "pair:p:b"),
-        ]
+    assert [(row["kind"], row["source"], row["external_id"]) for row in case.rows(RESPONSE)] == [
+        (ResponseKind.PAIR_SIDE, "bench", "pair:p:a"),
+        (ResponseKind.PAIR_SIDE, "bench", "pair:p:b"),
+    ]
     assert case.flag_rows(1) == []
 
 
@@ -90,7 +80,7 @@ def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(case):
     ],
 )
 def test_other_content_is_rejected_and_changes_nothing(case, other, field):
-    before = item(case, add(case, pair()).new[0])
+    before = added(case, pair())
     result = add(case, pair("fine"), pair(**other))
     assert [(clash.index, clash.field) for clash in result.conflicts] == [(1, field)]
     assert result.ids[1] is None
@@ -101,35 +91,25 @@ def test_other_content_is_rejected_and_changes_nothing(case, other, field):
 def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(case):
     logged = case.answer("one")
     case.answer("two")
-    pair_id = add(
-        case,
-        pair(
-            answer_a="answer of one", response_a="one", response_b="two", answer_b="something else"
-        ),
-    ).new[0]
-    one = item(case, pair_id)
-    with case.store.reading() as connection:
-        query = select(RESPONSE.c.derived_from).where(
-            RESPONSE.c.id.in_([one.response_a_id, one.response_b_id])
-        )
-        assert list(connection.scalars(query.order_by(RESPONSE.c.id))) == [logged, None]
+    of_log = {"answer_a": "answer of one", "response_a": "one", "response_b": "two"}
+    one = added(case, pair(**of_log, answer_b="something else"))
+    sides = RESPONSE.c.id.in_([one.response_a_id, one.response_b_id])
+    assert values_of(case.store, RESPONSE.c.derived_from, sides) == [logged, None]
 
 
 @on_sqlite
 def test_a_pair_of_two_stored_answers_copies_neither(case):
     sides = case.answer("one"), case.answer("two")
-    one = item(case, add(case, replace(pair(), sides=sides)).new[0])
+    one = added(case, pair(sides=sides))
     assert (one.response_a_id, one.response_b_id) == sides
     assert one.answer_a == "answer of one"
 
 
 @on_sqlite
 def test_a_question_without_answers_joins_the_pair_that_has_them(case):
-    whole = add(case, pair()).new
-    result = add(
-        case, pair(answer_a=None, answer_b=None), pair("alone", answer_a=None, answer_b=None)
-    )
-    assert (result.ids[0], result.unchanged) == (whole[0], 1)
+    whole = added(case, pair())
+    result = add(case, Pair("bench", "p", "which?"), Pair("bench", "alone", "which?"))
+    assert (result.ids[0], result.unchanged) == (whole.id, 1)
     alone = item(case, result.ids[1])
     assert (alone.answer_a, alone.response_a_id, alone.question) == (None, None, "which?")
     assert add(case, pair("alone")).conflicts[0].field == "answer_a"
@@ -150,15 +130,11 @@ def test_text_that_not_both_engines_can_hold_is_refused(case):
 @on_sqlite
 def test_pairs_are_found_by_name(case):
     ids = add(case, *(pair(f"p{n}") for n in range(5))).new
-    add(case, pair("sampled", answer_a=None, answer_b=None), Pair("other", "p1", "?"))
-    with case.store.reading() as connection:
-        assert ids_of_pairs(connection, {("bench", "p3"), ("bench", "nobody")}) == {
-            ("bench", "p3"): ids[3]
-        }
-        assert [named.source for named in pairs_named(connection, ["p1", "nobody"])["p1"]] == [
-            "bench",
-            "other",
-        ]
+    add(case, Pair("bench", "sampled", "which?"), Pair("other", "p1", "?"))
+    p3 = ("bench", "p3")
+    assert case.read(ids_of_pairs, {p3, ("bench", "nobody")}) == {p3: ids[3]}
+    named = case.read(pairs_named, ["p1", "nobody"])["p1"]
+    assert [each.source for each in named] == ["bench", "other"]
 
 
 A, B, TIE = (AspectPreference(each) for each in Preference)
@@ -168,20 +144,22 @@ BOTH = AspectPreference(Preference.B, 1, "-2..2")
 
 @pytest.fixture
 def pair_id(case):
-    return write_to(case.store, store_pairs, [Pair("s", "p", "?", "l", "r")]).new[0]
+    return add(case, pair()).new[0]
 
 
 def add_preferences(case, pair_id, *given):
-    return write_to(
-        case.store, store_preferences, [PreferenceOf(pair_id, "s", "p", one) for one in given]
-    )
+    return case.write(store_preferences, [PreferenceOf(pair_id, "s", "p", one) for one in given])
 
 
 def is_current(case, **which):
     return [
         (row.reviewer, row.shown, row.aspect, row.preference, row.value)
-        for row in read(case.store, load_preferences, **which)
+        for row in case.read(load_preferences, **which)
     ]
+
+
+def of_ada(preference):
+    return GivenPreference("ada", {"overall": preference})
 
 
 def test_people_and_aspects_and_orders_stand_apart(case, pair_id):
@@ -204,27 +182,20 @@ def test_people_and_aspects_and_orders_stand_apart(case, pair_id):
 
 @on_sqlite
 def test_other_words_replace_and_nothing_is_lost(case, pair_id):
-    assert (
-        add_preferences(
-            case, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))
-        )
-        == [True] * 3
-    )
+    assert add_preferences(case, pair_id, *map(of_ada, (A, B, TIE))) == [True] * 3
     assert [row[3] for row in is_current(case)] == [Preference.TIE]
     assert len(case.rows(REVIEW)) == 3
     # It is changed back.
-    assert add_preferences(case, pair_id, GivenPreference("ada", {"overall": A})) == [True]
+    assert add_preferences(case, pair_id, of_ada(A)) == [True]
     assert [row[3] for row in is_current(case)] == [Preference.A]
     assert len(case.rows(REVIEW)) == 4
 
 
 @on_sqlite
-@pytest.mark.parametrize("first", [0, 1])
-def test_the_same_word_told_in_two_files_counts_once(case, pair_id, first):
-    files = [GivenPreference("ada", {"overall": BOTH}), GivenPreference("ada", {"overall": GRADE})]
-    for _ in range(2):
-        add_preferences(case, pair_id, files[first])
-        add_preferences(case, pair_id, files[1 - first])
+@pytest.mark.parametrize("files", [(BOTH, GRADE), (GRADE, BOTH)], ids=["both", "grade"])
+def test_the_same_word_told_in_two_files_counts_once(case, pair_id, files):
+    for each in files * 2:
+        add_preferences(case, pair_id, of_ada(each))
     assert is_current(case) == [("ada", None, "overall", Preference.B, 1)]
 
 

@@ -62,7 +62,7 @@ def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case):
         response = case.answer(f"{answer} {passages}", answer=answer, passages=passages)
         case.say(version, response, groundedness=0.0)
         assert case.flags(response) == flags
-    refusal = 1
+    refusal = 1  # the first answer
     case.set("excuse_refusals", False)
     raise_flags(case.store)
     assert case.flags(refusal) == low
