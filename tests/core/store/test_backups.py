@@ -12,7 +12,6 @@ from stat import filemode
 import pytest
 from sqlalchemy import make_url
 
-from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput, DamagedDatabase, SchemaMismatch
 from judgeboard.store.backups import back_up, restore
@@ -28,19 +27,32 @@ def add(store, *names):
 
 
 def answers(file):
-    store = open_store(file)
-    count = read(store, count_log)
-    store.close()
-    return count
+    with closing(open_store(file)) as store:
+        return read(store, count_log)
 
 
 @pytest.fixture
 def database(tmp_path):
     path = tmp_path / "prod.db"
-    store = open_store(path, create=True)
-    add(store, "a0", "a1")
-    store.close()
+    with closing(open_store(path, create=True)) as store:
+        add(store, "a0", "a1")
     return path
+
+
+@pytest.fixture
+def url(database):
+    return make_url(f"sqlite:///{database}")
+
+
+@pytest.fixture
+def backup(url, tmp_path):
+    file = tmp_path / "safe.db"
+    back_up(url, file)
+    return file
+
+
+def names_in(folder):
+    return {path.name for path in folder.iterdir()}
 
 
 def test_a_backup_holds_one_state_while_others_write(database, tmp_path):
@@ -69,8 +81,7 @@ def test_a_backup_holds_one_state_while_others_write(database, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_backup_replaces_no_file_and_is_not_left_in_part(database, tmp_path):
-    url = make_url(f"sqlite:///{database}")
+def test_a_backup_replaces_no_file_and_is_not_left_in_part(database, url, tmp_path):
     (tmp_path / "kept.db").write_text("mine")
     with pytest.raises(BadInput, match=r"kept\.db"):
         back_up(url, tmp_path / "kept.db")
@@ -81,45 +92,38 @@ def test_a_backup_replaces_no_file_and_is_not_left_in_part(database, tmp_path):
     database.write_bytes(content)
     with pytest.raises(DamagedDatabase):
         back_up(url, tmp_path / "copy.db")
-    assert {path.name for path in tmp_path.iterdir()} == {"kept.db", "prod.db"}
+    assert names_in(tmp_path) == {"kept.db", "prod.db"}
 
 
 def test_a_restore_keeps_the_earlier_database_beside_the_state_of_the_backup(
-    database, tmp_path, capsys
+    database, tmp_path, shell
 ):
-    file, db = tmp_path / "safe.db", ["--db", str(database)]
-    assert run(["db", "backup", str(file), *db]) == 0
-    assert "written and checked" in capsys.readouterr().out
-    store = open_store(database)
-    add(store, "spoilt")
-    store.close()
+    file = tmp_path / "safe.db"
+    assert "written and checked" in shell(f"db backup {file} --db {database}")
+    with closing(open_store(database)) as store:
+        add(store, "spoilt")
     database.chmod(0o660)
     file.chmod(0o400)
-    assert run(["db", "restore", str(file), *db]) == 0
-    shown = capsys.readouterr().out
+    shown = shell(f"db restore {file} --db {database}")
     (kept,) = tmp_path.glob("prod-before-restore-*.db")
     assert all(str(part) in shown for part in (database, file, HEAD, kept))
     assert (answers(database), answers(kept)) == (2, 3)
     assert filemode(database.stat().st_mode) == "-rw-rw----"
     database.unlink()
-    assert run(["db", "restore", str(file), *db]) == 0
+    shell(f"db restore {file} --db {database}")
     assert answers(database) == 2
 
 
-def test_a_damaged_database_is_replaced_with_its_log(database, tmp_path):
-    url, file = make_url(f"sqlite:///{database}"), tmp_path / "safe.db"
-    back_up(url, file)
+def test_a_damaged_database_is_replaced_with_its_log(database, url, backup):
     database.write_bytes(b"no database" * 1_000)
     Path(f"{database}-wal").write_bytes(b"a log")
-    kept = restore(url, file).kept
+    kept = restore(url, backup).kept
     assert kept.read_bytes().startswith(b"no database")
     assert Path(f"{kept}-wal").read_bytes() == b"a log"
     assert answers(database) == 2
 
 
-def test_nothing_is_restored_while_another_process_uses_the_database(database, tmp_path):
-    url, file = make_url(f"sqlite:///{database}"), tmp_path / "safe.db"
-    back_up(url, file)
+def test_nothing_is_restored_while_another_process_uses_the_database(database, url, backup):
     code = (
         "import sys; from judgeboard.store.opening import open_store; store = open_store(sys.argv[1]); "
         "connection = store.engine.connect(); print('open', flush=True); sys.stdin.read()"
@@ -129,14 +133,14 @@ def test_nothing_is_restored_while_another_process_uses_the_database(database, t
     ) as other:
         assert other.stdout.readline() == b"open\n"
         with pytest.raises(BadInput, match=r"prod\.db"):
-            restore(url, file)
+            restore(url, backup)
         other.communicate()
-    assert {path.name for path in tmp_path.iterdir()} == {"prod.db", "safe.db"}
-    assert restore(url, file).kept is not None
+    assert names_in(backup.parent) == {"prod.db", "safe.db"}
+    assert restore(url, backup).kept is not None
 
 
-def test_a_file_that_is_no_backup_changes_nothing(database, tmp_path):
-    url, before = make_url(f"sqlite:///{database}"), database.read_bytes()
+def test_a_file_that_is_no_backup_changes_nothing(database, url, tmp_path):
+    before = database.read_bytes()
     other, newer, text = tmp_path / "other.db", tmp_path / "newer.db", tmp_path / "text.db"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE thing (id INTEGER)")
@@ -155,19 +159,13 @@ def test_a_file_that_is_no_backup_changes_nothing(database, tmp_path):
         with pytest.raises(error, match=words):
             restore(url, file)
     assert database.read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "prod.db",
-        "other.db",
-        "newer.db",
-        "text.db",
-    }
+    assert names_in(tmp_path) == {"prod.db", "other.db", "newer.db", "text.db"}
 
 
 @pytest.mark.parametrize(("command", "tool"), [("backup", "pg_dump"), ("restore", "pg_restore")])
-def test_a_database_of_a_server_is_backed_up_with_its_own_tool(command, tool, tmp_path, capsys):
+def test_a_database_of_a_server_is_backed_up_with_its_own_tool(command, tool, tmp_path, shell):
     address = "postgresql://judge:hidden@db.example:5433/answers"
-    assert run(["db", command, str(tmp_path / "safe.dump"), "--db", address]) == 2
-    error = capsys.readouterr().err
+    error = shell(f"db {command} {tmp_path / 'safe.dump'} --db {address}", code=2)
     assert f"{tool} " in error
     assert "postgresql://judge@db.example:5433/answers" in error
     assert "hidden" not in error

@@ -1,5 +1,8 @@
 """Metadata as filter, order, index and offered names: the same on both engines, read by an index where there is one."""
 
+import re
+from functools import partial
+
 import pytest
 
 from judgeboard.domain import Response
@@ -9,7 +12,7 @@ from judgeboard.store.metadata import index_metadata, indexed_fields, metadata_f
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.storing import store_responses
 from query_plans import plans_of
-from stored_rows import write_to
+from stored_rows import read, write_to
 
 VALUES = {
     "acme": {
@@ -53,34 +56,34 @@ MATCHES = [
     (["café=y"], {"one"}),
     (["absent=1"], set()),
 ]
+SORTED_IN_MEMORY = r"TEMP B-TREE|Sort Key: \(CASE"
 FIELDS = ("tenant", "n", "on", "user.plan", "tags.0", '"llm.model"', "café", "long")
 
 
 @pytest.fixture
 def filled(store):
-    write_to(
-        store,
-        store_responses,
-        [
-            Response("log", name, "query", f"answer of {name}", metadata=values)
-            for name, values in VALUES.items()
-        ],
-    )
+    add(store, VALUES)
     return store
+
+
+def add(store, values_by_name):
+    answers = [
+        Response("log", name, "query", f"answer of {name}", metadata=values)
+        for name, values in values_by_name.items()
+    ]
+    write_to(store, store_responses, answers)
 
 
 def listed(store, where, sort="newest", limit=50):
     """The ids of all pages."""
-    with store.reading() as connection:
-        names = []
-        key = None
-        while True:
-            page = response_page(connection, where, sort, after=key, limit=limit)
-            names += [line.external_id for line in page.lines]
-            key = page.next_key
-            if key is None:
-                assert len(names) == page.total
-                return names
+    names, key = [], None
+    while True:
+        page = read(store, response_page, where, sort, after=key, limit=limit)
+        names += [line.external_id for line in page.lines]
+        key = page.next_key
+        if key is None:
+            assert len(names) == page.total
+            return names
 
 
 @pytest.mark.parametrize("indexed", [False, True])
@@ -89,11 +92,7 @@ def test_conditions_match_by_value_with_and_without_an_index(filled, indexed):
         assert all(index_metadata(filled, field) for field in FIELDS)
         # It is there already.
         assert not index_metadata(filled, "tenant")
-        write_to(
-            filled,
-            store_responses,
-            [Response("log", "long", "q", "a", metadata={"long": "y" * 9_000})],
-        )
+        add(filled, {"long": {"long": "y" * 9_000}})
     for conditions, expected in MATCHES:
         where = parse_where([f"metadata.{condition}" for condition in conditions])
         assert set(listed(filled, where)) - {"long"} == expected, conditions
@@ -113,22 +112,15 @@ def test_a_list_is_sorted_by_a_field_page_by_page(filled, indexed):
     assert listed(filled, RowFilter(), "-metadata.n", limit=2) == up[::-1]
     tenants = listed(filled, RowFilter(metadata=("n>=0",)), "metadata.tenant", limit=1)
     assert tenants == ["acme", "globex", "one", "many"]
-    with filled.reading() as connection:
-        first = response_page(connection, RowFilter(), "metadata.tenant", limit=2)
-        second = response_page(
-            connection, RowFilter(), "metadata.tenant", after=first.next_key, limit=2
-        )
-        back = response_page(
-            connection, RowFilter(), "metadata.tenant", before=second.previous_key, limit=2
-        )
-        assert back == first
+    page = partial(read, filled, response_page, RowFilter(), "metadata.tenant", limit=2)
+    first = page()
+    assert page(before=page(after=first.next_key).previous_key) == first
 
 
 def test_names_and_frequent_values_are_offered(filled):
     index_metadata(filled, "tenant")
-    with filled.reading() as connection:
-        fields = {each.field: each for each in metadata_fields(connection)}
-        assert indexed_fields(connection) == {"tenant"}
+    fields = {each.field: each for each in read(filled, metadata_fields)}
+    assert read(filled, indexed_fields) == {"tenant"}
     assert set(fields) == {"tenant", "n", "on", "user.plan", '"llm.model"', "café"}
     assert fields["tenant"].indexed
     assert set(fields["tenant"].values) == {"acme", "globex", "Zoë", '"none"', 'say "hi"'}
@@ -153,14 +145,7 @@ def test_a_name_is_written_as_it_is_read():
 
 
 def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store):
-    write_to(
-        store,
-        store_responses,
-        [
-            Response("log", str(n), "q", "a", metadata={"tenant": f"t{n % 1_000}", "n": n})
-            for n in range(3_000)
-        ],
-    )
+    add(store, {str(n): {"tenant": f"t{n % 1_000}", "n": n} for n in range(3_000)})
     for field in ("tenant", "n"):
         index_metadata(store, field)
     for where, sort in (
@@ -176,17 +161,7 @@ def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store):
         assert len(page.lines) == 5
         assert any("ix_metadata" in plan for plan in plans), (where, sort)
         if not where.metadata:
-            sorted_in_memory = [
-                plan
-                for plan in plans
-                if "ix_metadata" in plan and ("TEMP B-TREE" in plan or "Sort Key: (CASE" in plan)
-            ]
-            assert sorted_in_memory == []
-        if store.is_sqlite:
-            assert not any(
-                "SCAN response" in step for plan in plans for step in plan.splitlines()
-            ), plans
-        else:
-            assert not any(
-                "response with_metadata" in plan and "Seq Scan" in plan for plan in plans
-            ), plans
+            for plan in plans:
+                assert "ix_metadata" not in plan or not re.search(SORTED_IN_MEMORY, plan)
+        whole = ("SCAN response",) if store.is_sqlite else ("response with_metadata", "Seq Scan")
+        assert not [plan for plan in plans if all(part in plan for part in whole)]

@@ -28,16 +28,15 @@ def test_the_defaults_are_those_of_the_method(store):
 
 
 def test_the_latest_stored_value_counts_and_says_who(case):
-    store = case.store
-    case.answer("a", query_type="sql")
-    case.answer("b", query_type="complex")
-    put(store, "low_groundedness", 0.6)
-    put(store, "low_groundedness", 0.7)
-    put(store, "always_review", ["sql", "complex"])
-    assert read(store, thresholds) == Thresholds(
-        low_groundedness=0.7, random_share=0, always_review=("sql", "complex")
-    )
-    [line] = [line for line in read(store, setting_origins) if line.key == "low_groundedness"]
+    types = ("sql", "complex")
+    for each in types:
+        case.answer(each, query_type=each)
+    put(case.store, "low_groundedness", 0.6)
+    put(case.store, "low_groundedness", 0.7)
+    put(case.store, "always_review", types)
+    stored = Thresholds(low_groundedness=0.7, random_share=0, always_review=types)
+    assert case.read(thresholds) == stored
+    [line] = [line for line in case.read(setting_origins) if line.key == "low_groundedness"]
     assert (line.value, line.origin) == (0.7, "stored")
     assert (line.stored.by, line.stored.at) == ("Mara", NOW)
 
@@ -68,7 +67,7 @@ def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_ea
     assert sum("FROM setting" in statement for statement in sent) == 1
     with store.writing() as connection:
         for quality in (1, 2):
-            set_setting(connection, "low_quality", quality, "Mara", NOW)
+            set_setting(connection, "low_quality", quality, "Mara")
             assert thresholds(connection).low_quality == quality
     assert read(store, thresholds).low_quality == 2
 
@@ -112,7 +111,7 @@ def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(ca
     with pytest.raises(BadInput, match=known) as refused:
         case.set("always_review", ["type 01", "sql"])
     assert "type 20" not in str(refused.value)
-    assert read(case.store, thresholds).always_review == ()
+    assert case.read(thresholds).always_review == ()
     monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", "type 01,sql")
     with pytest.raises(BadInput, match=f"JUDGEBOARD_ALWAYS_REVIEW: .*{known}"):
         raise_flags(case.store)
@@ -129,16 +128,16 @@ def test_an_environment_outside_the_range_is_named(store, monkeypatch):
 
 @on_sqlite
 def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(case, monkeypatch):
-    assert read(case.store, primary_judge) is None
+    assert case.read(primary_judge) is None
     response = case.answer()
     case.version("zen")
-    case.say(case.version("nli"), response, quality=3)
-    case.say(case.version("rag"), response, quality=3)
-    assert read(case.store, primary_judge) == "nli"
+    for name in ("nli", "rag"):
+        case.say(case.version(name), response, quality=3)
+    assert case.read(primary_judge) == "nli"
     case.set("primary_judge", "rag")
-    assert read(case.store, primary_judge) == "rag"
+    assert case.read(primary_judge) == "rag"
     monkeypatch.setenv("JUDGEBOARD_PRIMARY_JUDGE", "zen")
-    assert read(case.store, primary_judge) == "zen"
+    assert case.read(primary_judge) == "zen"
     with pytest.raises(BadInput, match=r"'lex'; .*nli, rag, zen"):
         case.set("primary_judge", "lex")
 
@@ -147,6 +146,6 @@ def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(c
 def test_a_judge_without_scores_of_ours_is_not_primary_by_being_first(case):
     response = case.answer()
     case.say(case.version("rubric"), response)
-    assert read(case.store, primary_judge) is None
+    assert case.read(primary_judge) is None
     case.say(case.version("rag"), response, quality=3)
-    assert read(case.store, primary_judge) == "rag"
+    assert case.read(primary_judge) == "rag"
