@@ -17,35 +17,21 @@ from judging_log import address
 from killed_upgrade import upgrade_until_killed
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request
 from served import fork_server
-from stored_rows import write_to
+from stored_rows import read, rows_of, values_of, write_to
 
 REFUSAL = "I do not know."
+QUESTION = "When does the hut open?"
 LOG = [
-    {
-        "id": "refusal",
-        "question": "When does the hut open?",
-        "answer": REFUSAL,
-        "passages": ["Dogs wait outside."],
-    },
-    {
-        "id": "missed",
-        "question": "When does the hut open?",
-        "answer": REFUSAL,
-        "passages": ["The hut opens at nine."],
-    },
-    {
-        "id": "answer",
-        "question": "When does the hut open?",
-        "answer": "At nine. 🏔",
-        "passages": ["It opens at nine."],
-    },
-    {"id": "no passages", "question": "When does the hut open?", "answer": REFUSAL},
+    {"id": "refusal", "answer": REFUSAL, "passages": ["Dogs wait outside."]},
+    {"id": "missed", "answer": REFUSAL, "passages": ["The hut opens at nine."]},
+    {"id": "answer", "answer": "At nine. 🏔", "passages": ["It opens at nine."]},
+    {"id": "no passages", "answer": REFUSAL},
 ]
 
 
 def import_rows(store, folder, rows):
     file = folder / "log.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file.write_text("".join(json.dumps(row | {"question": QUESTION}) + "\n" for row in rows))
     import_file(store, file, kind="responses")
 
 
@@ -56,33 +42,29 @@ def stored(store):
 
 def computed(store):
     """The facts as the rules give them for the texts that are stored."""
-    with store.reading() as connection:
-        return {
-            row.id: (RULE_VERSION, None, None)
-            if row.answer is None
-            else (
-                RULE_VERSION,
-                is_right_refusal(row.query, row.answer, row.passages),
-                len(row.answer),
-            )
-            for row in connection.execute(select(RESPONSE))
-        }
+    facts = {}
+    for row in rows_of(store, RESPONSE):
+        answer, right, length = row["answer"], None, None
+        if answer is not None:
+            right = is_right_refusal(row["query"], answer, row["passages"])
+            length = len(answer)
+        facts[row["id"]] = (RULE_VERSION, right, length)
+    return facts
 
 
 def ids_of_refusals(store):
-    with store.reading() as connection:
-        ids = right_refusals(connection).tolist()
-        return set(connection.scalars(select(RESPONSE.c.external_id).where(RESPONSE.c.id.in_(ids))))
+    ids = read(store, right_refusals).tolist()
+    return values_of(store, RESPONSE.c.external_id, RESPONSE.c.id.in_(ids))
 
 
 def test_facts_are_those_of_the_texts_that_are_stored(store, tmp_path):
     import_rows(store, tmp_path, LOG)
     assert stored(store) == computed(store)
-    assert ids_of_refusals(store) == {"refusal"}
+    assert ids_of_refusals(store) == ["refusal"]
 
     write_to(store, forget_response, "refusal", actor="test")
     assert stored(store) == computed(store)
-    assert ids_of_refusals(store) == set()
+    assert ids_of_refusals(store) == []
 
     undo_import(store)
     assert stored(store) == {}
@@ -93,14 +75,14 @@ class Refusal(Sent):
 
     @property
     def attributes(self):
-        texts = {"input.value": "When does the hut open?", "output.value": REFUSAL}
+        texts = {"input.value": QUESTION, "output.value": REFUSAL}
         return super().attributes if self.number else super().attributes | texts
 
 
 def test_late_passages_of_a_trace_change_the_facts_of_its_answer(store):
     with receiving(store) as http:
         for number in (0, 1):  # without passages nobody knows whether a refusal is right
-            assert ids_of_refusals(store) == set()
+            assert ids_of_refusals(store) == []
             http.post("/v1/traces", content=request([Refusal(7, number)]), headers=PROTOBUF)
             gathered(store)
             assert stored(store) == computed(store)
@@ -115,11 +97,8 @@ def test_an_upgrade_that_is_killed_four_times_stores_all_facts(store, tmp_path):
     ]
     import_rows(store, tmp_path, rows)
     with store.writing() as connection:  # as an earlier version of the rules, or none, left them
-        connection.execute(
-            update(ANSWER_FACT).values(
-                rule_version=RULE_VERSION - 1, is_right_refusal=True, length=0
-            )
-        )
+        wrong = {"rule_version": RULE_VERSION - 1, "is_right_refusal": True, "length": 0}
+        connection.execute(update(ANSWER_FACT).values(wrong))
         connection.execute(delete(ANSWER_FACT).where(ANSWER_FACT.c.response_id % 3 == 0))
 
     for kills in range(1, 5):
@@ -127,13 +106,12 @@ def test_an_upgrade_that_is_killed_four_times_stores_all_facts(store, tmp_path):
         process.start()
         process.join()
         assert process.exitcode == -signal.SIGKILL
-        assert (
-            sum(version == RULE_VERSION for version, _, _ in stored(store).values()) == 20 * kills
-        )
+        versions = values_of(store, ANSWER_FACT.c.rule_version)
+        assert versions.count(RULE_VERSION) == 20 * kills
         with pytest.raises(SchemaMismatch):  # no figure is shown before all facts are there
             check_usable(store)
 
-    shares = list[tuple[int, float]]()
+    shares = []
     upgrade(store, lambda *progress: shares.append(progress))
     check_usable(store)
     assert stored(store) == computed(store)

@@ -1,24 +1,21 @@
 """Judgments entering the store, and which of them are current."""
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import delete, insert, update
 
 from engines import on_sqlite
 from judgeboard.domain import (
     Attempt,
     Claim,
     ClaimStatus,
-    JudgeVersion,
     Label,
     Status,
     Verdict,
 )
 from judgeboard.errors import NotFound
-from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment, claims_from
 from judgeboard.store.storing import rebuild_current, store_judgments
 from judgeboard.store.tables import CURRENT, JUDGMENT
-from stored_rows import write_to
 
 FULL = Verdict(
     Status.OK,
@@ -45,40 +42,38 @@ FULL = Verdict(
 @on_sqlite
 def test_a_judgment_comes_back_as_it_was_given(case):
     response, version = case.answer(), case.version()
-    assert (
-        write_to(case.store, store_judgments, version, None, [NewJudgment(response, 0, 0, FULL)])
-        == 1
-    )
+    assert case.write(store_judgments, version, None, [NewJudgment(response, 0, 0, FULL)]) == 1
     [row] = case.rows(JUDGMENT)
-    assert (row["groundedness"], row["quality"], row["label"], row["status"]) == (
-        0.8,
-        3,
-        "grounded",
-        "ok",
-    )
-    assert (row["raw"], row["reasoning"], row["cost_micro"]) == (FULL.raw, "because", 12)
+    assert row == row | {
+        "groundedness": 0.8,
+        "quality": 3,
+        "label": "grounded",
+        "status": "ok",
+        "raw": FULL.raw,
+        "reasoning": "because",
+        "cost_micro": 12,
+        "reply_format": "json_schema",
+        "dropped_parameters": ["temperature"],
+    }
     assert claims_from(row["claims"]) == FULL.claims
     assert tuple(Attempt(**attempt) for attempt in row["attempts"]) == FULL.attempts
-    assert (row["reply_format"], row["dropped_parameters"]) == ("json_schema", ["temperature"])
 
 
 @on_sqlite
 def test_one_ask_is_stored_once_and_never_overwritten(case):
     response, version = case.answer(), case.version()
-    with case.store.writing() as connection:
-        first = [NewJudgment(response, 0, 0, FULL)]
-        assert store_judgments(connection, version, None, first) == 1
-        other = NewJudgment(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
-        rejudged = NewJudgment(response, 1, 0, Verdict(Status.OK, groundedness=0.2))
-        assert store_judgments(connection, version, None, [other, rejudged]) == 1
+    first = NewJudgment(response, 0, 0, FULL)
+    assert case.write(store_judgments, version, None, [first]) == 1
+    other = NewJudgment(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
+    rejudged = NewJudgment(response, 1, 0, Verdict(Status.OK, groundedness=0.2))
+    assert case.write(store_judgments, version, None, [other, rejudged]) == 1
     assert [row["groundedness"] for row in case.rows(JUDGMENT)] == [0.8, 0.2]
 
 
 @on_sqlite
 def test_a_judgment_of_an_unknown_response_is_refused(case):
-    version = case.version()
-    with case.store.writing() as connection, pytest.raises(NotFound, match="no response 77"):
-        store_judgments(connection, version, None, [NewJudgment(77, 0, 0, FULL)])
+    with pytest.raises(NotFound, match="no response 77"):
+        case.write(store_judgments, case.version(), None, [NewJudgment(77, 0, 0, FULL)])
 
 
 @on_sqlite
@@ -108,17 +103,13 @@ def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(case):
     case.say(version, response, groundedness=0.4)
     case.say(version, other, groundedness=0.6)
     right = case.current(response)
-    table = CURRENT
+    assert case.write(rebuild_current, [response, other]) == 0
+    ghost = right[0] | {"judge_version_id": case.version("ghost").id, "judge_name": "ghost"}
+    of = CURRENT.c.response_id
     with case.store.writing() as connection:
-        assert rebuild_current(connection, [response, other]) == 0
-        connection.execute(
-            table.update().where(table.c.response_id == response).values(groundedness=0.9)
-        )
-        connection.execute(table.delete().where(table.c.response_id == other))
-        ghost = ensure_version(connection, JudgeVersion("ghost", "ghost"))
-        connection.execute(
-            insert(table), {**right[0], "judge_version_id": ghost.id, "judge_name": "ghost"}
-        )
-        assert rebuild_current(connection, [response, other]) == 3
+        connection.execute(update(CURRENT).where(of == response).values(groundedness=0.9))
+        connection.execute(delete(CURRENT).where(of == other))
+        connection.execute(insert(CURRENT), ghost)
+    assert case.write(rebuild_current, [response, other]) == 3
     assert case.current(response) == right
     assert [row["groundedness"] for row in case.current(other)] == [0.6]

@@ -2,15 +2,16 @@
 
 import json
 import time
+from itertools import count
 from threading import Timer
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from judgeboard.cli.app import run
 from judgeboard.imports import importing
 from judgeboard.store.outages import Patience
 from judgeboard.store.tables import RESPONSE
+from judging_log import address
 from stored_rows import row_count
 
 REFUSED = OperationalError("SELECT", {}, Exception("connection refused"))
@@ -43,36 +44,32 @@ def test_who_gives_up_waits_for_no_outage():
 
 @pytest.mark.postgres
 def test_commands_wait_while_postgresql_restarts_and_say_so_once(
-    postgres_process, postgres_store, tmp_path, caplog, capsys, monkeypatch
+    postgres_process, postgres_store, tmp_path, caplog, shell, monkeypatch
 ):
-    address = postgres_store.engine.url.render_as_string(hide_password=False)
     log, exported = tmp_path / "log.jsonl", tmp_path / "answers.jsonl"
     log.write_text(
         "".join(
             json.dumps({"id": str(n), "query": "q", "answer": f"a {n}"}) + "\n" for n in range(250)
         )
     )
-    batches = 0
+    batches, count_raised = count(1), importing.count_raised
 
-    def restart_in_the_third_batch(count, *arguments):
-        nonlocal batches
-        batches += 1
-        if batches == 3:
-            postgres_process.stop()
-            Timer(1.5, postgres_process.start).start()
-        return count(*arguments)
+    def restart():
+        postgres_process.stop()
+        Timer(1.5, postgres_process.start).start()
 
-    count_raised = importing.count_raised
+    def restart_in_the_third_batch(*arguments):
+        if next(batches) == 3:
+            restart()
+        return count_raised(*arguments)
+
     monkeypatch.setattr(importing, "BATCH_ROWS", 50)
-    monkeypatch.setattr(
-        importing, "count_raised", lambda *args: restart_in_the_third_batch(count_raised, *args)
-    )
-    assert run(["import", str(log), "--db", address]) == 0
+    monkeypatch.setattr(importing, "count_raised", restart_in_the_third_batch)
+    imported = shell(f"import {log}", "--db", address(postgres_store))
     assert row_count(postgres_store, RESPONSE) == 250
-    assert "250 new" in capsys.readouterr().out
+    assert "250 new" in imported
     caplog.clear()
-    postgres_process.stop()
-    Timer(1.5, postgres_process.start).start()
-    assert run(["export", "responses", "-o", str(exported), "--db", address]) == 0
+    restart()
+    shell(f"export responses -o {exported}", "--db", address(postgres_store))
     assert caplog.text.count("cannot be used") == 1
     assert len(exported.read_text().splitlines()) == 250
