@@ -12,6 +12,7 @@ from sqlalchemy import (
     LargeBinary,
     TypeDecorator,
     func,
+    insert,
     select,
 )
 
@@ -83,6 +84,13 @@ def made_row(table, ids, *, whole=False):
         ):
             row[column.name] = FITTING.get((table.name, column.name), _value_of(column))
     return row
+
+
+def insert_row(store, table, ids, **values):
+    """Insert a row as `made_row` returns it, but for these values; return its id."""
+    row = made_row(table, ids) | values
+    with store.writing() as connection:
+        return connection.scalar(insert(table).returning(table.c.id), row)
 
 
 def _value_of(column):

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy import insert
 
 from alert_checks import check
 from engines import on_sqlite
@@ -30,7 +29,6 @@ from judgeboard.settings import masking
 from judgeboard.store.alerts import (
     begin_attempt,
     due_deliveries,
-    insert_alarm,
     latest_deliveries,
     open_events,
     store_delivery,
@@ -44,11 +42,10 @@ from judgeboard.store.tables import (
     ALERT_RULE,
     GENERATION,
     TRACE,
-    Alarm,
     AlertRule,
 )
 from judging_log import address, until
-from stored_rows import made_row, rows_of, write_to
+from stored_rows import insert_row, rows_of, write_to
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -178,17 +175,12 @@ def test_each_condition_finds_its_subjects_and_says_so(store):
     log.say_all(judge, ids[:20], status=Status.ERROR, cost_micro=150_000)
     log.say_all(other, ids[:20], groundedness=1.0)
     add_rule(store, "live", judge={"kind": "lexical"}, existing=True, actor="Mara")
-    trace = made_row(TRACE, {}) | {"last_at": now - 2 * HOUR}
-    generation = made_row(GENERATION, {"run": log.run(judge, {})})
-    change = made_row(ALARM, {"judge_version": judge.id})
-    with store.writing() as connection:
-        for name in ("shop", "desk"):
-            connection.execute(insert(TRACE), trace | {"external_id": name, "source": name})
-        paid = {"cost_micro": 1_000_000, "created_at": now}
-        connection.execute(insert(GENERATION), generation | paid)
-        alarm = insert_alarm(
-            connection, Alarm(**change | {"measure": "unusable", "query_type": "QA"})
-        )
+    for name in ("shop", "desk"):
+        insert_row(store, TRACE, {}, external_id=name, source=name, last_at=now - 2 * HOUR)
+    paid = {"cost_micro": 1_000_000, "created_at": now}
+    insert_row(store, GENERATION, {"run": log.run(judge, {})}, **paid)
+    ids = {"judge_version": judge.id}
+    alarm = insert_row(store, ALARM, ids, measure="unusable", query_type="QA")
     fields = {
         "alarm": {},
         "old_flags": {"after": "1h", "above": 19},

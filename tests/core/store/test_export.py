@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-from sqlalchemy import insert
-
 from judgeboard.domain import DimensionScore, Response, ResponseKind, Status, StepRecord
 from judgeboard.methods.refining.queries import insert_refinements
 from judgeboard.methods.refining.tables import Refinement
@@ -12,7 +10,7 @@ from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.judgments import step_values
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.tables import JUDGMENT_REVIEW
-from stored_rows import made_row
+from stored_rows import insert_row
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PAID = StepRecord(Status.OK, raw="as it came", cost_micro=1_500)
@@ -47,10 +45,9 @@ def test_refinements_and_audits_name_the_answer_they_are_of(case):
         feedback="be brief",
     )
     case.write(insert_refinements, [attempt])
-    audit = made_row(JUDGMENT_REVIEW, {"judgment": 1, "judge_version": version.id})
-    audit |= {"correct": False, "inclusion_probability": 0.1}
-    with case.store.writing() as connection:
-        connection.execute(insert(JUDGMENT_REVIEW), audit | step_values(PAID, run, NOW))
+    audit = {"correct": False, "inclusion_probability": 0.1} | step_values(PAID, run, NOW)
+    ids = {"judgment": 1, "judge_version": version.id}
+    insert_row(case.store, JUDGMENT_REVIEW, ids, **audit)
     (refined,) = rows(case, "refinements")
     assert refined == refined | {
         "source": "log",

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, inspect, text
+from sqlalchemy import inspect, text
 
 from judgeboard.domain import (
     AspectPreference,
@@ -52,7 +52,7 @@ from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import GENERATION, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
-from stored_rows import made_row, values_of
+from stored_rows import insert_row, values_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SECRET = "Quokka-7741"
@@ -98,13 +98,9 @@ class Story:
         judgments = [NewJudgment(each, 0, 0, verdict) for each in response_ids]
         self.case.write(store_judgments, self.version, self.run, judgments)
         said = step_values(SAID, self.run, NOW) | {"reasoning": f"right about {SECRET}"}
-        ids = {"judge_version": self.version.id}
-        audits = [
-            made_row(JUDGMENT_REVIEW, ids | {"judgment": judgment["id"]}) | said
-            for judgment in self.case.rows(JUDGMENT)
-        ]
-        with self.case.store.writing() as connection:
-            connection.execute(insert(JUDGMENT_REVIEW), audits)
+        for judgment in self.case.rows(JUDGMENT):
+            ids = {"judge_version": self.version.id, "judgment": judgment["id"]}
+            insert_row(self.case.store, JUDGMENT_REVIEW, ids, **said)
 
     def _grade(self):
         grade = Grade(

@@ -13,7 +13,7 @@ from judgeboard.store.settings import set_setting
 from judgeboard.store.statements import count_rows
 from judgeboard.store.tables import METADATA, RESPONSE, REVIEW, TRACE
 from judgeboard.store.triggers import guarded_tables, install_guards
-from stored_rows import NOW, made_row
+from stored_rows import NOW, insert_row, made_row
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def filled(case):
     case.say(case.version(), response, groundedness=0.1, reasoning="x", claims=claims)
     case.write(record_event, "test", "me")
     mara = case.write(store_reviewer, "page", "Mara")
-    review = made_row(REVIEW, {"response": response, "reviewer": mara.id}) | {"note": "n"}
-    review |= {"claim_marks": [{"status": "supported"}], "choices": {"f": "v"}, "texts": {"g": "t"}}
+    said = {"note": "n", "choices": {"f": "v"}, "texts": {"g": "t"}}
+    said["claim_marks"] = [{"status": "supported"}]
+    insert_row(case.store, REVIEW, {"response": response, "reviewer": mara.id}, **said)
     with case.store.writing() as connection:
-        connection.execute(insert(REVIEW), review)
         ids = dict.fromkeys(METADATA.tables, 1)
         for table in METADATA.sorted_tables:
             if table in guarded_tables() and count_rows(connection, table) == 0:
@@ -120,8 +120,8 @@ def test_another_response_is_not_forgotten_with_it(full):
 
 def test_an_answer_of_a_trace_is_completed_until_a_judge_reads_it_and_keeps_its_identity(case):
     response_id = case.answer()
+    insert_row(case.store, TRACE, {"response": response_id})
     with case.store.writing() as connection:
-        connection.execute(insert(TRACE), made_row(TRACE, {"response": response_id}))
         connection.execute(text("UPDATE response SET answer = 'later', query_type = 'sql'"))
     completed = columns_that("completed", RESPONSE)
     for column in RESPONSE.columns:

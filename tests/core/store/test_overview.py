@@ -2,8 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from sqlalchemy import insert
-
 from engines import on_sqlite
 from judgeboard.domain import (
     RECORDED,
@@ -23,7 +21,7 @@ from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
 from queue_case import queue_case
 from reviewed_log import made_log
-from stored_rows import made_row, read
+from stored_rows import insert_row, read
 
 TODAY = date(2026, 3, 9)
 
@@ -34,10 +32,8 @@ def at(days_ago, hour=12):
 
 def flag(case, days_ago, state="open", rule="low_quality"):
     """A flag raised so many days ago, on an answer of its own."""
-    row = made_row(FLAG, {"response": case.answer(f"answer {len(case.answers)}")})
-    row |= {"rule": rule, "state": state, "created_at": at(days_ago)}
-    with case.store.writing() as connection:
-        return connection.scalar(insert(FLAG).returning(FLAG.c.id), row)
+    ids = {"response": case.answer(f"answer {len(case.answers)}")}
+    return insert_row(case.store, FLAG, ids, rule=rule, state=state, created_at=at(days_ago))
 
 
 def test_the_days_count_what_was_raised_decided_and_left(case):

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import insert
 
 from judgeboard.domain import Pair, Response, ResponseKind
 from judgeboard.errors import BadInput, NotFound
@@ -29,7 +28,7 @@ from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judgeboard.store.traces import NONE
 from judging_log import address
 from killed_at import expire_in_small_batches, kill_at
-from stored_rows import made_row, read, row_count, values_of, write_to
+from stored_rows import insert_row, read, row_count, values_of, write_to
 
 STORED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 LATER = STORED + timedelta(days=91)
@@ -47,17 +46,11 @@ def stored(log, *names, source="shop", **fields):
     return write_to(log.store, store_responses, responses, now=STORED).new
 
 
-def insert_row(log, table, ids, **values):
-    """Insert a row that refers to the rows with these ids, and return its id."""
-    with log.store.writing() as connection:
-        row = made_row(table, ids) | values
-        return connection.scalar(insert(table).returning(table.c.id), row)
-
-
 def store_unused_trace(log, name, at, *, source):
     """Store a trace without an answer, with one span of the same name."""
-    trace = insert_row(log, TRACE, {}, external_id=name, source=source, state=NONE, last_at=at)
-    insert_row(log, SPAN, {"trace": trace}, external_id=name, kind="span")
+    own = {"external_id": name, "source": source, "state": NONE, "last_at": at}
+    trace = insert_row(log.store, TRACE, {}, **own)
+    insert_row(log.store, SPAN, {"trace": trace}, external_id=name, kind="span")
 
 
 def with_texts(log):
@@ -149,8 +142,8 @@ def test_answers_of_suites_and_pairs_with_a_gold_preference_stay(log):
     stored(log, "candidate", kind=ResponseKind.CANDIDATE)
     version = log.version()
     ids = {"judge_version": version.id, "run": log.run(version, {})}
-    suite = insert_row(log, SUITE_RUN, ids)
-    insert_row(log, SUITE_CASE, {"suite_run": suite, "response": case})
+    suite = insert_row(log.store, SUITE_RUN, ids)
+    insert_row(log.store, SUITE_CASE, {"suite_run": suite, "response": case})
     pairs = [
         Pair("shop", name, "q?", f"{name} 1", f"{name} 2", gold=gold)
         for name, gold in (("gold", "a"), ("plain", None))

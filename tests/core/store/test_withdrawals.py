@@ -38,9 +38,8 @@ from judgeboard.store.tables import (
 )
 from judgeboard.store.withdrawals import get_batch, plan_undo
 from sent_traces import receiving
-from stored_rows import made_row, read, row_count, rows_of, values_of, write_to
+from stored_rows import insert_row, made_row, read, row_count, rows_of, values_of, write_to
 
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
 EARLIER = [{"id": f"e{n}", "question": f"q{n}", "answer": "a", "thumbs": "down"} for n in range(3)]
 LOG = [
     {"id": f"n{n}", "question": f"other {n}", "answer": "b", "passages": ["p"]} for n in range(3)
@@ -80,11 +79,8 @@ class Log:
 
     def review(self, external_id):
         mara = write_to(self.store, store_reviewer, "page", "Mara")
-        row = {"response_id": self.id_of(external_id), "reviewer_id": mara.id, "at": NOW}
-        with self.store.writing() as connection:
-            connection.execute(
-                insert(REVIEW), row | {"request_key": external_id, "label": "grounded"}
-            )
+        ids = {"response": self.id_of(external_id), "reviewer": mara.id}
+        insert_row(self.store, REVIEW, ids, request_key=external_id, label="grounded")
 
     def undo(self, **options):
         return undo_import(self.store, **options)
@@ -227,9 +223,8 @@ def test_what_an_import_added_to_stored_answers_is_taken_back_alone(logged, kind
 def test_a_verdict_that_a_reviewer_saw_stays(logged):
     logged.imported(VERDICTS, "verdicts")
     seen = values_of(logged.store, JUDGMENT.c.id)[-1]
-    row = {"response_id": logged.id_of("e2"), "reviewer_id": 1, "judgment_seen_id": seen, "at": NOW}
-    with logged.store.writing() as connection:
-        connection.execute(insert(REVIEW), row | {"request_key": "k", "decision": "confirm"})
+    ids = {"response": logged.id_of("e2"), "reviewer": 1}
+    insert_row(logged.store, REVIEW, ids, judgment_seen_id=seen, decision="confirm")
     for with_reviews in (False, True):  # the review is about an answer that stays
         assert logged.undo(with_reviews=with_reviews).kept == ("e2",)
     assert values_of(logged.store, JUDGMENT.c.id)[3:] == [seen]
@@ -279,9 +274,7 @@ def test_a_verdict_that_an_earlier_version_received_stays(logged):
 
 def test_an_answer_that_was_received_too_comes_from_its_trace_again(logged):
     logged.imported(LOG[:1])
-    row = made_row(TRACE, {"response": logged.id_of("n0")}) | {"state": "made"}
-    with logged.store.writing() as connection:
-        connection.execute(insert(TRACE), row)
+    insert_row(logged.store, TRACE, {"response": logged.id_of("n0")}, state="made")
     logged.undo()
     (trace,) = rows_of(logged.store, TRACE)
     assert (trace["state"], trace["response_id"]) == ("waiting", None)
