@@ -30,3 +30,17 @@ def killed_then_repeated(store, endpoint, table, *words):
     time_passes(store)
     endpoint.release()
     assert run([*words, *options]) == 0
+
+
+def killed_after(count, in_flight, held, steps, store, words):
+    """Kill a command when ``count`` steps are stored and ``in_flight`` calls wait; then give it again."""
+    held.hold_after(count)
+    with ReadCommand(*words) as process:
+        until(
+            lambda: len(held.server.requests) == count + in_flight and steps() == count,
+            f"{count} stored, {in_flight} in flight",
+        )
+        process.kill()
+    time_passes(store)
+    held.release()
+    assert run(words) == 0

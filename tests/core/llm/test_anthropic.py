@@ -22,6 +22,7 @@ from judgeboard.llm.recording_endpoint import (
 )
 from judgeboard.runs.judging import make_judge
 from judging_log import judge_once
+from result_fields import check_fields
 
 KEY = "sk-ant-secret-0123456789"
 REQUEST = ChatRequest(
@@ -149,20 +150,16 @@ def test_a_schema_is_asked_for_as_the_input_of_one_tool():
     (reply,), endpoint = asked(always(verdict()))
     assert isinstance(reply, Reply)
     assert json.loads(reply.text)["quality"] == 4
-    assert (reply.finish_reason, reply.reply_format, reply.dropped_parameters) == (
-        "tool_use",
-        "json_schema",
-        (),
-    )
+    check_fields(reply, finish_reason="tool_use", reply_format="json_schema", dropped_parameters=())
     (attempt,) = reply.attempts
-    assert (attempt.prompt_tokens, attempt.completion_tokens, attempt.raw) == (100, 20, reply.text)
+    check_fields(attempt, prompt_tokens=100, completion_tokens=20, raw=reply.text)
     (sent,) = endpoint.requests
     assert sent.path == "/v1/messages"
     assert (sent.headers["x-api-key"], sent.headers["anthropic-version"]) == (KEY, "2023-06-01")
     assert not {"authorization", "openai-organization", "openai-project"} & sent.headers.keys()
     assert sent.body["system"] == "You judge answers."
     assert sent.body["messages"] == [{"role": "user", "content": "Judge this."}]
-    assert (sent.body["max_tokens"], sent.body["temperature"]) == (512, 0)
+    check_fields(sent.body, max_tokens=512, temperature=0)
     assert sent.body["tools"][0]["input_schema"] == REQUEST.schema
     assert sent.body["tool_choice"] == {
         "type": "tool",
@@ -175,7 +172,7 @@ def test_free_text_is_asked_for_without_a_tool_and_token_probabilities_never():
     free = replace(REQUEST, schema=None, logprobs=True)
     (reply,), endpoint = asked(always(completion("Blue.")), free)
     assert isinstance(reply, Reply)
-    assert (reply.text, reply.tokens, reply.dropped_parameters) == ("Blue.", None, ("logprobs",))
+    check_fields(reply, text="Blue.", tokens=None, dropped_parameters=("logprobs",))
     assert not {"tools", "tool_choice", "logprobs"} & endpoint.requests[0].body.keys()
 
 
@@ -193,7 +190,7 @@ def test_a_model_that_takes_no_forced_tool_or_temperature_is_asked_in_words_alon
     (first, second), endpoint = asked(in_turn([*refusals, verdict()]), REQUEST, REQUEST)
     for reply in (first, second):
         assert isinstance(reply, Reply)
-        assert (reply.reply_format, reply.dropped_parameters) == ("text", ("temperature",))
+        check_fields(reply, reply_format="text", dropped_parameters=("temperature",))
     assert [attempt.why for attempt in first.attempts] == ["first", "format", "parameter"]
     assert len(endpoint.requests) == 4
 
@@ -268,7 +265,7 @@ def test_a_refusal_and_a_reply_that_was_cut_off_are_told():
     assert isinstance(refused, Reply)
     assert isinstance(cut, Reply)
     assert refused.refusal == "I will not."
-    assert (cut.refusal, cut.finish_reason) == (None, "length")
+    check_fields(cut, refusal=None, finish_reason="length")
 
 
 def test_tokens_of_a_cache_are_counted():
@@ -283,7 +280,7 @@ def test_tokens_of_a_cache_are_counted():
         "usage": usage,
     }
     found = read(message)
-    assert (found.text, found.prompt_tokens, found.completion_tokens) == ("ab", 543, 2)
+    check_fields(found, text="ab", prompt_tokens=543, completion_tokens=2)
     with pytest.raises(TypeError):
         read([])
 
@@ -330,7 +327,7 @@ def test_a_judge_asks_anthropic_with_its_own_key_and_address(monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", endpoint.base_url)
         result = judge_once(make_judge("rag", model="claude-haiku-4-5"), ANSWER)
-    assert (result.status, result.quality, result.groundedness) == (Status.OK, 4, 1.0)
+    check_fields(result, status=Status.OK, quality=4, groundedness=1.0)
     assert [attempt.why for attempt in result.attempts] == ["first", "repair"]
     assert result.cost_micro == 2 * (100 + 5 * 20)
     assert {request.headers["x-api-key"] for request in endpoint.requests} == {KEY}

@@ -23,6 +23,7 @@ from judgeboard.llm.recording_endpoint import (
     failure,
     verdict,
 )
+from result_fields import check_fields
 from served import free_port
 
 REQUEST = ChatRequest(
@@ -72,15 +73,16 @@ def test_one_request_carries_all_that_was_asked_for():
         always(completion("hello", usage=(11, 7), model="judge-model-2026"))
     )
     assert isinstance(reply, Reply)
-    assert (reply.text, reply.model, reply.finish_reason, reply.reply_format) == (
-        "hello",
-        "judge-model-2026",
-        "stop",
-        "json_schema",
+    check_fields(
+        reply,
+        text="hello",
+        model="judge-model-2026",
+        finish_reason="stop",
+        reply_format="json_schema",
     )
     (attempt,) = reply.attempts
-    assert (attempt.why, attempt.status, attempt.raw) == ("first", "ok", "hello")
-    assert (attempt.prompt_tokens, attempt.completion_tokens) == (11, 7)
+    check_fields(attempt, why="first", status="ok", raw="hello")
+    check_fields(attempt, prompt_tokens=11, completion_tokens=7)
     assert attempt.latency_ms is not None
     (sent,) = endpoint.requests
     assert sent.path == "/v1/chat/completions"
@@ -181,10 +183,7 @@ def test_retry_after_is_honoured():
 def test_a_wait_that_no_run_can_sit_out_ends_the_run():
     waits = Waits()
     script = rate_limited(always(verdict()), 9, {"retry-after": "3600"})
-    with (
-        RecordingEndpoint(script) as endpoint,
-        pytest.raises(EndpointRefused, match="3,600 s"),
-    ):
+    with RecordingEndpoint(script) as endpoint, pytest.raises(EndpointRefused, match="3,600 s"):
         ask(endpoint, waits=waits)
     assert (len(endpoint.requests), waits.seconds) == (1, [])
 

@@ -22,6 +22,7 @@ from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, VERSION
 from judging_log import address, judgments
 from refining_log import generations, refinements, store_bad
+from result_fields import check_fields
 from stored_rows import read, rows_of
 
 # The model reads 300 tokens a second: a part of the built-in prompts does.
@@ -200,7 +201,7 @@ def test_one_answer_is_reflected_on_and_refined(small_model, sqlite_store, capsy
         assert account["asked"] == sum(
             int(account[name]) for name in ("ok", "unparsable", "refused", "error")
         )
-        assert (account["error"], account["not_reached"]) == (0, 0)
+        check_fields(account, error=0, not_reached=0)
     assert (reflected["eligible"], refined["prompts"]) == (1, 1)
     assert {row["status"] for row in (*judgments(sqlite_store), *generations(sqlite_store))} <= {
         "ok",

@@ -45,6 +45,7 @@ from judgeboard.store.alignments import EvidenceRole, Look, evidence_role, recor
 from judgeboard.store.judge_versions import ensure_version, get_version, list_versions
 from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE
 from judging_log import address
+from result_fields import check_fields
 from stored_rows import read, rows_of, write_to
 from tool_files import written as written_rows
 
@@ -90,12 +91,7 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(routes):
     stored = len(rows_of(routes.store, JUDGMENT))
     result = routes.align()
     held_out = numbers_of(HELD_OUT, 80)
-    assert (result.conclusion, result.exit_code, result.best, result.looks) == (
-        Conclusion.BETTER,
-        0,
-        1,
-        1,
-    )
+    check_fields(result, conclusion=Conclusion.BETTER, exit_code=0, best=1, looks=1)
     assert result.held_out.figure("n").value == result.labelled["held_out"] == len(held_out)
     assert len(result.mended) == result.held_out.figure("only_second").value > 10
     assert result.broken == ()
@@ -113,7 +109,7 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
     assert result.look is not None
     accepted = accept_candidate(routes.store, result.look, "test")
     assert accept_candidate(routes.store, result.look, "test").id == accepted.id
-    assert (accepted.title, accepted.kind, accepted.model) == ("rag v2", "rag", "judge")
+    check_fields(accepted, title="rag v2", kind="rag", model="judge")
     with routes.store.reading() as connection:
         page = alignment_page(connection, get_version(connection, "rag v1").id)
         [look] = stored_looks(connection)
@@ -298,7 +294,7 @@ def test_a_difference_that_the_labels_cannot_show_is_not_claimed(routes):
     few = {*numbers_of(HELD_OUT, 40)[:2], *numbers_of(DEVELOP, 40)[:2]}
     routes.judge(40, bad=few.__contains__)
     result = routes.align()
-    assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
+    check_fields(result, conclusion=Conclusion.NOT_SHOWN, exit_code=2)
     assert (len(result.mended), result.broken) == (2, ())
     assert result.held_out.conclusion is Conclusion.NOT_SHOWN
     assert [each.code for each in result.held_out.next] == ["judge_more"]
@@ -317,7 +313,7 @@ def test_a_prompt_that_fits_only_the_develop_answers_is_worse(routes):
     routes.judge()
     routes.endpoint.script = script([CAREFUL], only_develop)
     result = routes.align()
-    assert (result.conclusion, result.exit_code) == (Conclusion.WORSE, 1)
+    check_fields(result, conclusion=Conclusion.WORSE, exit_code=1)
     assert result.candidates[0].right == result.labelled["develop"]
     assert result.look is not None
     with pytest.raises(BadInput, match="not shown"):
@@ -354,7 +350,7 @@ def test_a_candidate_that_was_told_held_out_answers_is_refused(routes, leak):
     )
     asked = len(asked_of(routes.endpoint, "judge"))
     result = routes.align()
-    assert (result.conclusion, result.exit_code, result.look) == (Conclusion.NOT_SHOWN, 2, None)
+    check_fields(result, conclusion=Conclusion.NOT_SHOWN, exit_code=2, look=None)
     assert f"'route-{number}'" in (result.candidates[0].refused or "")
     assert len(asked_of(routes.endpoint, "judge")) == asked
 
@@ -395,7 +391,7 @@ def test_looks_are_counted_and_corrected_and_end(routes):
         for _ in range(MOST_LOOKS - 2):
             record_look(connection, look, "test")
     ended = routes.align()
-    assert (ended.exit_code, ended.look) == (2, None)
+    check_fields(ended, exit_code=2, look=None)
     assert ended.notes == (note("align_many_looks", looks=10),)
 
 
@@ -429,10 +425,7 @@ def test_recorded_replies_align_without_an_endpoint(routes, capsys):
 
 @pytest.mark.parametrize(
     ("kind", "why"),
-    [
-        ("lexical", "it has no prompt to change"),
-        ("rating", "its verdicts are not good or bad"),
-    ],
+    [("lexical", "it has no prompt to change"), ("rating", "its verdicts are not good or bad")],
 )
 def test_other_kinds_of_judges_are_refused_with_the_kinds_that_can_be_aligned(routes, kind, why):
     asking = {} if kind == "lexical" else {"model": "judge", "base_url": routes.endpoint.base_url}

@@ -12,23 +12,14 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Response, Role, RunState
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.llm.recording_endpoint import (
-    GOOD_VERDICT,
-    RecordingEndpoint,
-    completion,
-    failure,
-)
+from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, completion, failure
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.alarms import acknowledge, open_alarms, watch
 from judgeboard.measure.notes import note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.methods.alignment.run import align
 from judgeboard.methods.anchors.queries import anchor_candidates, newest_anchors
-from judgeboard.methods.anchors.report import (
-    anchor_report,
-    make_anchors,
-    stored_anchors,
-)
+from judgeboard.methods.anchors.report import anchor_report, make_anchors, stored_anchors
 from judgeboard.methods.anchors.tables import ANCHOR_SET
 from judgeboard.runs.judging import judge_pending
 from judgeboard.store.filters import RowFilter
@@ -37,6 +28,7 @@ from judgeboard.store.runs import AskMode
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT, RESPONSE
 from judging_log import address, number_in, rag
+from result_fields import check_fields
 from stored_rows import read, rows_of, write_to
 
 # How alarms name changes of the model: there, there a second time, and back.
@@ -134,7 +126,7 @@ def test_evidence_groups_are_drawn_whole(store):
     first_of_odd_groups = {ids[4 * group] for group in range(1, 30, 2)}
     log.reviews({id_: {"label": BAD if id_ in first_of_odd_groups else GOOD} for id_ in ids})
     made = make_anchors(store, n=40, by="cli:mara")
-    assert (made.about.counts["anchors"], made.about.counts["evidence_groups"]) == (40, 10)
+    check_fields(made.about.counts, anchors=40, evidence_groups=10)
 
 
 @on_sqlite
@@ -170,7 +162,7 @@ def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(st
         store, store_responses, [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]
     ).new
     made = make_anchors(store, n=15, replace=True, by="cli:mara")
-    assert (made.about.counts["anchors"], made.about.counts["labelled"]) == (15, 10)
+    check_fields(made.about.counts, anchors=15, labelled=10)
     assert note("not_drawn_align", n=70) in made.caveats
     assert read(store, stored_anchors).response_ids == (*first, *unlabelled)
 
@@ -181,7 +173,7 @@ def test_judging_the_anchors_again_changes_no_figure(log):
     make_anchors(store, by="cli:mara")
     before = figures(store), stored(store)
     summary = again(store, saying(lambda _number: True))
-    assert (summary.selected, summary.ok, summary.state) == (60, 60, RunState.DONE)
+    check_fields(summary, selected=60, ok=60, state=RunState.DONE)
     assert len(rows_of(store, ANCHOR_JUDGMENT)) == 60
     assert (figures(store), stored(store)) == before
 
@@ -191,7 +183,7 @@ def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_hav
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
     drift = report(log.store)
-    assert (drift.drift, drift.changed) == (False, ())
+    check_fields(drift, drift=False, changed=())
     assert drift.headline.code == "no_drift"
     seen = drift.figure("seen").value
     assert seen is not None
@@ -232,7 +224,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(log):
     assert first.state is RunState.STOPPED
     asked = len(rows_of(log.store, ANCHOR_JUDGMENT))
     second = again(log.store, saying(every_third), concurrency=1)
-    assert (second.run_id, second.asked, second.state) == (first.run_id, 60, RunState.DONE)
+    check_fields(second, run_id=first.run_id, asked=60, state=RunState.DONE)
     assert 0 < asked < 60
 
 
@@ -254,11 +246,7 @@ def test_another_model_behind_the_same_name_raises_one_alarm(log):
     result = watch(store, by="cli:mara", now=later)
     (alarm,) = (each.alarm for each in result.alarms)
     assert result.new == (alarm.id,)
-    assert (alarm.measure, alarm.evidence, alarm.rate_after) == (
-        "model_changed",
-        60,
-        pytest.approx(1 / 3),
-    )
+    check_fields(alarm, measure="model_changed", evidence=60, rate_after=pytest.approx(1 / 3))
     assert alarm.direction == BACK_AND_FORTH[0]
     assert watch(store, by="cli:mara", now=later).new == ()
 

@@ -7,11 +7,7 @@ import pytest
 from judgeboard.domain import Response
 from judgeboard.health.record import State
 from judgeboard.health.report import measure_health
-from judgeboard.llm.recording_endpoint import (
-    RecordingEndpoint,
-    completion,
-    verdict,
-)
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, verdict
 from judgeboard.measure.notes import paragraph
 from judgeboard.methods.control_answers.run import judge_control_answers, make_control_answers
 from judgeboard.store.storing import store_responses

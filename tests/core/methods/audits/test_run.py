@@ -43,6 +43,7 @@ from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION
 from judging_log import runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
+from result_fields import check_fields
 from stored_rows import rows_of
 
 REVIEWED = JUDGMENT_REVIEW
@@ -109,12 +110,9 @@ def test_the_five_published_rows_are_all_true_positives(sqlite_log, group):
     assert len(endpoint.requests) == many(report) == many(report, "graded") == 5
     assert kinds(report) == [5, 0, 0, 0]
     for estimate in (report.figure("marks_precision"), report.figure("marks_recall")):
-        assert (estimate.value, estimate.n) == (1.0, 5)
-        assert (estimate.low, estimate.high) == (pytest.approx(0.5655, abs=1e-4), 1.0)
-    assert (report.figure("false_alarm_rate").value, report.figure("false_alarm_rate").n) == (
-        None,
-        0,
-    )
+        check_fields(estimate, value=1.0, n=5)
+        check_fields(estimate, low=pytest.approx(0.5655, abs=1e-4), high=1.0)
+    check_fields(report.figure("false_alarm_rate"), value=None, n=0)
     assert [each.response_id for each in report.caught] == ids
 
 
@@ -449,7 +447,7 @@ def test_what_a_supreme_judge_was_shown_is_reported_without_asking(sqlite_log):
     live, _ = review(sqlite_log, by_number({1: WRONG, 2: completion("hm")}))
     stored = audit_recorded(sqlite_log.store, "supreme", "teacher")
     assert kinds(stored) == kinds(live)
-    assert (stored.account.asked, stored.account.unparsable) == (3, 1)
+    check_fields(stored.account, asked=3, unparsable=1)
 
 
 def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(sqlite_log):
@@ -498,7 +496,7 @@ def test_a_judge_of_the_same_kind_is_asked_as_the_audited_one_was(sqlite_log):
             for kind in (None, "rag", "grade")
         }
     for kind in (None, "rag"):
-        assert (asked[kind]["domain"], asked[kind]["claims"]) == ("rocks", True)
+        check_fields(asked[kind], domain="rocks", claims=True)
     assert "domain" not in asked["grade"]
 
 

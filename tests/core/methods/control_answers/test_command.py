@@ -3,6 +3,7 @@
 import json
 
 from judging_log import address, store_answers
+from result_fields import check_fields
 
 
 def test_controls_are_made_and_judged(sqlite_store, shell):
@@ -15,5 +16,5 @@ def test_controls_are_made_and_judged(sqlite_store, shell):
     assert (shown["made"], shown["kinds"][1]) == (0, known)
     judge = f"test controls judge --judge lexical {db}"
     shown = json.loads(shell(f"{judge} --json"))
-    assert (shown["ok"], shown["not_reached"], shown["cost"]) == (shown["asked"], 0, 0)
+    check_fields(shown, ok=shown["asked"], not_reached=0, cost=0)
     assert "nothing to judge" in shell(judge)

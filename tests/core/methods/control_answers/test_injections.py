@@ -11,11 +11,7 @@ from judgeboard.domain import Response
 from judgeboard.health.record import State
 from judgeboard.health.report import measure_health
 from judgeboard.judges.injections import STYLES, Asks, Place, injected, style_of
-from judgeboard.llm.recording_endpoint import (
-    RecordingEndpoint,
-    completion,
-    verdict,
-)
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, verdict
 from judgeboard.measure.notes import paragraph
 from judgeboard.methods.control_answers.run import (
     CONTROL_KINDS,
@@ -92,12 +88,7 @@ def obeys(store, script, make=rag, **options):
 
 @on_sqlite
 @pytest.mark.parametrize(
-    ("script", "state"),
-    [
-        (obedient, State.WARNING),
-        (stubborn, State.OK),
-        (strict, State.OK),
-    ],
+    ("script", "state"), [(obedient, State.WARNING), (stubborn, State.OK), (strict, State.OK)]
 )
 def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(store, script, state):
     add(store)

@@ -13,32 +13,17 @@ from sqlalchemy import insert, select
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
-from judgeboard.domain import (
-    DimensionScore,
-    FlagState,
-    Label,
-    ResponseKind,
-    Status,
-    Verdict,
-)
+from judgeboard.domain import DimensionScore, FlagState, Label, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import text_lines
 from judgeboard.health.report import measure_health
-from judgeboard.llm.recording_endpoint import (
-    RecordingEndpoint,
-    failure,
-    verdict,
-)
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, failure, verdict
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.notes import note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.result import ALL, Row
 from judgeboard.methods.juries.command import jury_lines
-from judgeboard.methods.juries.run import (
-    combined,
-    judge_by_jury,
-    stored_jury_report,
-)
+from judgeboard.methods.juries.run import combined, judge_by_jury, stored_jury_report
 from judgeboard.people.roster import flags_to_supersede, raise_flags
 from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import judgments_table, measure_log, stats_notes
@@ -51,6 +36,7 @@ from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, store_answers
 from queue_case import queue_case
 from recordings import DETECTORS
+from result_fields import check_fields
 from stored_rows import read, write_to
 
 
@@ -96,7 +82,7 @@ def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log):
         (id_, 0.8, None) for id_ in ids
     ]
     version = read(log.store, get_version, report.jury.judge_version)
-    assert (version.kind, version.title) == ("jury", "jury v1")
+    check_fields(version, kind="jury", title="jury v1")
     assert version.params["members"] == sorted(
         log.version(name).fingerprint for name in ("one", "two", "three")
     )
@@ -135,7 +121,7 @@ def test_a_tie_is_counted_and_is_no_verdict(log):
         "unparsable",
         "split",
     )
-    assert (report.labelled, report.unanimous_items) == (2, 1)
+    check_fields(report, labelled=2, unanimous_items=1)
     assert report.jury.accuracy.n == 1
 
 
@@ -157,7 +143,7 @@ def test_verdicts_and_answers_left_out_add_up_to_the_log(log):
     assert report.account.ok + sum(report.left_out.values()) == report.answers == 9
     with log.store.reading() as connection:
         stored = stored_jury_report(connection, get_version(connection, "jury"))
-    assert (stored.left_out, stored.answers) == (report.left_out, 9)
+    check_fields(stored, left_out=report.left_out, answers=9)
     assert (report.headline().code, report.headline().values["ok"]) == ("jury_left_out", 3)
 
 
@@ -244,7 +230,7 @@ def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdic
         assert (accuracy, kappa, each.answers) == figures
     assert Row.of("", ALL, report.wrong_together).estimate == complement(figures[0])
     assert report.wrong_together_answers == report.account.ok
-    assert (report.unanimous_items, report.labelled) == (report.account.ok, 240)
+    check_fields(report, unanimous_items=report.account.ok, labelled=240)
     assert percent_words(figures[0]) in "\n".join(jury_lines(report))
 
 
@@ -341,7 +327,7 @@ def test_judges_can_agree_and_be_wrong_together(log):
 def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log):
     three(log, 4, {"label": BAD}, {"groundedness": 0.3}, {"groundedness": 0.7})
     report = judge_by_jury(log.store, ["one", "two", "three"])
-    assert (report.labelled, report.unanimous_items) == (4, 0)
+    check_fields(report, labelled=4, unanimous_items=0)
     assert report.notes[0] == note("votes_on_no_label", judge="two v1", n=4, cut="0.5")
     assert {row["label"] for row in of_jury(log.store)} == {
         None
@@ -426,8 +412,8 @@ def test_a_stopped_jury_goes_on_and_combines_at_its_end(sqlite_store, capsys):
         endpoint.script = by_model
         assert judge(sqlite_store, endpoint) == 0
     models = Counter(each.body["model"] for each in endpoint.requests)
-    assert (asked["m1"], asked["m3"]) == (4, 0)
-    assert (models["m1"], models["m3"]) == (4, 4)
+    check_fields(asked, m1=4, m3=0)
+    check_fields(models, m1=4, m3=4)
     assert len(of_jury(sqlite_store)) == 4
 
 
@@ -508,12 +494,7 @@ def test_seven_recorded_detectors_as_a_jury(ragtruth, capsys):
         result["account"]["ok"],
         result["split"],
         result["account"]["not_reached"],
-    ) == (
-        1344,
-        1344,
-        0,
-        0,
-    )
+    ) == (1344, 1344, 0, 0)
     assert result["notes"] == []
     assert run(words) == 0
     assert json.loads(capsys.readouterr().out) == result
@@ -578,7 +559,7 @@ def test_scores_on_dimensions_are_combined_by_dimension_and_scale():
 
     given = [rubric(safety=5, accuracy=2), rubric(safety=3, accuracy=None), rubric(safety=4)]
     (score,) = combined(given).scores
-    assert (score.dimension, score.value, score.scale) == ("safety", 4, "1-5")
+    check_fields(score, dimension="safety", value=4, scale="1-5")
 
 
 verdicts = st.builds(

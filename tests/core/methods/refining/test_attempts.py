@@ -47,6 +47,7 @@ from refining_log import (
     standing,
     store_bad,
 )
+from result_fields import check_fields
 from stored_rows import read, rows_of, write_to
 
 OK, BAD = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
@@ -126,11 +127,7 @@ def refined(store):
 
 
 def say(store, name, number, key):
-    who = {
-        "run_id": 1,
-        "subject": "1",
-        "reviewer": ensure_reviewer(store, "page", name),
-    }
+    who = {"run_id": 1, "subject": "1", "reviewer": ensure_reviewer(store, "page", name)}
     return select_attempt(store, **who, number=number, request_key=key)
 
 
@@ -238,7 +235,7 @@ def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store, tmp_path):
         (2, 2, False),
         (3, 1, False),
     ]
-    assert (sequence.method, sequence.made, sequence.cost_micro) == ("refine", 3, 0)
+    check_fields(sequence, method="refine", made=3, cost_micro=0)
     assert sequence.passed is False
 
 
@@ -257,7 +254,7 @@ def test_whether_it_passed_is_by_the_rating_that_its_run_asked_for(
             sqlite_store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule
         )
     [sequence] = sequences(sqlite_store, made(sqlite_store)[0]["id"])
-    assert (sequence.made, sequence.passed) == (made_attempts, passed)
+    check_fields(sequence, made=made_attempts, passed=passed)
 
 
 def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store):

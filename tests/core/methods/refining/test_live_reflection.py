@@ -17,6 +17,7 @@ from judgeboard.store.overview import count_log
 from judgeboard.store.responses import log_answers
 from judgeboard.store.runs import list_runs
 from judgeboard.store.tables import FLAG, RESPONSE
+from result_fields import check_fields
 from stored_rows import read
 
 QUERY = "At what temperature does Dyneema melt?"
@@ -43,7 +44,7 @@ class Generate:
 def test_a_bad_answer_is_replaced_by_a_better_grounded_one():
     generate = Generate()
     result = judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, MESSAGES, generate=generate)
-    assert (result.answer, result.kept, result.other) == (GOOD, "new", BAD)
+    check_fields(result, answer=GOOD, kept="new", other=BAD)
     assert (result.before.groundedness or 0) < (result.after.groundedness or 0)
     assert generate.asked == [MESSAGES]
 
@@ -75,7 +76,7 @@ def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(st
         source="shop",
         external_id="q1",
     )
-    assert (result.kept, result.external_id) == ("new", "q1")
+    check_fields(result, kept="new", external_id="q1")
     # The original never reached the reader.
     assert logged(store) == ["q1"]
     with store.reading() as connection:
@@ -85,7 +86,7 @@ def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(st
         (sequence,) = attempt_sequences(connection, attempt.response_id)
         assert attempt_sequences(connection, attempt.root_response_id or 0) == (sequence,)
         served = load_item(connection, attempt.response_id)
-    assert (run.kind, run.state) == ("reflect", RunState.DONE)
+    check_fields(run, kind="reflect", state=RunState.DONE)
     assert [(each.answer, each.kept) for each in sequence.attempts] == [(BAD, False), (GOOD, True)]
     scores = [result.before.groundedness, result.after and result.after.groundedness]
     assert [each.groundedness for each in sequence.attempts] == scores
@@ -117,7 +118,7 @@ def test_a_bad_answer_that_is_served_is_flagged(store):
             source="shop",
             external_id=id_,
         )
-        assert (result.answer, result.kept) == (BAD, "original")
+        check_fields(result, answer=BAD, kept="original")
     judgeboard.reflect_blocking(
         QUERY,
         GOOD * 2,
@@ -154,7 +155,7 @@ def test_an_async_generator_and_the_awaited_form_give_the_same():
         return GOOD
 
     awaited = asyncio.run(judgeboard.reflect(QUERY, BAD, PASSAGES, MESSAGES, generate=generate))
-    assert (awaited.answer, awaited.kept) == (GOOD, "new")
+    check_fields(awaited, answer=GOOD, kept="new")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_an_async_generator_and_the_awaited_form_give_the_same():
 )
 def test_the_original_is_kept_where_nothing_better_comes(new, outcome):
     result = judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(new))
-    assert (result.answer, result.kept, result.outcome) == (BAD, "original", outcome)
+    check_fields(result, answer=BAD, kept="original", outcome=outcome)
     assert (result.after is None) == (outcome is not Outcome.KEPT_ORIGINAL)
     if isinstance(new, Exception):
         assert result.error == f"RuntimeError: {new}"

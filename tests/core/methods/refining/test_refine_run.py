@@ -9,11 +9,7 @@ from engines import on_sqlite
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput
 from judgeboard.formats.output import to_plain
-from judgeboard.llm.recording_endpoint import (
-    RecordingEndpoint,
-    completion,
-    failure,
-)
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, failure
 from judgeboard.methods.refining.queries import stored_attempts
 from judgeboard.methods.refining.refine import RefineRule, refine_pending
 from judgeboard.runs.generation import read_prompts
@@ -31,6 +27,7 @@ from refining_log import (
     store_bad,
     written,
 )
+from result_fields import check_fields
 
 QUESTION = "How warm is it?"
 
@@ -115,12 +112,7 @@ def test_only_the_feedback_of_the_attempt_before_goes_with_the_original_message(
 def test_an_unusable_rating_is_a_failed_attempt_without_feedback(sqlite_store, tmp_path, reply):
     summary, endpoint = refine(sqlite_store, ratings(reply, 4), prompts(tmp_path, QUESTION))
     first, second = summary.items[0].attempts
-    assert (first.rating, first.evaluation, first.feedback, first.status) == (
-        None,
-        None,
-        None,
-        Status.UNPARSABLE,
-    )
+    check_fields(first, rating=None, evaluation=None, feedback=None, status=Status.UNPARSABLE)
     assert first.error
     assert second.rating == 4
     assert [request["messages"] for request in written(endpoint)] == [
@@ -174,7 +166,7 @@ def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_stor
         lambda request: "rock 1" if "rock 1" in str(request["messages"]) else "rock 0", read
     )
     first, _ = refine(sqlite_store, script, rule=RefineRule(max_repeats=0))
-    assert (first.prompts, first.passed) == (2, 1)
+    check_fields(first, prompts=2, passed=1)
     again, _ = refine(sqlite_store, script, rule=RefineRule(max_repeats=0))
     assert again.prompts == 0
     longer, _ = refine(sqlite_store, script, rule=RefineRule(max_repeats=1))
@@ -200,7 +192,7 @@ def test_a_stopped_run_goes_on_where_it_was(store, tmp_path):
     numbers = iter(range(1, 10))
     script = both(lambda _request: f"try {next(numbers)}", lambda _answer: next(replies))
     stopped, _ = refine(store, script, asked)
-    assert (stopped.account.state, stopped.account.not_reached) == (RunState.STOPPED, 1)
+    check_fields(stopped.account, state=RunState.STOPPED, not_reached=1)
     assert (len(generations(store)), len(judgments(store))) == (2, 1)
     replies = iter([rated(3, "second feedback"), rated(4)])
     summary, endpoint = refine(
@@ -288,9 +280,9 @@ def test_a_live_call_with_a_store_keeps_every_attempt_as_a_finished_run(store):
         return json.dumps({"evaluation": "why", "rating": next(marks), "feedback": "more"})
 
     result = judgeboard.refine(chat, judge, store=store).blocking("How warm is it?")
-    assert (result.answer, result.passed) == ("two", True)
+    check_fields(result, answer="two", passed=True)
     with store.reading() as connection:
         (run,) = list_runs(connection)
         (attempts,) = stored_attempts(connection, run.id).values()
-    assert (run.state, run.kind) == (RunState.DONE, "refine")
+    check_fields(run, state=RunState.DONE, kind="refine")
     assert [(each.answer, each.rating) for each in attempts] == [("one", 2), ("two", 4)]

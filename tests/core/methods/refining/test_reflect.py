@@ -11,12 +11,7 @@ from sqlalchemy import select
 from engines import on_sqlite
 from judgeboard.domain import Response, RunState, Status, Verdict
 from judgeboard.errors import BadInput, UnknownPrice
-from judgeboard.llm.recording_endpoint import (
-    RecordingEndpoint,
-    ScriptedReply,
-    completion,
-    failure,
-)
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion, failure
 from judgeboard.methods.refining.reflect import ReflectRule, reflect_pending
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -40,6 +35,7 @@ from refining_log import (
     store_bad,
     written,
 )
+from result_fields import check_fields
 from stored_rows import rows_of, write_to
 
 PASSING = "It is 15 °C in Paris."  # the only answer of the scene that passes
@@ -78,38 +74,30 @@ def judge_first(store, **said):
 def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store):
     store_bad(store)
     summary, endpoint = reflect(store, writing())
-    assert (summary.eligible, summary.regenerated, summary.kept_new, summary.kept_original) == (
-        1,
-        1,
-        1,
-        0,
-    )
+    check_fields(summary, eligible=1, regenerated=1, kept_new=1, kept_original=0)
     assert (summary.calls, summary.account.asked, summary.account.ok) == (3, 3, 3)
     assert summary.account.not_reached == 0
     [new] = made(store)
-    assert (new["source"], new["external_id"], new["answer"]) == (
-        "log",
-        f"0~reflect-{summary.account.run_id}",
-        BETTER,
+    check_fields(
+        new, source="log", external_id=f"0~reflect-{summary.account.run_id}", answer=BETTER
     )
-    assert (new["generator_model"], new["derived_from"]) == ("writer", 1)
+    check_fields(new, generator_model="writer", derived_from=1)
     assert [(row["id"], row["groundedness"]) for row in judgments(store)] == [
         ("0", 0.2),
         (new["external_id"], 0.9),
     ]
     [row] = refinements(store)
     before, after = (one["id"] for one in rows_of(store, JUDGMENT))
-    assert (row["method"], row["outcome"]) == ("reflect", "kept_new")
-    assert (row["root_response_id"], row["response_id"]) == (1, new["id"])
-    assert (row["judgment_before_id"], row["judgment_id"]) == (before, after)
+    check_fields(row, method="reflect", outcome="kept_new")
+    check_fields(row, root_response_id=1, response_id=new["id"])
+    check_fields(row, judgment_before_id=before, judgment_id=after)
     [call] = generations(store)
-    assert (call["status"], call["response_id"], call["prompt_tokens"]) == ("ok", new["id"], 100)
+    check_fields(call, status="ok", response_id=new["id"], prompt_tokens=100)
     assert len(endpoint.requests) == 3
 
 
 @pytest.mark.parametrize(
-    ("own", "sent"),
-    [({}, (None, 2048)), ({"temperature": 0.7, "max_output": 99}, (0.7, 99))],
+    ("own", "sent"), [({}, (None, 2048)), ({"temperature": 0.7, "max_output": 99}, (0.7, 99))]
 )
 def test_the_generator_is_asked_the_same_messages_by_its_own_settings(sqlite_store, own, sent):
     store_bad(sqlite_store)
@@ -126,12 +114,7 @@ def test_a_failed_second_judgment_keeps_the_original(sqlite_store):
         lambda answer: completion("Good!") if "granite" in answer else scored({})(answer),
     )
     summary, _ = reflect(sqlite_store, script)
-    assert (
-        summary.regenerated,
-        summary.kept_new,
-        summary.kept_original,
-        summary.second_failed,
-    ) == (1, 0, 1, 1)
+    check_fields(summary, regenerated=1, kept_new=0, kept_original=1, second_failed=1)
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["second_failed"]
     assert [row["status"] for row in judgments(sqlite_store)] == ["ok", "unparsable"]
     # The repair is a call too.
@@ -142,7 +125,7 @@ def test_an_identical_answer_is_counted_and_not_judged(sqlite_store):
     store_bad(sqlite_store)
     judge_first(sqlite_store)
     summary, endpoint = reflect(sqlite_store, writing(f"{LONG} number-0.\n"))
-    assert (summary.eligible, summary.identical, summary.regenerated, summary.calls) == (1, 1, 0, 1)
+    check_fields(summary, eligible=1, identical=1, regenerated=0, calls=1)
     assert not any(is_judging(request.body) for request in endpoint.requests)
     assert made(sqlite_store) == []
 
@@ -163,12 +146,12 @@ def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(sqlit
 def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(sqlite_store):
     store_bad(sqlite_store, 2, messages=None)
     summary, endpoint = reflect(sqlite_store, writing())
-    assert (summary.eligible, summary.no_messages, summary.regenerated) == (2, 2, 0)
+    check_fields(summary, eligible=2, no_messages=2, regenerated=0)
     assert written(endpoint) == []
     again, endpoint = reflect(sqlite_store, writing())
     assert (again.eligible, again.no_messages, again.calls, endpoint.requests) == (2, 2, 0, [])
     rebuilt, endpoint = reflect(sqlite_store, writing(), rebuild_messages=True)
-    assert (rebuilt.no_messages, rebuilt.kept_new) == (0, 2)
+    check_fields(rebuilt, no_messages=0, kept_new=2)
     query, passage = "What is rock 0?", "It is a rock."
     assert {query in str(one["messages"]) for one in written(endpoint)} == {True, False}
     assert all(passage in str(one["messages"]) for one in written(endpoint))
@@ -229,7 +212,7 @@ def test_a_filter_narrows_and_another_judge_version_begins_anew(sqlite_store):
     assert (rest.eligible, len(endpoint.requests)) == (2, 6)
     other, _ = reflect(sqlite_store, writing(), writer={"temperature": 1.0})
     # Another generator is another question.
-    assert (other.eligible, other.calls) == (3, 6)
+    check_fields(other, eligible=3, calls=6)
 
 
 def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store):
@@ -240,7 +223,7 @@ def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store):
         [Response("other", "x", "Why?", f"{LONG} number-x.", ("It is a rock.",), "complex")],
     )
     first, _ = reflect(sqlite_store, writing())
-    assert (first.kept_new, first.no_messages) == (2, 1)
+    check_fields(first, kept_new=2, no_messages=1)
     rest, endpoint = reflect(
         sqlite_store, writing(), rebuild_messages=True, rule=ReflectRule(max_quality=3)
     )
@@ -254,7 +237,7 @@ def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(sqlite_
         scored({"granite": (0.9, 4)}),
     )
     first, _ = reflect(sqlite_store, script)
-    assert (first.kept_new, first.no_answer) == (1, 1)
+    check_fields(first, kept_new=1, no_answer=1)
     second, endpoint = reflect(sqlite_store, writing())
     assert (second.kept_new, len(endpoint.requests)) == (1, 2)
     third, endpoint = reflect(sqlite_store, writing())
@@ -353,7 +336,7 @@ def test_the_scene_runs_as_its_docstring_says(weather, capsys):
     assert printed.endswith(f"passed: {PASSING}\n")
     for seed in "123":
         result = weather.main(["--seed", seed])
-        assert (result.passed, result.answer) == (True, PASSING)
+        check_fields(result, passed=True, answer=PASSING)
         # Impossible temperatures fail.
         assert {(one.rating.rating, "15" in one.answer) for one in result.attempts[:-1]} <= {
             (1, False)

@@ -13,6 +13,7 @@ from judgeboard.domain import Status, StepRecord
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from refining_log import rated
+from result_fields import check_fields
 
 QUESTION = [
     {"role": "system", "content": "Be brief."},
@@ -50,7 +51,7 @@ def test_a_plain_function_is_refined_with_and_without_an_event_loop():
     blocking = judgeboard.refine(Chat(), judging(2, 2, 4)).blocking(QUESTION)
     awaited = asyncio.run(judgeboard.refine(Chat(), judging(2, 2, 4))(QUESTION))
     for result in (blocking, awaited):
-        assert (result.answer, result.passed, result.rating) == ("try 3", True, 4)
+        check_fields(result, answer="try 3", passed=True, rating=4)
         assert [one.rating.rating for one in result.attempts if one.rating] == [2, 2, 4]
 
 
@@ -105,12 +106,7 @@ def test_a_blocking_call_does_not_hold_up_the_event_loop():
 def test_the_limit_gives_the_last_answer_with_the_feedback_and_raises_nothing():
     chat = Chat()
     result = judgeboard.refine(chat, judging(1, 3, 2, 2)).blocking(QUESTION)
-    assert (result.answer, result.passed, result.rating, result.feedback) == (
-        "try 4",
-        False,
-        2,
-        "better than 2",
-    )
+    check_fields(result, answer="try 4", passed=False, rating=2, feedback="better than 2")
     assert len(chat.asked) == 4
 
 
@@ -118,12 +114,7 @@ def test_unusable_ratings_alone_still_give_an_answer():
     result = judgeboard.refine(Chat(), judging("no idea"), max_repeats=1, keep="best").blocking(
         QUESTION
     )
-    assert (result.answer, result.passed, result.rating, result.feedback) == (
-        "try 2",
-        False,
-        None,
-        None,
-    )
+    check_fields(result, answer="try 2", passed=False, rating=None, feedback=None)
     assert [one.status for one in result.attempts] == [Status.UNPARSABLE, Status.UNPARSABLE]
 
 
@@ -171,11 +162,8 @@ def test_a_judge_that_raises_is_a_failed_attempt_and_a_chat_that_raises_raises()
         raise failed
 
     result = judgeboard.refine(Chat(), broken, max_repeats=0).blocking(QUESTION)
-    assert (result.answer, result.passed) == ("try 1", False)
-    assert (result.attempts[0].status, result.attempts[0].error) == (
-        "error",
-        f"LookupError: {failed}",
-    )
+    check_fields(result, answer="try 1", passed=False)
+    check_fields(result.attempts[0], status="error", error=f"LookupError: {failed}")
     with pytest.raises(LookupError):
         judgeboard.refine(broken, judging(4)).blocking(QUESTION)
 
@@ -188,7 +176,7 @@ def test_an_empty_answer_is_an_attempt_that_is_not_rated():
         ["unparsable", "ok"],
     )
     nothing = judgeboard.refine(lambda _messages: "", judging(4), max_repeats=0).blocking(QUESTION)
-    assert (nothing.answer, nothing.passed) == (None, False)
+    check_fields(nothing, answer=None, passed=False)
 
 
 def test_the_cost_of_all_attempts_is_summed_and_an_unknown_one_is_unknown(tmp_path):

@@ -24,6 +24,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.tables import RESPONSE
+from result_fields import check_fields
 from sent_traces import receiving
 from stored_rows import read
 
@@ -51,34 +52,16 @@ def serve(answer, passages=PASSAGES, **options):
 
 @on_sqlite
 def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store):
-    served = serve(
-        BAD,
-        store=store,
-        source="shop",
-        metadata={"tenant": "a"},
-        generator_model="m",
-    )
-    assert (served.text, served.answer, served.level) == (
-        f"{DISCLAIMER}\n\n{BAD}",
-        BAD,
-        "disclaimer",
-    )
+    served = serve(BAD, store=store, source="shop", metadata={"tenant": "a"}, generator_model="m")
+    check_fields(served, text=f"{DISCLAIMER}\n\n{BAD}", answer=BAD, level="disclaimer")
     [item] = items(store)
     # Stored without notice.
-    assert (item.response.external_id, item.response.source, item.response.answer) == (
-        served.external_id,
-        "shop",
-        BAD,
-    )
+    check_fields(item.response, external_id=served.external_id, source="shop", answer=BAD)
     assert (
         item.response.metadata["tenant"],
         item.response.metadata["served"]["notice"],
         item.response.generator_model,
-    ) == (
-        "a",
-        "disclaimer",
-        "m",
-    )
+    ) == ("a", "disclaimer", "m")
     [judgment] = item.judgments
     assert (
         judgment.groundedness
@@ -91,7 +74,7 @@ def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store):
 @on_sqlite
 def test_a_better_second_answer_is_served_and_the_page_can_say_so(store):
     served = serve(BAD, generate=lambda _messages: GOOD, query_type="complex", store=store)
-    assert (served.text, served.level) == (GOOD, "full")
+    check_fields(served, text=GOOD, level="full")
     [item] = items(store)
     assert (item.response.answer, item.response.metadata["served"]["reflection"]) == (
         GOOD,
@@ -116,9 +99,9 @@ def test_the_rule_says_which_answers_get_a_second_one():
 @on_sqlite
 def test_each_step_is_optional(store):
     plain = serve(BAD, judge=None, store=store)
-    assert (plain.text, plain.level, plain.verdict) == (BAD, "unmeasured", None)
+    check_fields(plain, text=BAD, level="unmeasured", verdict=None)
     without = serve(BAD, notice=False, store=store)
-    assert (without.text, without.level) == (BAD, "disclaimer")
+    check_fields(without, text=BAD, level="disclaimer")
     serve(BAD, record=False, store=store)
     first, second = items(store)
     assert (first.judgments, first.response.metadata["served"]) == ((), {"notice": "unmeasured"})
@@ -145,11 +128,7 @@ def test_without_a_store_the_server_gets_the_answer_and_what_the_reader_saw():
         )
         assert client.flush(60)
     [body] = server.requests[0].body
-    assert (body["external_id"], body["answer"], body["source"]) == (
-        served.external_id,
-        BAD,
-        "shop",
-    )
+    check_fields(body, external_id=served.external_id, answer=BAD, source="shop")
     assert body["metadata"]["served"]["notice"] == "disclaimer"
     assert body["context"] == [{"text": PASSAGES[0], "rank": 1}]
 
@@ -202,7 +181,7 @@ def test_without_a_store_the_server_gets_the_whole_verdict_and_flags_the_answer(
     with receiving(store) as http:
         for request in server.requests:
             reply = http.post(request.path, json=request.body).json()
-            assert (reply["stored"], reply["other_fields"]) == (1, {})
+            check_fields(reply, stored=1, other_fields={})
     [item] = items(store)
     [judgment] = item.judgments
     sent = Own.verdicts[status]
@@ -268,11 +247,7 @@ def test_the_reader_gets_the_answer_whatever_fails(fault, reason, caplog):
     began = time.monotonic()
     with caplog.at_level(logging.WARNING, "judgeboard"):
         served = serve(GOOD, **arguments)
-    assert (served.answer, served.text, served.level) == (
-        GOOD,
-        f"{UNCHECKED}\n\n{GOOD}",
-        "unchecked",
-    )
+    check_fields(served, answer=GOOD, text=f"{UNCHECKED}\n\n{GOOD}", level="unchecked")
     assert time.monotonic() - began < 30
     assert reason is None or reason in caplog.text
 
@@ -284,7 +259,7 @@ def test_what_was_judged_counts_also_if_the_second_answer_takes_too_long(store):
         return GOOD
 
     served = serve(BAD, generate=generate, query_type="complex", within_s=1, store=store)
-    assert (served.answer, served.level) == (BAD, "disclaimer")
+    check_fields(served, answer=BAD, level="disclaimer")
     [item] = items(store)
     assert len(item.judgments) == 1
 
@@ -369,8 +344,8 @@ def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_war
         made = judgeboard.make_judge("rag", model="m", base_url=endpoint.base_url, tries=1)
         unwarned = serve(GOOD, judge=made, unchecked_notice=False, record=False)
         served = serve(GOOD, judge=made, store=store)
-    assert (unwarned.text, unwarned.level) == (GOOD, "unmeasured")
-    assert (served.text, served.level) == (f"{UNCHECKED}\n\n{GOOD}", "unchecked")
+    check_fields(unwarned, text=GOOD, level="unmeasured")
+    check_fields(served, text=f"{UNCHECKED}\n\n{GOOD}", level="unchecked")
     [item] = items(store)
     assert item.response.metadata["served"]["notice"] == "unchecked"
     assert "judge_failed" in {flag.rule for flag in item.flags}

@@ -21,6 +21,7 @@ from judgeboard.methods.self_reference.scores import (
     tuned_part,
 )
 from judgeboard.store.tables import StoredVersion
+from result_fields import check_fields
 
 A, B, TIE = Preference
 RIGHT, WRONG, SPLIT = (
@@ -96,7 +97,7 @@ def test_a_side_against_a_tie_contradicts_too_and_two_ties_miss_a_gold_that_is_n
 
 def test_an_order_without_a_usable_verdict_is_unmeasured_never_0():
     made = result(item(AGREED, UNUSABLE, RIGHT), item(AGREED, RIGHT, RIGHT))
-    assert (made.figure("without").value, made.figure("without").n) == (1, 1)
+    check_fields(made.figure("without"), value=1, n=1)
     conditions = made.parts[0]
     assert [list(values(conditions, name).values()) for name in ("unmeasured", "not_asked")] == [
         [1, 0, 0],
@@ -163,7 +164,7 @@ def test_each_category_stands_by_itself():
 def test_the_gain_is_paired_and_rests_on_items_measured_in_both():
     items = of(item(AGREED, WRONG, RIGHT), item(AGREED, UNUSABLE, RIGHT), item(TORN, RIGHT, RIGHT))
     difference = gain(items, items.without, items.selective(4))
-    assert (difference.value, difference.n, difference.unit) == (0.5, 2, "pair")
+    check_fields(difference, value=0.5, n=2, unit="pair")
     torn = of(item(TORN, RIGHT))
     assert gain(torn, torn.always, torn.without).value is None
 

@@ -21,6 +21,7 @@ from judgeboard.methods.self_reference.own_answers import (
     reference_key,
     samples_needed,
 )
+from result_fields import check_fields
 
 OPTIONS = ("Paris", "Rome", "1,000 km", "Oslo")
 
@@ -111,7 +112,7 @@ def test_with_options_an_answer_outside_of_them_is_none():
 def test_nobody_else_is_more_common_than_the_majority(answers):
     vote = majority(answers)
     counts = {each: answers.count(each) for each in answers if each is not None}
-    assert (vote.agree, vote.of) == (max(counts.values(), default=0), len(answers))
+    check_fields(vote, agree=max(counts.values(), default=0), of=len(answers))
     assert vote.tie == (sum(count == vote.agree for count in counts.values()) > 1)
     if vote.answer is not None:
         leaders = [each for each in answers if each is not None and counts[each] == vote.agree]
@@ -164,7 +165,7 @@ def test_the_right_option_stands_against_a_wrong_one_and_gold_names_its_side():
         wrong = pair["answer_b"] if pair["gold"] == "a" else pair["answer_a"]
         assert right == "B. Rome"
         assert wrong in {"A. Paris", "C. Oslo"}
-        assert (pair["reference"], pair["query_type"]) == ("B", "geo")
+        check_fields(pair, reference="B", query_type="geo")
 
 
 def test_sides_and_wrong_options_are_drawn_evenly_and_the_same_again():

@@ -19,6 +19,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
 from recordings import records
+from result_fields import check_fields
 
 # Items of each slice, right verdicts of A and of B on them, samples and the correct answer:
 # "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma), as counts.
@@ -92,7 +93,7 @@ def test_the_slices_of_the_source_give_its_figures(sqlite_store):
     shares = [result.figure("share", name).value for name in result.slices[2:]]
     assert shares == pytest.approx([647 / 1400, 246 / 1400, 160 / 1400, 347 / 1400])
     assert (result.figure("n").n, result.caveats) == (1400, ())
-    assert (result.account.asked, result.account.ok) == (1400 * 9, 1400 * 9)
+    check_fields(result.account, asked=1400 * 9, ok=1400 * 9)
     *_, categories, tuned = result.parts
     assert categories.slices == ["law", "math"]
     assert not tuned.caveats
@@ -113,7 +114,7 @@ def test_mmlu_pro_by_its_first_five_models(public_database, shared):
         percent(result.figure("gate_on").value),
         percent(result.figure("right_if_on").value),
     ) == (60.59, 86.64)
-    assert (result.account.asked, result.account.unparsable) == (72_282, 2_866)
+    check_fields(result.account, asked=72_282, unparsable=2_866)
     assert (result.headline.code, result.has("selective")) == ("own_answer_unknown", False)
     rights = [row["correct"][:5] for row in records(shared / "data" / "mmlu_pro.samples.jsonl.gz")]
     assert result.figure("sample_right").value == pytest.approx(
@@ -219,15 +220,12 @@ def test_a_file_may_say_which_samples_are_right(store):
     lines[4]["reference"] = "8"
     content = "\n".join(map(json.dumps, lines)).encode()
     summary = import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl")
-    assert (summary.new, summary.rejected) == (5, 2)
+    check_fields(summary, new=5, rejected=2)
     assert import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl").new == 0
     result = measure_self_reference(store, k=3)
     mean, best = result.figure("sample_right"), result.figure("sample_best")
-    assert (mean.value, mean.n) == (
-        pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4),
-        4,
-    )  # not known on q4
-    assert (best.value, best.n) == (0.75, 4)
+    check_fields(mean, value=pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4), n=4)  # not known on q4
+    check_fields(best, value=0.75, n=4)
     with store.reading() as connection:
         exported = [row["correct"] for row in exports()["samples"].rows(connection)]
     assert exported == [

@@ -10,10 +10,7 @@ from judgeboard.domain import Pair, Preference
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, failure
 from judgeboard.methods.self_reference.queries import most_samples, sampling_versions, tries_at
-from judgeboard.methods.self_reference.report import (
-    load_items,
-    measure_self_reference,
-)
+from judgeboard.methods.self_reference.report import load_items, measure_self_reference
 from judgeboard.methods.self_reference.run import self_refer
 from judgeboard.methods.self_reference.tables import SAMPLE
 from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons
@@ -22,6 +19,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.tables import COMPARISON
 from judging_log import runs
+from result_fields import check_fields
 from solving_log import TORN, Solver, self_reference, store_questions
 from stored_rows import write_to
 
@@ -51,11 +49,7 @@ def test_one_condition_takes_k_plus_2_calls_an_item_and_all_of_them_k_plus_4(
     ids = store_questions(store, 3)
     report, endpoint = ask(store, Solver({0: TORN}), ids, conditions)
     assert len(endpoint.requests) == 3 * calls == report.account.asked
-    assert (report.account.ok, report.account.not_reached, report.account.exit_code) == (
-        3 * calls,
-        0,
-        0,
-    )
+    check_fields(report.account, ok=3 * calls, not_reached=0, exit_code=0)
     assert runs(store)[0]["selected"] == 3 * calls
     assert (
         report.figure({"A": "without", "B": "always", "C": "selective"}[conditions[-1]]).value == 1
@@ -119,7 +113,7 @@ def test_the_sweep_and_other_thresholds_make_no_calls(sqlite_store):
 def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(sqlite_store):
     ids = store_questions(sqlite_store, 1)
     report, endpoint = ask(sqlite_store, Solver({0: "B--BBB"}), ids, "C")
-    assert (report.account.asked, report.account.unparsable) == (7, 1)
+    check_fields(report.account, asked=7, unparsable=1)
     assert len(endpoint.requests) == 8  # the repair of the one that could not be read
     assert report.parts[1].slices == ["4 of 5"]
 
@@ -198,7 +192,7 @@ def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store):
     same, calls = ask_over(store, Solver(), ids)
     assert calls == 0
     # What is stored.
-    assert (same.account.asked, same.account.error, same.account.exit_code) == (14, 1, 1)
+    check_fields(same.account, asked=14, error=1, exit_code=1)
     again, calls = ask_over(store, Solver(), ids, again=True)
     assert (calls, items(again), counts(again)) == (5, 2, {})
     assert again.parts[1].slices == ["5 of 5"]

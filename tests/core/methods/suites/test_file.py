@@ -7,6 +7,7 @@ import pytest
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.methods.suites.file import Case, Check, Suite, read_suite, spec_hash
+from result_fields import check_fields
 
 SUITE = """\
 name: house
@@ -39,22 +40,17 @@ def written(tmp_path, text):
 
 def test_a_file_says_cases_rubric_and_limits(tmp_path):
     suite = read_suite(written(tmp_path, SUITE))
-    assert (suite.name, suite.threshold, suite.max_unmeasured, suite.max_drop) == (
-        "house",
-        4.0,
-        0.05,
-        0.05,
-    )
+    check_fields(suite, name="house", threshold=4.0, max_unmeasured=0.05, max_drop=0.05)
     assert (suite.candidate, list(suite.rubric.weights)) == ("python:app:answer", ["tone"])
     first, second = suite.cases
-    assert (first.id, first.reference, first.line) == ("1", "60 m", 6)
+    check_fields(first, id="1", reference="60 m", line=6)
     assert [passage in SUITE for passage in first.context] == [True]
     assert [check.kind for check in second.checks] == ["regex", "regex", "json_schema"]
 
 
 def test_what_is_left_out_has_its_default_and_a_rubric_may_stand_inside(tmp_path):
     suite = read_suite(written(tmp_path, "name: s\ncases: [{query: q}]\n"))
-    assert (suite.threshold, suite.rubric) == (3.5, default_rubric())
+    check_fields(suite, threshold=3.5, rubric=default_rubric())
     inside = read_suite(written(tmp_path, f"name: s\nrubric:\n  {RUBRIC}cases: [{{query: q}}]\n"))
     assert list(inside.rubric.weights) == ["tone"]
 

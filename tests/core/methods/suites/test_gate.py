@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from judgeboard.domain import DimensionScore
 from judgeboard.methods.suites.gate import compare, gate
 from judgeboard.methods.suites.queries import CheckOutcome, StoredCase
+from result_fields import check_fields
 
 WEIGHTS = {"accuracy": 1.0, "tone": 1.0}
 
@@ -61,7 +62,7 @@ def test_fewer_than_twenty_paired_cases_cannot_be_compared(n, code):
 
 def test_an_average_that_fell_alike_everywhere_is_a_regression_without_an_interval():
     comparison = compared([case(i, 5) for i in range(20)], [case(i, 4) for i in range(20)])
-    assert (comparison.mean_change.value, comparison.mean_change.low) == (-1.0, None)
+    check_fields(comparison.mean_change, value=-1.0, low=None)
     assert "same value" in (comparison.mean_change.reason or "")
     assert comparison.average_fell
 
@@ -104,7 +105,7 @@ def test_a_pass_rate_that_fell_far_and_not_by_chance_is_a_regression():
 
 def test_the_change_of_the_pass_rate_has_the_interval_of_resampled_cases():
     change = falling(40, passes_won=20).pass_rate_change
-    assert (change.value, change.n) == (-0.1, 200)
+    check_fields(change, value=-0.1, n=200)
     assert -0.2 < (change.low or 0) < -0.1 < (change.high or 0) < 0
     assert (change.method or "").startswith("paired; ")
 
@@ -125,7 +126,7 @@ def test_scores_are_compared_on_the_dimensions_scored_in_both():
     after = [case(0, 4.0, accuracy=4, tone=None)]
     comparison = compared(before, after)
     assert [(one.before, one.after) for one in comparison.cases] == [(5.0, 4.0)]
-    assert (comparison.worse, comparison.better) == (1, 0)
+    check_fields(comparison, worse=1, better=0)
     nothing_shared = compared(
         [case(0, 4.0, accuracy=4, tone=None)], [case(0, 4.0, accuracy=None, tone=4)]
     )
@@ -144,7 +145,7 @@ def test_a_check_that_only_one_run_had_does_not_decide():
     comparison = compared([case(0, 5)], [case(0, 5, passed=False)])
     assert comparison.cases[0].passed_after
     comparison = compared([case(0, 5, passed=True)], [case(0, 5, passed=False)])
-    assert (comparison.only_before, comparison.only_after) == (1, 0)
+    check_fields(comparison, only_before=1, only_after=0)
 
 
 LEVELS = st.one_of(st.none(), st.integers(1, 5))
@@ -158,9 +159,5 @@ def test_a_run_compared_with_itself_has_not_changed_and_the_two_ways_mirror(give
     same = compared(one, one)
     assert (same.mean_change.value or 0, same.worse, same.better, same.p) == (0, 0, 0, 1.0)
     there, back = compared(one, other), compared(other, one)
-    assert (there.worse, there.better, there.only_before) == (
-        back.better,
-        back.worse,
-        back.only_after,
-    )
+    check_fields(there, worse=back.better, better=back.worse, only_before=back.only_after)
     assert there.n == back.n == sum(None not in pair for pair in given_)

@@ -23,6 +23,7 @@ from judgeboard.store.settings import primary_judge
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE
 from judging_log import rag
+from result_fields import check_fields
 from stored_rows import row_count, write_to
 from suite_runs import asked, playing, scored, suite
 
@@ -38,11 +39,7 @@ def test_each_case_is_answered_once_and_scored_once(store):
     result, endpoint = run(store, playing(scores={1: scored(5, 2), 3: scored(1, 2)}), suite(4))
     assert asked(endpoint) == ([0, 1, 2, 3], [0, 1, 2, 3])
     assert [case.score for case in result.cases] == [4.0, 3.5, 4.0, 1.5]
-    assert (result.average_score.value, result.average_score.n, result.average_score.method) == (
-        3.25,
-        4,
-        "Student's t",
-    )
+    check_fields(result.average_score, value=3.25, n=4, method="Student's t")
     assert (result.above_threshold, result.pass_rate.value) == (3, 0.75)
     assert {name: mean.value for name, mean in result.dimensions.items()} == {
         "accuracy": 3.5,
@@ -50,7 +47,7 @@ def test_each_case_is_answered_once_and_scored_once(store):
     }
     assert (result.passed, result.gate.code) == (False, 1)
     assert [(case.case, case.score) for case in result.failures] == [("3", 1.5)]
-    assert (result.account.asked, result.account.ok, result.account.not_reached) == (8, 8, 0)
+    check_fields(result.account, asked=8, ok=8, not_reached=0)
     shown = suite_result(store, result.run)
     # What is stored says the same.
     assert to_plain(shown) == to_plain(result)
@@ -101,14 +98,8 @@ def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store):
     # The gate does not conclude from one case of five.
     assert (result.gate.code, result.passed) == (2, True)
     account = result.account
-    assert (account.asked, account.ok, account.unparsable, account.refused, account.error) == (
-        8,
-        4,
-        2,
-        1,
-        1,
-    )
-    assert (account.not_reached, account.state) == (0, RunState.DONE)
+    check_fields(account, asked=8, ok=4, unparsable=2, refused=1, error=1)
+    check_fields(account, not_reached=0, state=RunState.DONE)
 
 
 def test_a_dimension_that_was_not_scored_does_not_count_as_bad(sqlite_store):
@@ -135,7 +126,7 @@ def test_checks_stand_beside_the_judge(sqlite_store):
     assert [case.passed for case in result.cases] == [True, False]
     assert (result.average_score.value, result.pass_rate.value) == (4.0, 0.5)
     # The score alone, and the score with the checks.
-    assert (result.above_threshold, result.passing) == (2, 1)
+    check_fields(result, above_threshold=2, passing=1)
     (failed,) = result.failures
     assert [(check.kind, check.passed) for check in failed.checks] == [
         ("equals", False),
@@ -206,7 +197,7 @@ def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(sqlite
     assert len(endpoint.requests) == 3
     assert result.account.state == RunState.STOPPED
     assert "cost limit" in (result.account.why_stopped or "")
-    assert (result.measured, result.exit_code) == (3, 2)
+    check_fields(result, measured=3, exit_code=2)
     assert [case.reason for case in result.without_score] == ["not reached"] * 6
 
 
@@ -270,10 +261,10 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store):
     assert result.account.asked == 1
     with store.reading() as connection:
         copied = connection.execute(select(RESPONSE).where(RESPONSE.c.kind == "candidate")).one()
-    assert (copied.derived_from, copied.generator_model) == (ids[1], "m")
+    check_fields(copied, derived_from=ids[1], generator_model="m")
     write_to(store, forget_response, "b", source="app", actor="test")
     forgotten = suite_result(store, result.run)
-    assert (forgotten.cases[0].query, forgotten.cases[0].score) == (None, 4.0)
+    check_fields(forgotten.cases[0], query=None, score=4.0)
     assert {name: given.reasoning for name, given in forgotten.cases[0].dimensions.items()} == {
         "accuracy": None,
         "tone": None,
@@ -318,10 +309,10 @@ def test_a_run_is_compared_with_its_baseline_case_by_case(store):
     first, _ = run(store, playing(), suite(25))
     worse = {number: scored(2, 2) for number in range(12)}
     second, _ = run(store, playing(scores=worse), suite(25), baseline="latest")
-    assert (second.baseline.run, second.baseline.n) == (first.run, 25)
-    assert (second.baseline.worse, second.baseline.better) == (12, 0)
+    check_fields(second.baseline, run=first.run, n=25)
+    check_fields(second.baseline, worse=12, better=0)
     assert second.baseline.mean_change.value == pytest.approx(-24 / 25)
-    assert (second.baseline.only_before, second.baseline.only_after) == (12, 0)
+    check_fields(second.baseline, only_before=12, only_after=0)
     assert second.baseline.same_judge
     assert (second.gate.code, len(second.gate.reasons)) == (1, 3)
     third, _ = run(store, playing(), replace(suite(25), threshold=3.0), baseline=first.run)
@@ -370,7 +361,7 @@ def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store):
         suite(3, cases=(*moved, Case("Is number-9 new?", "9"))),
         baseline="latest",
     )
-    assert (second.baseline.n, second.baseline.run) == (3, first.run)
+    check_fields(second.baseline, n=3, run=first.run)
     # Fewer than 20 cases in both.
     assert second.gate.code == 2
 
