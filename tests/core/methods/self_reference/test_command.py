@@ -176,8 +176,8 @@ def test_the_rows_of_mmlu_pro_make_pairs(name, tmp_path, command):
     questions, pairs = written_rows(tmp_path, *MMLU_PRO, name=name), tmp_path / "pairs.jsonl"
     if name.endswith("parquet"):
         pq.write_table(pa.Table.from_pylist(MMLU_PRO), questions)
-    made = command(f"compare make-pairs --questions {questions} -o {pairs}")
-    assert made.err == "2 pairs made, 0 questions left out\n"
+    output = command(f"compare make-pairs --questions {questions} -o {pairs}")
+    assert output.err == "2 pairs made, 0 questions left out\n"
     made = [json.loads(line) for line in pairs.read_text().splitlines()]
     assert [(pair["id"], pair["reference"], pair["query_type"]) for pair in made] == [
         ("70", "A", "geography"),
