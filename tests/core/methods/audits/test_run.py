@@ -7,19 +7,16 @@ import pytest
 import judging_log
 from audit_figures import kinds, many
 from engines import on_sqlite
-from graded_log import BAD, GOOD
+from graded_log import BAD, GOOD, labels_in, labels_where
 from judgeboard.domain import (
     Decision,
     DimensionScore,
     JudgeVersion,
-    Label,
     ResponseKind,
     RunState,
     Status,
-    Verdict,
 )
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
-from judgeboard.formats.output import to_plain
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     always,
@@ -36,15 +33,12 @@ from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.jobs import flags_at_stake
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.runs import AskMode, finish_run, start_or_continue_run
-from judgeboard.store.storing import store_judgments
-from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION
+from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, VERSION
 from judging_log import runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
 from result_fields import check_fields
-from stored_rows import rows_of
+from stored_rows import rows_of, values_of
 
 REVIEWED = JUDGMENT_REVIEW
 RIGHT, WRONG = completion("correct 1"), completion("incorrect 0")
@@ -63,28 +57,21 @@ def asked(endpoint):
     return sorted(judging_log.asked(endpoint, after="answer ").elements())
 
 
-def review(log, script, **options):
-    chosen = {
-        name: options.pop(name)
-        for name in ("prices", "name", "max_output", "base_url")
-        if name in options
-    }
+def review(log, script, audited="teacher", *, priced=None, supreme=None, **options):
+    """Let a supreme judge, with the options of ``supreme``, review an audited one's verdicts."""
     with RecordingEndpoint(script) as endpoint:
-        supreme = make_supreme(
-            **{"model": "big", "base_url": endpoint.base_url, "tries": 1} | chosen
-        )
-        return audit(
-            log.store, supreme, **{"audited": "teacher", "concurrency": 2} | options
-        ), endpoint
+        judge = {"model": "big", "base_url": endpoint.base_url, "tries": 1} | (supreme or {})
+        report = audit(log.store, make_supreme(**judge), audited, **{"concurrency": 2} | options)
+    return report, endpoint
+
+
+def supreme_flags(log):
+    return [row for row in rows_of(log.store, FLAG) if row["rule"] == "supreme_disagrees"]
 
 
 def flags(log):
     """Response and state of the flags of supreme_disagrees."""
-    return sorted(
-        (row["response_id"], row["state"])
-        for row in rows_of(log.store, FLAG)
-        if row["rule"] == "supreme_disagrees"
-    )
+    return sorted((row["response_id"], row["state"]) for row in supreme_flags(log))
 
 
 def taught(log, n, **verdict):
@@ -97,21 +84,16 @@ def taught(log, n, **verdict):
 @pytest.mark.parametrize("group", [None, 1], ids=["five questions", "one question"])
 def test_the_five_published_rows_are_all_true_positives(sqlite_log, group):
     teacher, ids = sqlite_log.version("teacher"), sqlite_log.answers(5, group=group)
-    labels = {1: GOOD, 0: BAD}
-    sqlite_log.say(
-        teacher, {id_: {"label": labels[row[0]]} for id_, row in zip(ids, PUBLISHED, strict=True)}
-    )
-    sqlite_log.reviews(
-        {id_: {"label": labels[row[2]].value} for id_, row in zip(ids, PUBLISHED, strict=True)}
-    )
+    sqlite_log.say(teacher, labels_where(ids, lambda place: PUBLISHED[place][0] == 0))
+    sqlite_log.reviews(labels_where(ids, lambda place: PUBLISHED[place][2] == 0))
     report, endpoint = review(
-        sqlite_log, by_number({n + 1: WRONG for n, row in enumerate(PUBLISHED)})
+        sqlite_log, by_number({n: WRONG for n, row in enumerate(PUBLISHED, 1) if row[1] == 0})
     )
     assert len(endpoint.requests) == many(report) == many(report, "graded") == 5
     assert kinds(report) == [5, 0, 0, 0]
-    for estimate in (report.figure("marks_precision"), report.figure("marks_recall")):
-        check_fields(estimate, value=1.0, n=5)
-        check_fields(estimate, low=pytest.approx(0.5655, abs=1e-4), high=1.0)
+    low = pytest.approx(0.5655, abs=1e-4)
+    for name in ("marks_precision", "marks_recall"):
+        check_fields(report.figure(name), value=1.0, n=5, low=low, high=1.0)
     check_fields(report.figure("false_alarm_rate"), value=None, n=0)
     assert [each.response_id for each in report.caught] == ids
 
@@ -119,17 +101,12 @@ def test_the_five_published_rows_are_all_true_positives(sqlite_log, group):
 @on_sqlite
 def test_positive_is_a_wrong_verdict_not_a_bad_answer(log):
     teacher, ids = log.version("teacher"), log.answers(8)
-    labels = [GOOD, GOOD, BAD, BAD, GOOD, GOOD, BAD, BAD]
-    true = [GOOD, BAD, BAD, GOOD, GOOD, BAD, BAD, GOOD]
-    log.say(teacher, {id_: {"label": label} for id_, label in zip(ids, labels, strict=True)})
-    log.reviews({id_: {"label": label.value} for id_, label in zip(ids, true, strict=True)})
-    report, _ = review(log, by_number({1: WRONG, 2: WRONG, 3: WRONG, 4: WRONG, 8: WRONG}))
+    log.say(teacher, labels_where(ids, {2, 3, 6, 7}.__contains__))
+    log.reviews(labels_where(ids, {1, 2, 5, 6}.__contains__))
+    report, _ = review(log, by_number(dict.fromkeys((1, 2, 3, 4, 8), WRONG)))
     assert kinds(report) == [3, 2, 1, 2]
-    rates = [
-        report.figure(name).value
-        for name in ("marks_precision", "marks_recall", "false_alarm_rate")
-    ]
-    assert rates == [0.6, 0.75, 0.5]
+    rates = ("marks_precision", "marks_recall", "false_alarm_rate")
+    assert [report.figure(name).value for name in rates] == [0.6, 0.75, 0.5]
     assert [each.response_id for each in report.missed] == [ids[5]]
     assert [each.response_id for each in report.accused] == [ids[0], ids[2]]
     assert flags(log) == [(id_, "open") for id_ in (*ids[:4], ids[7])]
@@ -141,13 +118,7 @@ def test_the_supreme_judge_sees_the_answer_and_the_whole_verdict(sqlite_log):
     taught(sqlite_log, 1, groundedness=0.25, quality=3, reasoning=reasoning)
     _, endpoint = review(sqlite_log, always(RIGHT))
     system, task = (message["content"] for message in endpoint.requests[0].body["messages"])
-    for shown in (
-        "query on evidence 1",
-        "evidence 1",
-        "answer 1",
-        "groundedness: 0.25",
-        "quality: 3",
-    ):
+    for shown in ("query on evidence 1", "answer 1", "groundedness: 0.25", "quality: 3"):
         assert shown in task
     token = task.partition("[BEGIN VERDICT ")[2][:16]
     verdict_ = task.partition(f"[BEGIN VERDICT {token}]")[2].partition(f"[END VERDICT {token}]")[0]
@@ -158,24 +129,18 @@ def test_the_supreme_judge_sees_the_answer_and_the_whole_verdict(sqlite_log):
 @on_sqlite
 def test_an_unusable_review_is_no_mark(log):
     _, ids = taught(log, 4)
-    log.review_all(ids, label=BAD.value)
+    log.review_all(ids, label=BAD)
     replies = {
         1: completion("It is fine."),
         2: completion(None, refusal="no"),
         3: failure(400, "too long"),
     }
     report, _ = review(log, by_number(replies, WRONG))
-    account = to_plain(report)["account"]
-    assert [
-        account[name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
-    ] == [4, 1, 1, 1, 1, 0]
-    assert (many(report), many(report, "graded"), kinds(report)[0], kinds(report)[2]) == (
-        1,
-        1,
-        1,
-        0,
+    check_fields(
+        report.account, asked=4, ok=1, unparsable=1, refused=1, error=1, not_reached=0, exit_code=1
     )
-    assert report.account.exit_code == 1
+    check_fields(report.about.counts, audited=1, graded=1)
+    assert kinds(report)[::2] == [1, 0]
     stored = {row["status"]: row["correct"] for row in rows_of(log.store, REVIEWED)}
     assert stored == {"unparsable": None, "refused": None, "error": None, "ok": False}
     again, endpoint = review(log, always(RIGHT))
@@ -193,9 +158,8 @@ def test_each_verdict_is_asked_about_once(sqlite_log):
     sqlite_log.say_all(teacher, ids[:2], label=BAD)  # judged anew: other verdicts
     _, endpoint = review(sqlite_log, always(RIGHT))
     assert asked(endpoint) == [1, 2]
-    _, endpoint = review(
-        sqlite_log, always(RIGHT), max_output=9
-    )  # another version of the supreme judge
+    # Another version of the supreme judge.
+    _, endpoint = review(sqlite_log, always(RIGHT), supreme={"max_output": 9})
     assert len(endpoint.requests) == 6
 
 
@@ -204,17 +168,16 @@ def test_a_stopped_audit_goes_on_where_it_ended(log, tmp_path):
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nbig = { input = 1, output = 1 }\n")
     taught(log, 20)
-    first, endpoint = review(log, always(WRONG), prices=prices, max_cost=0.0006)
-    done = set(asked(endpoint))
-    assert first.account.state is RunState.STOPPED
-    assert first.account.exit_code == 2
-    assert first.account.asked == len(done) == len(flags(log)) < 20
-    assert first.account.not_reached == 20 - len(done)
-    second, endpoint = review(log, always(WRONG), prices=prices)
-    assert asked(endpoint) == sorted(set(range(1, 21)) - done)
-    assert (second.account.asked, second.account.not_reached, many(second)) == (20, 0, 20)
-    assert len(rows_of(log.store, RUN)) == 1
-    assert many(second, "flags_raised") == len(flags(log)) == 20
+    first, endpoint = review(log, always(WRONG), supreme={"prices": prices}, max_cost=0.0006)
+    done = asked(endpoint)
+    assert len(done) == len(flags(log)) < 20
+    check_fields(first.account, state=RunState.STOPPED, exit_code=2)
+    check_fields(first.account, asked=len(done), not_reached=20 - len(done))
+    second, endpoint = review(log, always(WRONG))
+    assert asked(endpoint) == sorted({*range(1, 21)} - {*done})
+    check_fields(second.account, asked=20, not_reached=0)
+    assert len(runs(log.store)) == 1
+    assert many(second) == many(second, "flags_raised") == len(flags(log)) == 20
 
 
 def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(sqlite_log):
@@ -222,8 +185,7 @@ def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(sqlite
     small = AuditSample(0.1, seed=4)
     report, endpoint = review(sqlite_log, always(WRONG), sample=small)
     assert 3 < len(endpoint.requests) == many(report) < 30
-    drawn = [row for row in rows_of(sqlite_log.store, FLAG) if row["rule"] == "supreme_disagrees"]
-    assert {row["inclusion_probability"] for row in drawn} == {0.1}
+    assert {row["inclusion_probability"] for row in supreme_flags(sqlite_log)} == {0.1}
     assert [each.code for each in report.caveats] == ["not_available"]
     again, endpoint = review(sqlite_log, always(WRONG), sample=small)
     assert (endpoint.requests, many(again)) == ([], many(report))
@@ -243,9 +205,8 @@ def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(sqlite
 
 def test_only_what_where_means_is_audited(sqlite_log):
     taught(sqlite_log, 4)
-    report, endpoint = review(
-        sqlite_log, always(RIGHT), sample=AuditSample(where=RowFilter(ids=("a2", "a3")))
-    )
+    sample = AuditSample(where=RowFilter(ids=("a2", "a3")))
+    report, endpoint = review(sqlite_log, always(RIGHT), sample=sample)
     assert asked(endpoint) == [2, 3]
     assert many(report) == 2
 
@@ -253,7 +214,7 @@ def test_only_what_where_means_is_audited(sqlite_log):
 def test_a_score_without_a_label_is_cut_and_that_is_said(sqlite_log):
     teacher, ids = sqlite_log.version("teacher"), sqlite_log.answers(2)
     sqlite_log.say(teacher, {ids[0]: {"groundedness": 0.49}, ids[1]: {"groundedness": 0.5}})
-    sqlite_log.review_all(ids, label=GOOD.value)
+    sqlite_log.review_all(ids, label=GOOD)
     report, _ = review(sqlite_log, always(WRONG))
     assert [each.judge for each in (*report.caught, *report.accused)] == [
         "hallucinated",
@@ -271,21 +232,19 @@ def test_flags_of_an_audit_survive_and_give_way_to_newer_verdicts(log):
     other = log.version("teacher", better=True)
     log.say(other, {ids[1]: {"label": BAD}})  # judged by the judge's next version
     assert flags(log) == [(ids[0], "superseded"), (ids[1], "superseded"), (ids[2], "open")]
-    log.say_all(
-        log.version("another"), ids, label=GOOD
-    )  # a verdict of somebody else changes nothing
+    log.say_all(log.version("another"), ids, label=GOOD)  # somebody else changes nothing
     assert flags(log)[2] == (ids[2], "open")
     review(log, always(WRONG), audited="teacher v1")
     assert flags(log)[:2] == [(ids[0], "open"), (ids[0], "superseded")]
 
 
 def test_the_same_verdict_again_supersedes_no_flag(log):
-    teacher, ids = taught(log, 3, label=GOOD, scores=(DimensionScore("depth", 4, "1-5"),))
-    review(log, always(WRONG))
-    same = {"label": GOOD, "scores": (DimensionScore("depth", 4, "1-5"),)}
-    log.say(
-        teacher, {ids[0]: same, ids[1]: same | {"scores": (DimensionScore("depth", 5, "1-5"),)}}
+    same, other = (
+        {"label": GOOD, "scores": (DimensionScore("depth", value, "1-5"),)} for value in (4, 5)
     )
+    teacher, ids = taught(log, 3, **same)
+    review(log, always(WRONG))
+    log.say(teacher, {ids[0]: same, ids[1]: other})
     assert flags(log) == [(ids[0], "open"), (ids[1], "superseded"), (ids[2], "open")]
     assert raise_flags(log.store).superseded == 0
     log.say(teacher, {ids[0]: {"status": Status.ERROR}})
@@ -299,24 +258,18 @@ def test_flags_of_audits_and_of_other_judges_are_counted_before_a_rejudge_and_ca
     version, stranger = (JudgeVersion(name, name) for name in (teacher.name, "stranger"))
     assert flags_at_stake(log.store, version) == 3
     assert flags_at_stake(log.store, version, RowFilter(response_ids=(ids[0], ids[3]))) == 1
-    assert (
-        flags_at_stake(log.store, stranger)
-        == flags_at_stake(log.store, version, mode=AskMode.KEEP_FLAGS)
-        == 0
-    )
+    assert flags_at_stake(log.store, stranger) == 0
+    assert flags_at_stake(log.store, version, mode=AskMode.KEEP_FLAGS) == 0
 
     def rejudged(mode, *answers):
         with log.store.writing() as connection:
             run = start_or_continue_run(connection, teacher, mode=mode, actor="test")
             finish_run(connection, run.id, RunState.DONE)
-        log.say(teacher, {key: {"label": BAD} for key in answers}, run.id)
+        log.say(teacher, labels_in(answers, answers), run.id)
 
     def open_flags():
-        rows = rows_of(log.store, FLAG)
-        rules = {"supreme_disagrees", "judges_disagree"}
-        return {
-            row["response_id"] for row in rows if row["rule"] in rules and row["state"] == "open"
-        }
+        of_judges = FLAG.c.rule.in_(["supreme_disagrees", "judges_disagree"])
+        return {*values_of(log.store, FLAG.c.response_id, of_judges, FLAG.c.state == "open")}
 
     rejudged("keep-flags", ids[0], ids[2])
     rejudged("all", ids[1])
@@ -331,7 +284,7 @@ def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(sq
     _, ids = taught(sqlite_log, 3)
     sqlite_log.say_all(sqlite_log.version("teacher", better=True), ids[:1], label=GOOD)
     report, _ = review(sqlite_log, always(WRONG), audited="teacher v1")
-    assert (many(report), many(report, "marked"), many(report, "flags_raised")) == (3, 3, 2)
+    check_fields(report.about.counts, audited=3, marked=3, flags_raised=2)
     assert report.caveats[0] == note("marks_without_flag", n=1)
 
 
@@ -339,9 +292,9 @@ def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_
     sqlite_log,
 ):
     taught(sqlite_log, 3)
-    review(sqlite_log, always(WRONG), name="stern")
-    report, _ = review(sqlite_log, by_number({1: WRONG}), name="mild")
-    assert (many(report, "marked"), many(report, "flags_raised")) == (1, 1)
+    review(sqlite_log, always(WRONG), supreme={"name": "stern"})
+    report, _ = review(sqlite_log, by_number({1: WRONG}), supreme={"name": "mild"})
+    check_fields(report.about.counts, marked=1, flags_raised=1)
     assert [each.code for each in report.caveats] == ["not_available"]
 
 
@@ -349,17 +302,16 @@ def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_
 def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(log):
     _, ids = taught(log, 1)
     review(log, always(WRONG))
-    (mine,) = [row["id"] for row in rows_of(log.store, FLAG) if row["rule"] == "supreme_disagrees"]
+    (mine,) = supreme_flags(log)
     reviewer = ensure_reviewer(log.store, "page", "Mara")
-    key = "00000000-0000-4000-8000-00000000000{}".format
-    decided = submit(
-        log.store,
-        Submission(flag_id=mine, reviewer=reviewer, decision=Decision.DISMISS, request_key=key(1)),
+    dismissal = Submission(
+        flag_id=mine["id"], reviewer=reviewer, decision=Decision.DISMISS, request_key="dismiss"
     )
+    decided = submit(log.store, dismissal)
     log.say_all(log.version("pupil"), ids, label=GOOD)
     review(log, always(WRONG), audited="pupil")
     assert [state for _, state in flags(log)] == ["dismissed", "open"]
-    message = undo(log.store, review_id=decided.review_id, reviewer=reviewer, request_key=key(2))
+    message = undo(log.store, review_id=decided.review_id, reviewer=reviewer, request_key="undo")
     assert "is open again" in message.text
     assert [state for _, state in flags(log)] == ["open", "open"]
 
@@ -367,9 +319,10 @@ def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(l
 def test_a_supreme_judges_later_word_counts(sqlite_log):
     _, ids = taught(sqlite_log, 1)
     review(sqlite_log, always(WRONG))
-    review(sqlite_log, always(RIGHT), max_output=9)  # its next version thinks otherwise
+    # Its next version thinks otherwise.
+    review(sqlite_log, always(RIGHT), supreme={"max_output": 9})
     assert flags(sqlite_log) == [(ids[0], "superseded")]
-    review(sqlite_log, always(WRONG), name="another")
+    review(sqlite_log, always(WRONG), supreme={"name": "another"})
     assert flags(sqlite_log) == [(ids[0], "open"), (ids[0], "superseded")]
 
 
@@ -377,51 +330,46 @@ def test_who_is_unknown_or_without_a_price_is_refused_before_anything_is_asked(s
     taught(sqlite_log, 1)
     with pytest.raises(NotFound, match="nobody"):
         review(sqlite_log, always(RIGHT), audited="nobody")
+    remote = {"base_url": "https://models.example.org/v1"}
     with pytest.raises(UnknownPrice):
-        review(sqlite_log, always(RIGHT), base_url="https://models.example.org/v1", max_cost=1)
-    assert rows_of(sqlite_log.store, RUN) == []
+        review(sqlite_log, always(RIGHT), supreme=remote, max_cost=1)
+    assert runs(sqlite_log.store) == []
 
 
-def score(log, script, kind="rag", **options):
+def independent(log, endpoint, audited="teacher", kind="rag"):
+    """A supreme judge that scores the answers itself."""
+    return make_independent(log.store, audited, kind=kind, model="big", base_url=endpoint.base_url)
+
+
+def score(log, script, **options):
     with RecordingEndpoint(script) as endpoint:
-        supreme = make_independent(
-            log.store,
-            options.get("audited", "teacher"),
-            kind=kind,
-            model="big",
-            base_url=endpoint.base_url,
-        )
-        return audit(
-            log.store, supreme, **{"audited": "teacher", "concurrency": 2} | options
-        ), endpoint
+        supreme = independent(log, endpoint)
+        return audit(log.store, supreme, "teacher", **{"concurrency": 2} | options), endpoint
 
 
 def test_a_judge_that_asks_no_model_is_audited_by_one_that_does(sqlite_log):
     sqlite_log.answers(1)
     judge_pending(sqlite_log.store, make_judge("lexical"))
-    supreme = make_independent(
-        sqlite_log.store, "lexical", model="big", base_url="http://127.0.0.1:1/v1"
-    )
-    assert (supreme.version.params["judge"], supreme.version.model) == ("rag", "big")
+    with RecordingEndpoint() as endpoint:
+        version = independent(sqlite_log, endpoint, "lexical", kind=None).version
+    assert (version.params["judge"], version.model) == ("rag", "big")
 
 
 @pytest.mark.parametrize(
     ("said", "own", "marked"),
     [
-        (
-            {"groundedness": 0.6, "quality": 3},
-            {"groundedness": 0.2, "quality": 3},
-            True,
-        ),  # 0.4 apart, floats or not
-        ({"groundedness": 0.6, "quality": 3}, {"groundedness": 0.21, "quality": 3}, False),
-        ({"groundedness": 1.0, "quality": 4}, {"groundedness": 1.0, "quality": 2}, True),
-        ({"groundedness": 1.0, "quality": 4}, {"groundedness": 1.0, "quality": 3}, False),
+        ((0.6, 3), (0.2, 3), True),  # 0.4 apart, floats or not
+        ((0.6, 3), (0.21, 3), False),
+        ((1.0, 4), (1.0, 2), True),
+        ((1.0, 4), (1.0, 3), False),
     ],
 )
 def test_two_scores_far_apart_are_a_mark(sqlite_log, said, own, marked):
-    _, ids = taught(sqlite_log, 1, **said)
-    report, endpoint = score(sqlite_log, always(verdict(**own)))
-    assert (len(endpoint.requests), many(report), many(report, "marked")) == (1, 1, int(marked))
+    _, ids = taught(sqlite_log, 1, groundedness=said[0], quality=said[1])
+    reply = verdict(groundedness=own[0], quality=own[1])
+    report, endpoint = score(sqlite_log, always(reply))
+    assert len(endpoint.requests) == 1
+    check_fields(report.about.counts, audited=1, marked=marked)
     assert [id_ for id_, _ in flags(sqlite_log)] == (ids if marked else [])
     # It is shown the answer alone, and what it says is no second opinion: that rule does not fire.
     assert "VERDICT" not in endpoint.requests[0].body["messages"][1]["content"]
@@ -434,16 +382,14 @@ def test_what_a_supreme_judge_scored_is_read_again_by_the_same_rule(sqlite_log):
     taught(sqlite_log, 1, groundedness=0.55)
     first, _ = score(sqlite_log, always(verdict(groundedness=0.45)))
     again = audit_recorded(sqlite_log.store, "supreme", "teacher")
-    assert (many(first, "marked"), many(again, "marked")) == (
-        0,
-        0,
-    )  # though its labels, cut at 0.5, differ
+    # Its labels, cut at 0.5, differ.
+    assert (many(first, "marked"), many(again, "marked")) == (0, 0)
     assert len(rows_of(sqlite_log.store, REVIEWED)) == 1
 
 
 def test_what_a_supreme_judge_was_shown_is_reported_without_asking(sqlite_log):
     _, ids = taught(sqlite_log, 3)
-    sqlite_log.review_all(ids, label=BAD.value)
+    sqlite_log.review_all(ids, label=BAD)
     live, _ = review(sqlite_log, by_number({1: WRONG, 2: completion("hm")}))
     stored = audit_recorded(sqlite_log.store, "supreme", "teacher")
     assert kinds(stored) == kinds(live)
@@ -473,26 +419,18 @@ def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(s
         ),
     ):
         with RecordingEndpoint() as endpoint:
-            supreme = make_independent(
-                sqlite_log.store, audited, kind=kind, model="big", base_url=endpoint.base_url
-            )
+            supreme = independent(sqlite_log, endpoint, audited, kind)
             with pytest.raises(BadInput, match=said):
                 audit(sqlite_log.store, supreme, audited)
             assert endpoint.requests == []
-    assert (rows_of(sqlite_log.store, RUN), rows_of(sqlite_log.store, VERSION)) == ([], before)
+    assert (runs(sqlite_log.store), rows_of(sqlite_log.store, VERSION)) == ([], before)
 
 
 def test_a_judge_of_the_same_kind_is_asked_as_the_audited_one_was(sqlite_log):
     audited = sqlite_log.version("rag", domain="rocks", claims=True)
     with RecordingEndpoint() as endpoint:
         asked = {
-            kind: make_independent(
-                sqlite_log.store,
-                audited.fingerprint,
-                kind=kind,
-                model="big",
-                base_url=endpoint.base_url,
-            ).version.params
+            kind: independent(sqlite_log, endpoint, audited.fingerprint, kind).version.params
             for kind in (None, "rag", "grade")
         }
     for kind in (None, "rag"):
@@ -506,7 +444,7 @@ def test_an_audit_without_a_verdict_to_look_at_leaves_nothing_behind(sqlite_log,
     before = rows_of(sqlite_log.store, VERSION)
     report, endpoint = how(sqlite_log, always(RIGHT))
     assert (endpoint.requests, many(report), report.account.run_id) == ([], 0, None)
-    assert (rows_of(sqlite_log.store, RUN), rows_of(sqlite_log.store, VERSION)) == ([], before)
+    assert (runs(sqlite_log.store), rows_of(sqlite_log.store, VERSION)) == ([], before)
 
 
 @pytest.mark.parametrize("how", [review, score])
@@ -522,11 +460,8 @@ def test_a_stopped_audit_goes_on_though_answers_were_made_and_have_been_stored(s
     sqlite_log.answers(1, kind=ResponseKind.CONTROL)
     sqlite_log.say_all(teacher, sqlite_log.answers(1), label=GOOD, groundedness=0.9)
     second, endpoint = how(sqlite_log, always(said))
-    assert (len(endpoint.requests), second.account.asked, len(rows_of(sqlite_log.store, RUN))) == (
-        2,
-        4,
-        1,
-    )
+    assert (len(endpoint.requests), second.account.asked) == (2, 4)
+    assert len(runs(sqlite_log.store)) == 1
     third, endpoint = how(sqlite_log, always(said))
     assert (asked(endpoint), many(third)) == ([6], 5)
 
@@ -535,22 +470,13 @@ ANSWERS = 24
 
 
 @pytest.mark.parametrize("approach", ["1", "2"])
-def test_an_audit_goes_on_after_a_kill(sqlite_store, endpoint, approach):
-    endpoint.reply = completion("incorrect 0")
-    store_answers(sqlite_store, ANSWERS)
-    with sqlite_store.writing() as connection:
-        teacher = ensure_version(connection, JudgeVersion("teacher", "grade"))
-        verdict = Verdict(Status.OK, label=Label.GROUNDED)
-        store_judgments(
-            connection,
-            teacher,
-            None,
-            [NewJudgment(number, 0, 0, verdict) for number in range(1, ANSWERS + 1)],
-        )
+def test_an_audit_goes_on_after_a_kill(sqlite_log, endpoint, approach):
+    store, endpoint.reply = sqlite_log.store, WRONG
+    store_answers(store, ANSWERS)
+    sqlite_log.say_all(sqlite_log.version("grade"), range(1, ANSWERS + 1), label=GOOD)
     table = REVIEWED if approach == "1" else JUDGMENT
-    words = ["test", "audit", "teacher", "--model", "m", "--sample", "1", "--approach", approach]
-    killed_then_repeated(sqlite_store, endpoint, table, *words)
-    assert stored(sqlite_store, table) == ANSWERS
-    assert len(endpoint.asked) == ANSWERS
+    words = ["test", "audit", "grade", "--model", "m", "--sample", "1", "--approach", approach]
+    killed_then_repeated(store, endpoint, table, *words)
+    assert stored(store, table) == len(endpoint.asked) == ANSWERS
     assert endpoint.asked.total() <= ANSWERS + AT_ONCE
-    assert [row["state"] for row in runs(sqlite_store)] == ["done"]
+    assert [row["state"] for row in runs(store)] == ["done"]
