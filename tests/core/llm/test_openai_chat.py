@@ -81,8 +81,7 @@ def test_one_request_carries_all_that_was_asked_for():
         reply_format="json_schema",
     )
     (attempt,) = reply.attempts
-    check_fields(attempt, why="first", status="ok", raw="hello")
-    check_fields(attempt, prompt_tokens=11, completion_tokens=7)
+    check_fields(attempt, why="first", status="ok", raw="hello", prompt_tokens=11, completion_tokens=7)
     assert attempt.latency_ms is not None
     (sent,) = endpoint.requests
     assert sent.path == "/v1/chat/completions"

@@ -78,19 +78,14 @@ def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store):
     assert (summary.calls, summary.account.asked, summary.account.ok) == (3, 3, 3)
     assert summary.account.not_reached == 0
     [new] = made(store)
-    check_fields(
-        new, source="log", external_id=f"0~reflect-{summary.account.run_id}", answer=BETTER
-    )
-    check_fields(new, generator_model="writer", derived_from=1)
+    check_fields(new, source="log", external_id=f"0~reflect-{summary.account.run_id}", answer=BETTER, generator_model="writer", derived_from=1)
     assert [(row["id"], row["groundedness"]) for row in judgments(store)] == [
         ("0", 0.2),
         (new["external_id"], 0.9),
     ]
     [row] = refinements(store)
     before, after = (one["id"] for one in rows_of(store, JUDGMENT))
-    check_fields(row, method="reflect", outcome="kept_new")
-    check_fields(row, root_response_id=1, response_id=new["id"])
-    check_fields(row, judgment_before_id=before, judgment_id=after)
+    check_fields(row, method="reflect", outcome="kept_new", root_response_id=1, response_id=new["id"], judgment_before_id=before, judgment_id=after)
     [call] = generations(store)
     check_fields(call, status="ok", response_id=new["id"], prompt_tokens=100)
     assert len(endpoint.requests) == 3

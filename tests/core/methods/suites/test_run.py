@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import select
 
 import judgeboard
 from engines import on_sqlite
@@ -24,14 +23,19 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE
 from judging_log import rag
 from result_fields import check_fields
-from stored_rows import row_count, write_to
+from stored_rows import read, row_count, rows_of, values_of, write_to
 from suite_runs import asked, playing, scored, suite
 
 
-def run(store, script, which, candidate="model:candidate", **options):
+def run(store, script, which, candidate="model:candidate", judge=None, **options):
+    """Run a suite; ``judge``: options of a judge that is made before."""
     with RecordingEndpoint(script) as endpoint:
-        options = {"base_url": endpoint.base_url, "concurrency": 4} | options
-        return run_suite(store, which, candidate, model="judge", **options), endpoint
+        model = {"model": "judge", "base_url": endpoint.base_url}
+        options = model | {"concurrency": 4} | options
+        if judge is not None:
+            options["judge"] = make_judge("rubric", rubric=which.rubric, **model, **judge)
+            del options["model"]
+        return run_suite(store, which, candidate, **options), endpoint
 
 
 @on_sqlite
@@ -40,17 +44,18 @@ def test_each_case_is_answered_once_and_scored_once(store):
     assert asked(endpoint) == ([0, 1, 2, 3], [0, 1, 2, 3])
     assert [case.score for case in result.cases] == [4.0, 3.5, 4.0, 1.5]
     check_fields(result.average_score, value=3.25, n=4, method="Student's t")
-    assert (result.above_threshold, result.pass_rate.value) == (3, 0.75)
+    assert result.pass_rate.value == 0.75
     assert {name: mean.value for name, mean in result.dimensions.items()} == {
         "accuracy": 3.5,
         "tone": 3.0,
     }
-    assert (result.passed, result.gate.code) == (False, 1)
-    assert [(case.case, case.score) for case in result.failures] == [("3", 1.5)]
+    check_fields(result, above_threshold=3, passed=False)
+    assert result.gate.code == 1
+    (failed,) = result.failures
+    check_fields(failed, case="3", score=1.5)
     check_fields(result.account, asked=8, ok=8, not_reached=0)
-    shown = suite_result(store, result.run)
     # What is stored says the same.
-    assert to_plain(shown) == to_plain(result)
+    assert to_plain(suite_result(store, result.run)) == to_plain(result)
 
 
 def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(sqlite_store):
@@ -68,12 +73,10 @@ def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(sql
 
 def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store):
     run(sqlite_store, playing(scores={0: scored(1, 1)}), suite(3))
-    with sqlite_store.reading() as connection:
-        kinds = set(connection.execute(select(RESPONSE.c.kind)).scalars())
-        assert kinds == {ResponseKind.CANDIDATE.value}
-        assert count_log(connection) == 0
-        # Who judged no answer of the log is not its judge.
-        assert primary_judge(connection) is None
+    assert values_of(sqlite_store, RESPONSE.c.kind) == [ResponseKind.CANDIDATE] * 3
+    assert read(sqlite_store, count_log) == 0
+    # Who judged no answer of the log is not its judge.
+    assert read(sqlite_store, primary_judge) is None
     assert row_count(sqlite_store, FLAG) == 0
     with RecordingEndpoint() as endpoint:
         assert judge_pending(sqlite_store, rag(endpoint)).selected == 0
@@ -86,9 +89,9 @@ def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store):
     result, endpoint = run(store, playing(answers, scores), suite(5))
     # There is no answer to score.
     assert asked(endpoint)[1].count(0) == 0
-    assert (result.measured, result.unmeasured, result.average_score.value) == (1, 4, 5.0)
-    reasons = {case.case: case.reason or "" for case in result.without_score}
-    assert [":".join(reason.split(":")[:2]) for reason in reasons.values()] == [
+    check_fields(result, measured=1, unmeasured=4, passed=True)
+    assert result.average_score.value == 5.0
+    assert [":".join(case.reason.split(":")[:2]) for case in result.without_score] == [
         "no answer: error",
         "no answer: unparsable",
         "no score: unparsable",
@@ -96,10 +99,11 @@ def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store):
     ]
     assert [case.query for case in result.without_score] == [case.query for case in suite(4).cases]
     # The gate does not conclude from one case of five.
-    assert (result.gate.code, result.passed) == (2, True)
+    assert result.gate.code == 2
     account = result.account
-    check_fields(account, asked=8, ok=4, unparsable=2, refused=1, error=1)
-    check_fields(account, not_reached=0, state=RunState.DONE)
+    check_fields(
+        account, asked=8, ok=4, unparsable=2, refused=1, error=1, not_reached=0, state=RunState.DONE
+    )
 
 
 def test_a_dimension_that_was_not_scored_does_not_count_as_bad(sqlite_store):
@@ -110,31 +114,22 @@ def test_a_dimension_that_was_not_scored_does_not_count_as_bad(sqlite_store):
 
 
 def test_checks_stand_beside_the_judge(sqlite_store):
-    cases = (
-        Case(
-            "What is number-0?",
-            "0",
-            checks=(Check("equals", "It is number-0."), Check("regex", r"number-\d")),
-        ),
-        Case(
-            "What is number-1?",
-            "1",
-            checks=(Check("equals", "It is 1."), Check("json_schema", {"type": "object"})),
-        ),
-    )
+    good = (Check("equals", "It is number-0."), Check("regex", r"number-\d"))
+    bad = (Check("equals", "It is 1."), Check("json_schema", {"type": "object"}))
+    zero, one = suite(2).cases
+    cases = (replace(zero, checks=good), replace(one, checks=bad))
     result, _ = run(sqlite_store, playing(), suite(2, cases=cases))
     assert [case.passed for case in result.cases] == [True, False]
     assert (result.average_score.value, result.pass_rate.value) == (4.0, 0.5)
     # The score alone, and the score with the checks.
-    check_fields(result, above_threshold=2, passing=1)
+    check_fields(result, above_threshold=2, passing=1, passed=False, exit_code=1)
     (failed,) = result.failures
     assert [(check.kind, check.passed) for check in failed.checks] == [
         ("equals", False),
         ("json_schema", False),
     ]
     assert failed.checks[0].message
-    assert (result.passed, result.gate.code, result.exit_code) == (False, 1, 1)
-    assert result.gate.reasons == (note("gate_checks", n=1, cases=2),)
+    check_fields(result.gate, code=1, reasons=(note("gate_checks", n=1, cases=2),))
 
 
 def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(store):
@@ -157,46 +152,32 @@ def test_another_suite_or_candidate_is_another_run(sqlite_store):
     runs = {
         run(sqlite_store, lambda _request, _number: failure(401, "no"), *which)[0].run
         for which in (
-            (suite(2),),
-            (suite(3),),
-            (suite(2, threshold=4.0),),
-            (suite(2), "model:other"),
-            (suite(2),),
+            [suite(2)],
+            [suite(3)],
+            [suite(2, threshold=4.0)],
+            [suite(2), "model:other"],
+            [suite(2)],
         )
     }
     assert len(runs) == 4
 
 
 def test_a_cost_limit_needs_the_price_of_both_models(sqlite_store):
+    remote = "https://models.example.org/v1"
     with pytest.raises(UnknownPrice):
-        run(
-            sqlite_store,
-            playing(),
-            suite(2),
-            max_cost=1.0,
-            base_url="https://models.example.org/v1",
-        )
+        run(sqlite_store, playing(), suite(2), max_cost=1.0, base_url=remote)
     assert row_count(sqlite_store, RESPONSE) == 0
 
 
 def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(sqlite_store, tmp_path):
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\njudge = { input = 1, output = 1 }\n")  # 120 millionths a verdict
-    with RecordingEndpoint(playing()) as endpoint:
-        judge = make_judge(
-            "rubric",
-            rubric=suite(9).rubric,
-            model="judge",
-            base_url=endpoint.base_url,
-            prices=prices,
-        )
-        result = run_suite(
-            sqlite_store, suite(9), answer_by_query, judge=judge, max_cost=0.0003, concurrency=1
-        )
+    options = {"judge": {"prices": prices}, "max_cost": 0.0003, "concurrency": 1}
+    result, endpoint = run(sqlite_store, playing(), suite(9), answer_by_query, **options)
     # What the function costs is not known, and does not count.
     assert len(endpoint.requests) == 3
     assert result.account.state == RunState.STOPPED
-    assert "cost limit" in (result.account.why_stopped or "")
+    assert "cost limit" in result.account.why_stopped
     check_fields(result, measured=3, exit_code=2)
     assert [case.reason for case in result.without_score] == ["not reached"] * 6
 
@@ -222,7 +203,7 @@ class Assistant:
 def test_a_function_of_the_users_answers(sqlite_store, candidate):
     result, endpoint = run(sqlite_store, playing(), suite(3), candidate)
     if isinstance(candidate, str):  # what it gives is no text
-        assert ["UserString" in (case.reason or "") for case in result.without_score] == [True] * 3
+        assert ["UserString" in case.reason for case in result.without_score] == [True] * 3
         return
     assert asked(endpoint) == ([], [0, 1, 2])
     assert (result.measured, result.candidate.split(":")[0]) == (3, "python")
@@ -240,7 +221,7 @@ def test_a_function_that_raises_leaves_its_case_unmeasured(sqlite_store):
 
     result, _ = run(sqlite_store, playing(), suite(2), answer)
     assert result.cases[0].reason is None
-    assert (result.cases[1].reason or "").endswith(f"RuntimeError: {broken}")
+    assert result.cases[1].reason.endswith(f"RuntimeError: {broken}")
 
 
 @on_sqlite
@@ -255,17 +236,17 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store):
     ids = write_to(store, store_responses, logged).new
     result, endpoint = run(store, playing(), suite(2), "source:app")
     assert asked(endpoint) == ([], [0])
-    assert "It is number-0." in endpoint.requests[0].body["messages"][-1]["content"]
-    assert "A passage." in endpoint.requests[0].body["messages"][-1]["content"]
-    assert (result.cases[1].reason or "").startswith("no answer ")
+    judged = endpoint.requests[0].body["messages"][-1]["content"]
+    assert "It is number-0." in judged
+    assert "A passage." in judged
+    assert result.cases[1].reason.startswith("no answer ")
     assert result.account.asked == 1
-    with store.reading() as connection:
-        copied = connection.execute(select(RESPONSE).where(RESPONSE.c.kind == "candidate")).one()
+    (copied,) = (row for row in rows_of(store, RESPONSE) if row["kind"] == "candidate")
     check_fields(copied, derived_from=ids[1], generator_model="m")
     write_to(store, forget_response, "b", source="app", actor="test")
-    forgotten = suite_result(store, result.run)
-    check_fields(forgotten.cases[0], query=None, score=4.0)
-    assert {name: given.reasoning for name, given in forgotten.cases[0].dimensions.items()} == {
+    forgotten = suite_result(store, result.run).cases[0]
+    check_fields(forgotten, query=None, score=4.0)
+    assert {name: given.reasoning for name, given in forgotten.dimensions.items()} == {
         "accuracy": None,
         "tone": None,
     }
@@ -294,14 +275,7 @@ def test_a_baseline_that_is_none_is_refused_before_anything_is_asked(sqlite_stor
     for baseline, said in ((7, "no suite run 7"), ("best", "no suite run 'best'")):
         with RecordingEndpoint(playing()) as endpoint:
             with pytest.raises(NotFound, match=said):
-                run_suite(
-                    sqlite_store,
-                    suite(1),
-                    "model:candidate",
-                    model="judge",
-                    base_url=endpoint.base_url,
-                    baseline=baseline,
-                )
+                run(sqlite_store, None, suite(1), base_url=endpoint.base_url, baseline=baseline)
             assert endpoint.requests == []
 
 
@@ -309,17 +283,20 @@ def test_a_run_is_compared_with_its_baseline_case_by_case(store):
     first, _ = run(store, playing(), suite(25))
     worse = {number: scored(2, 2) for number in range(12)}
     second, _ = run(store, playing(scores=worse), suite(25), baseline="latest")
-    check_fields(second.baseline, run=first.run, n=25)
-    check_fields(second.baseline, worse=12, better=0)
+    check_fields(
+        second.baseline,
+        run=first.run,
+        n=25,
+        worse=12,
+        better=0,
+        same_judge=True,
+        only_before=12,
+        only_after=0,
+    )
     assert second.baseline.mean_change.value == pytest.approx(-24 / 25)
-    check_fields(second.baseline, only_before=12, only_after=0)
-    assert second.baseline.same_judge
     assert (second.gate.code, len(second.gate.reasons)) == (1, 3)
     third, _ = run(store, playing(), replace(suite(25), threshold=3.0), baseline=first.run)
-    assert (third.gate.code, third.baseline is not None and third.baseline.mean_change.value) == (
-        0,
-        0.0,
-    )
+    assert (third.gate.code, third.baseline.mean_change.value) == (0, 0.0)
 
 
 def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sqlite_store):
@@ -332,17 +309,7 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sql
     other, _ = run(sqlite_store, playing(scores=good), suite(25), "model:other", baseline="latest")
     # The run before is of another candidate.
     assert (other.baseline, len(other.notes)) == (None, 1)
-    with RecordingEndpoint(playing(scores=good)) as endpoint:
-        judge = make_judge(
-            "rubric",
-            rubric=suite(25).rubric,
-            model="judge",
-            max_output=99,
-            base_url=endpoint.base_url,
-        )
-        mine = run_suite(
-            sqlite_store, suite(25), "model:candidate", judge=judge, base_url=endpoint.base_url
-        )
+    mine, _ = run(sqlite_store, playing(scores=good), suite(25), judge={"max_output": 99})
     again, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
     assert (again.baseline.run, again.gate.code, again.notes) == (first.run, 0, ())
     named, _ = run(sqlite_store, playing(), suite(25), baseline=mine.run)
@@ -355,12 +322,8 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sql
 def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store):
     first, _ = run(sqlite_store, playing(), suite(3))
     moved = tuple(Case(case.query, f"new-{case.id}") for case in reversed(suite(3).cases))
-    second, _ = run(
-        sqlite_store,
-        playing(),
-        suite(3, cases=(*moved, Case("Is number-9 new?", "9"))),
-        baseline="latest",
-    )
+    cases = (*moved, Case("Is number-9 new?", "9"))
+    second, _ = run(sqlite_store, playing(), suite(3, cases=cases), baseline="latest")
     check_fields(second.baseline, n=3, run=first.run)
     # Fewer than 20 cases in both.
     assert second.gate.code == 2
@@ -373,13 +336,9 @@ def test_a_suite_runs_inside_a_test_of_the_users(tmp_path):
     reply = completion(json.dumps({name: {"reasoning": "So.", "score": 5} for name in names}))
     store = judgeboard.open_store(tmp_path / "suite.db", create=True)
     with RecordingEndpoint(always(reply)) as endpoint:
-        result = judgeboard.run_suite(
-            store,
-            judgeboard.read_suite(file),
-            answer_by_query,
-            model="judge",
-            base_url=endpoint.base_url,
-        )
+        model = {"model": "judge", "base_url": endpoint.base_url}
+        suite_ = judgeboard.read_suite(file)
+        result = judgeboard.run_suite(store, suite_, answer_by_query, **model)
     store.close()
     assert result.gate.code == 0, result.gate.reasons
     assert result.average_score.value == 5.0
