@@ -1,11 +1,9 @@
 """Aligning a judge: a better prompt is shown to be better on held-out labels; too few labels and leaks show nothing."""
 
-import json
 import re
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import select
 
 from aligned_log import (
     CAREFUL,
@@ -22,7 +20,6 @@ from aligned_log import (
     script,
 )
 from graded_log import BAD
-from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, WhyDiffers
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
@@ -44,9 +41,8 @@ from judgeboard.stats.paired import Conclusion
 from judgeboard.store.alignments import EvidenceRole, Look, evidence_role, record_look, stored_looks
 from judgeboard.store.judge_versions import ensure_version, get_version, list_versions
 from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE
-from judging_log import address
 from result_fields import check_fields
-from stored_rows import read, rows_of, write_to
+from stored_rows import read, rows_of, values_of, write_to
 from tool_files import written as written_rows
 
 HELD_OUT, DEVELOP = EvidenceRole.HELD_OUT, EvidenceRole.DEVELOP
@@ -86,6 +82,10 @@ def routes(sqlite_store, endpoint, tmp_path):
     return Routes(sqlite_store, endpoint, tmp_path)
 
 
+def codes(result):
+    return [each.code for each in result.notes]
+
+
 def test_a_worsened_prompt_is_improved_on_held_out_labels(routes):
     routes.judge()
     stored = len(rows_of(routes.store, JUDGMENT))
@@ -95,7 +95,7 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(routes):
     assert result.held_out.figure("n").value == result.labelled["held_out"] == len(held_out)
     assert len(result.mended) == result.held_out.figure("only_second").value > 10
     assert result.broken == ()
-    assert [each.code for each in result.notes] == ["version_better", "align_obeys"]
+    assert codes(result) == ["version_better", "align_obeys"]
     # Verdicts of candidates raise no flags.
     assert len(rows_of(routes.store, JUDGMENT)) == stored
     [proposal] = asked_of(routes.endpoint, STRONG)
@@ -106,115 +106,87 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(routes):
 def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_from(routes):
     routes.judge()
     result = routes.align()
-    assert result.look is not None
-    accepted = accept_candidate(routes.store, result.look, "test")
-    assert accept_candidate(routes.store, result.look, "test").id == accepted.id
+    store = routes.store
+    accepted = accept_candidate(store, result.look, "test")
+    assert accept_candidate(store, result.look, "test").id == accepted.id
     check_fields(accepted, title="rag v2", kind="rag", model="judge")
-    with routes.store.reading() as connection:
-        page = alignment_page(connection, get_version(connection, "rag v1").id)
-        [look] = stored_looks(connection)
+    page = read(store, alignment_page, read(store, get_version, "rag v1").id)
+    [stored] = read(store, stored_looks)
+    shown, developed = stored.look.shown, len(stored.look.shown)
     assert (page.accepted, page.stored.id) == ("rag v2", result.look)
     assert KIND in page.before
     assert CAREFUL in page.after
     assert page.answers.keys() == {*result.mended}
     file = routes.folder / "accepted.md"
-    file.write_text(accepted.prompt or "")
-    judge_pending(
-        routes.store,
-        make_judge("rag", model="judge", base_url=routes.endpoint.base_url, prompt=file),
-    )
-    with routes.store.reading() as connection:
-        assert [each.title for each in list_versions(connection) if each.name == "rag"] == [
-            "rag v1",
-            "rag v2",
-        ]
-        roles = {evidence_role(group) for group in _groups_of(connection, look.look.shown)}
-        # All that chose the prompt, and nothing that tested it.
-        assert roles == {EvidenceRole.DEVELOP}
-        assert LabelledAnswers(connection, accepted).left_out["develop"] == len(look.look.shown)
-        compared = compare_versions(connection, "rag v1", "rag v2")
-    assert compared.figure("n").value == 80 - len(look.look.shown)
-    agreement = measure_agreement(routes.store, judge_versions=["rag v2"])
-    assert agreement.n == 80 - len(look.look.shown)
-    developed = len(look.look.shown)
-    assert agreement.about.left_out == {"develop": developed}
+    file.write_text(accepted.prompt)
+    judge = make_judge("rag", model="judge", base_url=routes.endpoint.base_url, prompt=file)
+    judge_pending(store, judge)
+    assert [each.title for each in read(store, list_versions) if each.name == "rag"] == [
+        "rag v1",
+        "rag v2",
+    ]
+    groups = values_of(store, RESPONSE.c.evidence_group, RESPONSE.c.id.in_(shown))
+    # All that chose the prompt, and nothing that tested it.
+    assert {evidence_role(group) for group in groups} == {DEVELOP}
+    assert read(store, LabelledAnswers, accepted).left_out["develop"] == developed
+    compared = read(store, compare_versions, "rag v1", "rag v2")
+    assert compared.figure("n").value == 80 - developed
     assert compared.about.left_out == {"develop": developed}
-    judges = measure_agreement(routes.store, of="judges")
-    assert (judges.n, judges.about.left_out) == (80 - developed, {"develop": developed})
-    (plan,) = read(routes.store, plan_labels, 0.01, "kappa", versions=[accepted])
+    for of_pairs in ({"judge_versions": ["rag v2"]}, {"of": "judges"}):
+        agreement = measure_agreement(store, **of_pairs)
+        assert (agreement.n, agreement.about.left_out) == (80 - developed, {"develop": developed})
+    (plan,) = read(store, plan_labels, 0.01, "kappa", versions=[accepted])
     assert {"judge": "rag v2", "n": developed} in [each.values for each in plan.caveats]
 
 
-def _groups_of(connection, response_ids):
-    groups = select(RESPONSE.c.evidence_group).where(RESPONSE.c.id.in_(response_ids))
-    return list(connection.execute(groups).scalars())
-
-
-def test_a_judge_of_the_project_file_judges_with_its_accepted_version(routes, capsys, monkeypatch):
+def test_a_judge_of_the_project_file_judges_with_its_accepted_version(routes, command, monkeypatch):
     routes.judge()
+    file = routes.folder / "judgeboard.toml"
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(file))
     judge = f'[judges.rag]\nmodel = "judge"\nbase_url = "{routes.endpoint.base_url}"\nprompt = "kind.md"\n'
-    (routes.folder / "judgeboard.toml").write_text(judge)
-    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(routes.folder / "judgeboard.toml"))
-    again = ["judge", "rag", "--rejudge", "all", "--limit", "2", "--db", address(routes.store)]
-    assert run(["config", "--confirm", "--db", address(routes.store)]) == 0
-    capsys.readouterr()
-    assert run(again) == 0
-    assert capsys.readouterr().out.startswith("rag v1, ")
-    result = routes.align()
-    assert result.look is not None
-    accept_candidate(routes.store, result.look, "test")
-    assert run(again) == 0
-    shown = capsys.readouterr()
+    again = "judge rag --rejudge all --limit 2"
+    file.write_text(judge)
+    command("config --confirm")
+    assert command(again).out.startswith("rag v1, ")
+    accept_candidate(routes.store, routes.align().look, "test")
+    shown = command(again)
     assert shown.out.startswith("rag v2, ")
     assert "judge rag --judge-version 1" in shown.err
     assert CAREFUL in asked_of(routes.endpoint, "judge")[-1]
-    assert run([*again, "--judge-version", "1"]) == 0
-    assert capsys.readouterr().out.startswith("rag v1, ")
-    assert run([*again, "--judge-version", "7"]) == 2
-    assert "rag v7" in capsys.readouterr().err
-    (routes.folder / "judgeboard.toml").write_text(f"{judge}temperature = 0.5\n")
-    assert run(["config", "--confirm", "--db", address(routes.store)]) == 0
-    capsys.readouterr()
-    assert run(again) == 0
+    assert command(f"{again} --judge-version 1").out.startswith("rag v1, ")
+    assert "rag v7" in command(f"{again} --judge-version 7", code=2).err
+    file.write_text(f"{judge}temperature = 0.5\n")
+    command("config --confirm")
     # Who changes the file wants what it says.
-    assert capsys.readouterr().out.startswith("rag v3, ")
+    assert command(again).out.startswith("rag v3, ")
 
 
-def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(routes, capsys):
+def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(routes, command):
     log, ids = routes.judge()
-    accept = [
-        "align",
-        "--judge-version",
-        "rag",
-        "--accept",
-        "rag candidate v1",
-        "--db",
-        address(routes.store),
-    ]
-    assert run(accept) == 2
-    assert "'rag candidate v1'" in capsys.readouterr().err
+    store = routes.store
+
+    def accept(judge, options="", code=0):
+        line = f"align --judge-version '{judge}' --accept 'rag candidate v1' {options}"
+        return command(line, code=code)
+
+    assert "'rag candidate v1'" in accept("rag", code=2).err
     look = routes.align().look
     asked = len(routes.endpoint.requests)
-    assert run([*accept, "--candidates", "2"]) == 2
-    assert "remove --candidates" in capsys.readouterr().err
-    for judged in (0, 1):  # idempotent
-        assert run(accept) == 0
-        said = capsys.readouterr().out
+    assert "remove --candidates" in accept("rag", "--candidates 2", code=2).err
+    # Idempotent; then "rag" means the accepted version.
+    for judge, judged in (("rag", False), ("rag v1", True)):
+        said = accept(judge).out
         assert said.index("rag candidate v1") < said.index("rag v2")
-        assert ("1 judgment" in said) == bool(judged)
-        accept[2] = "rag v1"  # "rag" now means the accepted version
-        if not judged:
-            accepted = read(routes.store, get_version, "rag v2")
-            log.say(accepted, {ids[0]: {"label": BAD}})
-    [event] = [row for row in rows_of(routes.store, EVENT) if row["kind"] == "accept_aligned_judge"]
+        assert ("1 judgment" in said) == judged
+        accepted = read(store, get_version, "rag v2")
+        log.say(accepted, {ids[0]: {"label": BAD}})
+    [event] = [row for row in rows_of(store, EVENT) if row["kind"] == "accept_aligned_judge"]
     assert event["details"]["look"] == look
-    with routes.store.reading() as connection:
-        [stored] = stored_looks(connection)
-        accepted = get_version(connection, "rag v2")
+    [stored] = read(store, stored_looks)
     assert stored.accepted_id == accepted.id
     assert len(routes.endpoint.requests) == asked
-    write_to(routes.store, record_look, replace(stored.look, conclusion="not_shown"), "test")
-    assert run([*accept, "--json"]) == 2
+    write_to(store, record_look, replace(stored.look, conclusion="not_shown"), "test")
+    accept("rag v1", "--json", code=2)
 
 
 def test_a_candidate_that_obeys_the_answer_more_than_the_judge_is_not_better(
@@ -234,49 +206,38 @@ def test_a_candidate_that_obeys_the_answer_more_than_the_judge_is_not_better(
         routes.judge()
         result = routes.align()
     assert result.conclusion is Conclusion.NOT_SHOWN
-    codes = [each.code for each in result.notes]
-    assert codes == ["version_better", "align_obeys", "align_obeys_more"]
+    assert codes(result) == ["version_better", "align_obeys", "align_obeys_more"]
     shares = {name: each.value for name, each in result.notes[1].values.items()}
     assert shares["judge"] == 0
     assert shares["candidate"] > 0.5
     with pytest.raises(BadInput):
-        accept_candidate(sqlite_store, result.look or 0, "test")
+        accept_candidate(sqlite_store, result.look, "test")
 
 
-def test_with_too_few_labels_no_model_is_asked(routes, capsys):
+def align_line(routes):
+    return f"align --judge-version rag --model {STRONG} --base-url {routes.endpoint.base_url}"
+
+
+def test_with_too_few_labels_no_model_is_asked(routes, json_of):
     routes.judge(12)
     before = len(routes.endpoint.requests)
-    words = ["--db", address(routes.store), "--base-url", routes.endpoint.base_url, "--json"]
-    assert run(["align", "--judge-version", "rag", "--model", STRONG, *words]) == 2
-    shown = json.loads(capsys.readouterr().out)
+    shown = json_of(align_line(routes), code=2)
     assert shown["conclusion"] == "not_shown"
     assert [each["code"] for each in shown["notes"]] == ["align_few_labels"]
     assert len(routes.endpoint.requests) == before
 
 
-def test_align_says_before_its_calls_how_many_they_are_at_most(routes, capsys):
+def test_align_says_before_its_calls_how_many_they_are_at_most(routes, command):
     routes.judge()
     prices = routes.folder / "prices.toml"
     prices.write_text(
         f'[models]\n"{STRONG}" = {{ input = 10, output = 20 }}\njudge = {{ input = 1, output = 2 }}\n'
     )
     before = len(routes.endpoint.requests)
-    words = [
-        "--db",
-        address(routes.store),
-        "--base-url",
-        routes.endpoint.base_url,
-        "--candidates",
-        "1",
-    ]
-    assert (
-        run(["align", "--judge-version", "rag", "--model", STRONG, "--prices", str(prices), *words])
-        == 0
-    )
+    announced = command(f"{align_line(routes)} --prices {prices} --candidates 1").err
     held_out = len(numbers_of(HELD_OUT, 80))
     # The judge and the candidate also judge held-out answers with each of two orders.
     calls = 1 + len(numbers_of(DEVELOP, 80)) + held_out + 4 * min(held_out, MOST_ORDERED)
-    announced = capsys.readouterr().err
     assert f" {calls} calls of {STRONG} " in announced
     assert "$ " in announced
     # The estimate sends nothing.
@@ -315,19 +276,16 @@ def test_a_prompt_that_fits_only_the_develop_answers_is_worse(routes):
     result = routes.align()
     check_fields(result, conclusion=Conclusion.WORSE, exit_code=1)
     assert result.candidates[0].right == result.labelled["develop"]
-    assert result.look is not None
     with pytest.raises(BadInput, match="not shown"):
         accept_candidate(routes.store, result.look, "test")
 
 
 def test_no_gain_on_develop_answers_spends_no_look(routes):
     routes.judge(60)
-    routes.endpoint.script = script(
-        ["groundedness: give 1.0 always.", "groundedness: give 1.0 always."]
-    )
+    routes.endpoint.script = script(["groundedness: give 1.0 always."] * 2)
     result = routes.align(candidates=2)
     assert result.exit_code == 2
-    assert [each.code for each in result.notes] == ["align_no_gain", "align_not_looked"]
+    assert codes(result) == ["align_no_gain", "align_not_looked"]
     assert [each.refused is None for each in result.candidates] == [True, False]
     assert read(routes.store, stored_looks) == []
 
@@ -345,13 +303,12 @@ def test_no_gain_on_develop_answers_spends_no_look(routes):
 def test_a_candidate_that_was_told_held_out_answers_is_refused(routes, leak):
     routes.judge(60)
     number = next(number for number in numbers_of(HELD_OUT, 60) if number % 2)
-    routes.endpoint.script = script(
-        [f"{CAREFUL}\n{leak.format(number=number, length=1000 + number)}"]
-    )
+    leak = leak.format(number=number, length=1000 + number)
+    routes.endpoint.script = script([f"{CAREFUL}\n{leak}"])
     asked = len(asked_of(routes.endpoint, "judge"))
     result = routes.align()
     check_fields(result, conclusion=Conclusion.NOT_SHOWN, exit_code=2, look=None)
-    assert f"'route-{number}'" in (result.candidates[0].refused or "")
+    assert f"'route-{number}'" in result.candidates[0].refused
     assert len(asked_of(routes.endpoint, "judge")) == asked
 
 
@@ -369,10 +326,8 @@ def test_a_leak_among_candidates_leaves_the_others(routes):
     routes.endpoint.script = script([leak, "# Task\nNo.", CAREFUL, "# Task\nNo."])
     result = routes.align(candidates=3)
     assert sum(each.refused is not None for each in result.candidates) == 2
-    assert (result.conclusion, result.candidates[(result.best or 0) - 1].refused) == (
-        Conclusion.BETTER,
-        None,
-    )
+    assert result.conclusion is Conclusion.BETTER
+    assert result.candidates[result.best - 1].refused is None
 
 
 def test_looks_are_counted_and_corrected_and_end(routes):
@@ -383,9 +338,9 @@ def test_looks_are_counted_and_corrected_and_end(routes):
     assert (first.looks, second.looks) == (1, 2)
     assert "97.5 % CI" in second.notes[0].text
     assert second.notes[-1] == note("looks", looks=2)
-    assert first.held_out.figure("p").value is not None
-    assert second.held_out.figure("p").value == pytest.approx(2 * first.held_out.figure("p").value)
-    assert (second.held_out.figure("change").low or 0) < (first.held_out.figure("change").low or 0)
+    once, twice = first.held_out, second.held_out
+    assert twice.figure("p").value == pytest.approx(2 * once.figure("p").value)
+    assert twice.figure("change").low < once.figure("change").low
     with routes.store.writing() as connection:
         look = stored_looks(connection)[0].look
         for _ in range(MOST_LOOKS - 2):
@@ -407,20 +362,22 @@ def test_differences_are_grouped_by_the_reasons_of_people(routes):
     assert proposal.index("fluent text.") < proposal.index("rubric unclear.")
 
 
-def test_recorded_replies_align_without_an_endpoint(routes, capsys):
+def test_recorded_replies_align_without_an_endpoint(routes, command):
     routes.judge()
-    lines = [
-        {"response_id": "candidate 1", "raw": {"why": "Compare numbers.", "instructions": CAREFUL}}
-    ]
-    for number in range(80):
-        raw = {"reasoning": "r", "groundedness": float(number % 2), "quality": 3}
-        lines.append({"response_id": f"candidate 1/route-{number}", "raw": raw})
-    replies = str(written_rows(routes.folder, *lines))
-    words = ["--db", address(routes.store), "--replies", replies, "--candidates", "1"]
-    assert run(["align", "--judge-version", "rag", "--model", "any", *words]) == 0
-    assert capsys.readouterr().out.startswith("rag candidate v1 ")
-    assert run(["versions", "prompt", "rag candidate v1", "--db", address(routes.store)]) == 0
-    assert CAREFUL in capsys.readouterr().out
+    proposal = {"why": "Compare numbers.", "instructions": CAREFUL}
+    replies = {"candidate 1": proposal} | {
+        f"candidate 1/route-{number}": {
+            "reasoning": "r",
+            "groundedness": float(number % 2),
+            "quality": 3,
+        }
+        for number in range(80)
+    }
+    lines = [{"response_id": id_, "raw": raw} for id_, raw in replies.items()]
+    file = written_rows(routes.folder, *lines)
+    line = f"align --judge-version rag --model any --replies {file} --candidates 1"
+    assert command(line).out.startswith("rag candidate v1 ")
+    assert CAREFUL in command("versions prompt 'rag candidate v1'").out
 
 
 @pytest.mark.parametrize(
@@ -443,16 +400,10 @@ def test_a_role_is_fixed_by_the_evidence():
 
 
 def test_common_words_and_short_ids_are_no_leak():
-    item = JudgeInput(
-        1,
-        "Is it?",
-        "Yes.",
-        ("The passages alone count, and what you know does not.",),
-        external_id="12",
-    )
+    usual = "The passages alone count, and what you know does not."
+    item = JudgeInput(1, "Is it?", "Yes.", (usual,), external_id="12")
     short_parts = "Yes. Is it? Give 12 of 12 if the passages alone count."
     assert not PromptText(short_parts).contains(item)
-    usual = "The passages alone count, and what you know does not."
     assert PromptText(usual).contains(item)
     assert not PromptText(f"Be strict. {usual}", usual).contains(item)
     assert PromptText("ids: f00d").contains(item, "f00d")
