@@ -1,6 +1,9 @@
-"""Commands of methods, on the database of the test."""
+"""Commands of methods, on the database of the test, and examples."""
 
+import importlib.util
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,3 +28,18 @@ def command(sqlite_store, capsys, monkeypatch):
 def json_of(command):
     """Return ``json_of(line, *more, code=0)``: what a command prints with --json."""
     return lambda line, *more, code=0: json.loads(command(line, *more, "--json", code=code).out)
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Return ``example(name)``: the module of a script in `examples/`."""
+
+    def load(name):
+        file = Path(__file__).parents[3] / "examples" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"{name}_example", file)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, spec.name, module)  # its dataclasses look themselves up
+        spec.loader.exec_module(module)
+        return module
+
+    return load

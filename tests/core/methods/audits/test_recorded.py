@@ -1,9 +1,6 @@
 """Two stored judges compared, one auditing the other; on seven recorded detectors the published counts come out."""
 
-import importlib.util
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -177,19 +174,8 @@ def test_every_audit_is_found_the_latest_first(log):
     assert [many(report) for report in reports] == [1, 2, 1]
 
 
-EXAMPLE = Path(__file__).parents[4] / "examples" / "supreme_judge.py"
-
-
-@pytest.fixture
-def scene(monkeypatch):
-    spec = importlib.util.spec_from_file_location("supreme_judge_example", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)  # its dataclasses look themselves up there
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_scene_ends_in_precision_and_recall(scene, capsys):
+def test_the_scene_ends_in_precision_and_recall(example, capsys):
+    scene = example("supreme_judge")
     report = scene.main(["--runs", "30"])
     turns = [scene.scripted_turn(number) for number in range(30)]
     verdicts = Counter(

@@ -1,6 +1,7 @@
 """Attempts at a better answer: when they end, which is kept, how they are read again, which a person selects."""
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -49,6 +50,7 @@ from refining_log import (
 )
 from result_fields import check_fields
 from stored_rows import read, rows_of, write_to
+from tool_files import written
 
 OK, BAD = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
 RATINGS = st.lists(st.sampled_from([None, 1, 2, 3, 4]), min_size=6, max_size=6)
@@ -57,7 +59,7 @@ RULES = st.builds(
 )
 
 
-def play(ratings, rule, done=None, stop_after=None):
+def play(ratings, rule, done=(), stop_after=None):
     calls = 0
 
     async def answer(_messages, number):
@@ -68,21 +70,17 @@ def play(ratings, rule, done=None, stop_after=None):
     async def rate(_answer, number):
         nonlocal calls
         calls += 1
-        given_rating = ratings[number - 1]
-        return (
-            Replied(None, BAD)
-            if given_rating is None
-            else Replied(Rating(given_rating, "", f"after {number}"), OK)
-        )
+        rating = ratings[number - 1]
+        if rating is None:
+            return Replied(None, BAD)
+        return Replied(Rating(rating, "", f"after {number}"), OK)
 
     async def keep(_attempt):
         return stop_after is None or calls < stop_after
 
     messages = ({"role": "user", "content": "q"},)
-    attempts = asyncio.run(
-        attempt_until_good(answer, rate, messages, rule, earlier=done or (), keep=keep)
-    )
-    return attempts, calls
+    attempts = attempt_until_good(answer, rate, messages, rule, earlier=done, keep=keep)
+    return asyncio.run(attempts), calls
 
 
 @given(RATINGS, RULES)
@@ -121,35 +119,45 @@ def test_the_new_answer_is_kept_only_where_it_is_strictly_better_grounded():
 def refined(store):
     """A log of one answer that was refined in two attempts, by run 1."""
     store_bad(store)
-    with RecordingEndpoint(ratings(2, 4)) as endpoint:
-        refine_pending(store, judge("rating", endpoint), generator(endpoint))
+    refine(store, ratings(2, 4))
     return store
 
 
-def say(store, name, number, key):
-    who = {"run_id": 1, "subject": "1", "reviewer": ensure_reviewer(store, "page", name)}
-    return select_attempt(store, **who, number=number, request_key=key)
+def refine(store, script, **options):
+    with RecordingEndpoint(script) as endpoint:
+        asking = judge("rating", endpoint), generator(endpoint)
+        refine_pending(store, *asking, **options)
+
+
+@pytest.fixture
+def question(tmp_path):
+    """A file of prompts with one question."""
+    return read_prompts(written(tmp_path, {"prompt": "How warm is it?"}))
+
+
+def say(store, name, number, key, subject="1"):
+    """Select an attempt at a prompt as a person."""
+    reviewer = ensure_reviewer(store, "page", name)
+    choice = {"number": number, "reviewer": reviewer, "request_key": key}
+    return select_attempt(store, run_id=1, subject=subject, **choice)
 
 
 def selected(store):
-    with store.reading() as connection:
-        names = reviewer_names(connection)
-        selections = selected_attempts(connection, [1])
-        return [(names[one.reviewer_id], one.number) for one in selections]
+    names = read(store, reviewer_names)
+    return [(names[one.reviewer_id], one.number) for one in read(store, selected_attempts, [1])]
 
 
 @on_sqlite
 def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined):
-    say(refined, "Mara", 1, "a")
-    assert selected(refined) == [("Mara", 1)]
-    say(refined, "Mara", 0, "b")
-    assert selected(refined) == [("Mara", 0)]
-    say(refined, "Jon", 2, "c")
-    assert selected(refined) == [("Jon", 2), ("Mara", 0)]
-    say(refined, "Mara", None, "d")
-    assert selected(refined) == [("Jon", 2)]
-    say(refined, "Mara", 2, "e")
-    assert selected(refined) == [("Mara", 2), ("Jon", 2)]
+    for name, number, selections in (
+        ("Mara", 1, [("Mara", 1)]),
+        ("Mara", 0, [("Mara", 0)]),
+        ("Jon", 2, [("Jon", 2), ("Mara", 0)]),
+        ("Mara", None, [("Jon", 2)]),
+        ("Mara", 2, [("Mara", 2), ("Jon", 2)]),
+    ):
+        say(refined, name, number, f"{name} {number}")
+        assert selected(refined) == selections
     assert [(row["number"], row["withdrawn"], row["replaces"]) for row in standing(refined)] == [
         (1, False, None),
         (0, False, 1),
@@ -157,9 +165,8 @@ def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined):
         (0, True, 2),
         (2, False, None),
     ]
-    kinds = [row["kind"] for row in rows_of(refined, EVENT)]
-    assert kinds.count("select_attempt") == 4
-    assert kinds.count("deselect_attempt") == 1
+    kinds = Counter(row["kind"] for row in rows_of(refined, EVENT))
+    assert (kinds["select_attempt"], kinds["deselect_attempt"]) == (4, 1)
 
 
 def test_a_press_is_stored_once(refined):
@@ -176,16 +183,14 @@ def test_what_cannot_be_selected_is_refused(refined):
         say(refined, "Mara", 3, "a")
     with pytest.raises(DecisionRefused, match="nothing to undo"):
         say(refined, "Mara", None, "b")
-    reviewer = ensure_reviewer(refined, "page", "Mara")
     with pytest.raises(NotFound):
-        select_attempt(refined, run_id=1, subject="7", number=1, reviewer=reviewer, request_key="c")
+        say(refined, "Mara", 1, "c", subject="7")
     assert standing(refined) == []
 
 
 @on_sqlite
 def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refined):
-    forgotten = write_to(refined, forget_response, "0", actor="Mara")
-    assert len(forgotten) == 3
+    assert len(write_to(refined, forget_response, "0", actor="Mara")) == 3
     assert {(row["answer"], row["messages"]) for row in made(refined)} == {(None, None)}
     assert [(row["rating"], row["feedback"]) for row in refinements(refined)] == [
         (2, None),
@@ -220,39 +225,26 @@ def sequences(store, response_id):
 
 
 @on_sqlite
-def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store, tmp_path):
-    file = tmp_path / "prompts.txt"
-    file.write_text("How warm is it?")
-    with RecordingEndpoint(ratings(3, 2, 1)) as endpoint:
-        rule = RefineRule(max_repeats=2, keep="best")
-        asked = read_prompts(file)
-        refine_pending(
-            store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule
-        )
+def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store, question):
+    rule = RefineRule(max_repeats=2, keep="best")
+    refine(store, ratings(3, 2, 1), prompts=question, rule=rule)
     [sequence] = sequences(store, made(store)[1]["id"])
     assert [(one.number, one.rating, one.kept) for one in sequence.attempts] == [
         (1, 3, True),
         (2, 2, False),
         (3, 1, False),
     ]
-    check_fields(sequence, method="refine", made=3, cost_micro=0)
-    assert sequence.passed is False
+    check_fields(sequence, method="refine", made=3, cost_micro=0, passed=False)
 
 
 @pytest.mark.parametrize(
     ("success_rating", "made_attempts", "passed"), [(3, 2, True), (4, 3, False)]
 )
 def test_whether_it_passed_is_by_the_rating_that_its_run_asked_for(
-    sqlite_store, tmp_path, success_rating, made_attempts, passed
+    sqlite_store, question, success_rating, made_attempts, passed
 ):
-    file = tmp_path / "prompts.txt"
-    file.write_text("How warm is it?")
-    with RecordingEndpoint(ratings(2, 3, 1)) as endpoint:
-        rule = RefineRule(success_rating=success_rating, max_repeats=2)
-        asked = read_prompts(file)
-        refine_pending(
-            sqlite_store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule
-        )
+    rule = RefineRule(success_rating=success_rating, max_repeats=2)
+    refine(sqlite_store, ratings(2, 3, 1), prompts=question, rule=rule)
     [sequence] = sequences(sqlite_store, made(sqlite_store)[0]["id"])
     check_fields(sequence, made=made_attempts, passed=passed)
 
@@ -284,23 +276,20 @@ def test_what_another_process_said_of_another_text_is_not_stored(store):
         run = start_or_continue_method_run(
             connection, "refine", version, {"x": 1}, selected=1, actor="test"
         )
-    prompt = Prompt(
-        "a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer"
-    )
-    mine = Refinement(1, "mine", PAID_OK)
-    theirs = Refinement(1, "theirs", PAID_OK)
-    rating = Rating(4, "good", "")
+    origin = Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts")
+    prompt = Prompt("a", origin, run.id, "writer")
+    mine, theirs = (Refinement(1, text, PAID_OK) for text in ("mine", "theirs"))
+    rated = {"rating": Rating(4, "good", ""), "judging": PAID_OK}
     begun = Begun(store, version, run)
 
     def save(attempt):
-        with store.writing() as connection:
-            method.save(connection, begun, [Answered(prompt, attempt, attempt.latest)])
+        write_to(store, method.save, begun, [Answered(prompt, attempt, attempt.latest)])
 
     save(mine)
     save(theirs)
-    save(replace(theirs, rating=rating, judging=PAID_OK))
+    save(replace(theirs, **rated))
     assert [row["answer"] for row in made(store)] == ["mine"]
     assert (refinements(store), judgments(store)) == ([], [])
-    save(replace(mine, rating=rating, judging=PAID_OK))
+    save(replace(mine, **rated))
     assert [row["outcome"] for row in refinements(store)] == ["passed"]
     assert [row["quality"] for row in judgments(store)] == [4]

@@ -28,6 +28,7 @@ from refining_log import (
     written,
 )
 from result_fields import check_fields
+from stored_rows import read
 
 QUESTION = "How warm is it?"
 
@@ -40,15 +41,23 @@ def prompts(tmp_path, *lines):
     return read_prompts(file)
 
 
+@pytest.fixture
+def question(tmp_path):
+    """A file of prompts with one question."""
+    return prompts(tmp_path, QUESTION)
+
+
 def refine(store, script, asked=None, **options):
     with RecordingEndpoint(script) as endpoint:
-        summary = refine_pending(
-            store,
-            judge("rating", endpoint),
-            generator(endpoint),
-            **{"prompts": asked, "concurrency": 1} | options,
-        )
+        asking = judge("rating", endpoint), generator(endpoint)
+        summary = refine_pending(store, *asking, prompts=asked, concurrency=1, **options)
     return summary, endpoint
+
+
+def answering(text, *replies):
+    """Answer with a text each time; the replies of the judge come in turn, and the last one stays."""
+    left = iter(replies)
+    return both(lambda _request: text, lambda _answer: next(left, replies[-1]))
 
 
 def given(summary):
@@ -57,24 +66,26 @@ def given(summary):
 
 
 @on_sqlite
-def test_ratings_of_2_2_and_4_take_six_calls(store, tmp_path):
-    summary, endpoint = refine(store, ratings(2, 2, 4), prompts(tmp_path, QUESTION))
-    assert (len(endpoint.requests), summary.calls, summary.account.asked) == (6, 6, 6)
+def test_ratings_of_2_2_and_4_take_six_calls(store, question):
+    summary, endpoint = refine(store, ratings(2, 2, 4), question)
+    assert len(endpoint.requests) == summary.calls == summary.account.asked == 6
     assert (summary.prompts, summary.passed, given(summary)) == (1, 1, [2, 2, 4])
-    assert [row["outcome"] for row in refinements(store)] == ["failed", "failed", "passed"]
-    assert [row["feedback"] for row in refinements(store)] == [
-        f"feedback on try {n}" for n in (1, 2, 3)
+    assert [(row["outcome"], row["feedback"]) for row in refinements(store)] == [
+        ("failed", "feedback on try 1"),
+        ("failed", "feedback on try 2"),
+        ("passed", "feedback on try 3"),
     ]
     assert [(row["quality"], row["reasoning"]) for row in judgments(store)] == [
         (n, "So it is.") for n in (2, 2, 4)
     ]
     run = summary.account.run_id
-    assert [row["external_id"] for row in made(store)] == [f"1~refine-{run}-{n}" for n in (1, 2, 3)]
-    assert {row["derived_from"] for row in made(store)} == {None}
+    assert [(row["external_id"], row["derived_from"]) for row in made(store)] == [
+        (f"1~refine-{run}-{n}", None) for n in (1, 2, 3)
+    ]
 
 
-def test_never_passing_takes_eight_calls_and_is_no_error(sqlite_store, tmp_path):
-    summary, endpoint = refine(sqlite_store, ratings(1, 2, 3, 3), prompts(tmp_path, QUESTION))
+def test_never_passing_takes_eight_calls_and_is_no_error(sqlite_store, question):
+    summary, endpoint = refine(sqlite_store, ratings(1, 2, 3, 3), question)
     assert (len(endpoint.requests), summary.passed, summary.account.exit_code) == (8, 0, 0)
     assert to_plain(summary.items[0]) == {
         "id": "1",
@@ -94,9 +105,9 @@ def test_never_passing_takes_eight_calls_and_is_no_error(sqlite_store, tmp_path)
 
 
 def test_only_the_feedback_of_the_attempt_before_goes_with_the_original_message(
-    sqlite_store, tmp_path
+    sqlite_store, question
 ):
-    _, endpoint = refine(sqlite_store, ratings(1, 1, 1, 1), prompts(tmp_path, QUESTION))
+    _, endpoint = refine(sqlite_store, ratings(1, 1, 1, 1), question)
     first, *again = [request["messages"] for request in written(endpoint)]
     assert first == [{"role": "user", "content": QUESTION}]
     for number, messages in enumerate(again, start=1):
@@ -109,15 +120,14 @@ def test_only_the_feedback_of_the_attempt_before_goes_with_the_original_message(
 
 
 @pytest.mark.parametrize("reply", ["Fine.", '{"evaluation": "x", "rating": 5, "feedback": ""}'])
-def test_an_unusable_rating_is_a_failed_attempt_without_feedback(sqlite_store, tmp_path, reply):
-    summary, endpoint = refine(sqlite_store, ratings(reply, 4), prompts(tmp_path, QUESTION))
+def test_an_unusable_rating_is_a_failed_attempt_without_feedback(sqlite_store, question, reply):
+    summary, endpoint = refine(sqlite_store, ratings(reply, 4), question)
     first, second = summary.items[0].attempts
     check_fields(first, rating=None, evaluation=None, feedback=None, status=Status.UNPARSABLE)
     assert first.error
     assert second.rating == 4
-    assert [request["messages"] for request in written(endpoint)] == [
-        [{"role": "user", "content": QUESTION}]
-    ] * 2
+    asked = [{"role": "user", "content": QUESTION}]
+    assert [request["messages"] for request in written(endpoint)] == [asked, asked]
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["unrated", "passed"]
     assert [row["status"] for row in judgments(sqlite_store)] == ["unparsable", "ok"]
 
@@ -134,9 +144,9 @@ def test_an_attempt_without_an_answer_is_recorded_and_not_rated(sqlite_store, tm
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["no_answer", "passed"]
 
 
-def test_prompts_of_a_finished_run_are_answered_anew(sqlite_store, tmp_path):
-    first, _ = refine(sqlite_store, ratings(4), prompts(tmp_path, QUESTION))
-    second, _ = refine(sqlite_store, ratings(4), prompts(tmp_path, QUESTION))
+def test_prompts_of_a_finished_run_are_answered_anew(sqlite_store, question):
+    first, _ = refine(sqlite_store, ratings(4), question)
+    second, _ = refine(sqlite_store, ratings(4), question)
     assert first.account.run_id != second.account.run_id
     assert len(made(sqlite_store)) == 2
 
@@ -144,8 +154,7 @@ def test_prompts_of_a_finished_run_are_answered_anew(sqlite_store, tmp_path):
 @on_sqlite
 def test_logged_questions_are_asked_with_their_messages_and_once(store):
     store_bad(store, 3)
-    numbers = iter(range(1, 100))
-    script = both(lambda _request: f"try {next(numbers)}", lambda _answer: rated(4))
+    script = answering("try", rated(4))
     summary, endpoint = refine(store, script)
     assert (summary.prompts, summary.passed, len(endpoint.requests)) == (3, 3, 6)
     assert [item.id for item in summary.items] == ["0", "1", "2"]
@@ -159,11 +168,9 @@ def test_logged_questions_are_asked_with_their_messages_and_once(store):
 def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_store):
     store_bad(sqlite_store, 2)
 
-    def read(answer):
-        return rated(4 if "rock 1" in answer else 3)
-
     script = both(
-        lambda request: "rock 1" if "rock 1" in str(request["messages"]) else "rock 0", read
+        lambda request: "rock 1" if "rock 1" in str(request["messages"]) else "rock 0",
+        lambda answer: rated(4 if "rock 1" in answer else 3),
     )
     first, _ = refine(sqlite_store, script, rule=RefineRule(max_repeats=0))
     check_fields(first, prompts=2, passed=1)
@@ -178,49 +185,43 @@ def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_stor
 
 def test_a_question_without_messages_is_asked_with_its_passages(sqlite_store):
     store_bad(sqlite_store, messages=None)
-    _, endpoint = refine(sqlite_store, both(lambda _request: "try 1", lambda _answer: rated(4)))
+    _, endpoint = refine(sqlite_store, ratings(4))
     [request] = written(endpoint)
-    query, passage = "What is rock 0?", "It is a rock."
-    assert query in str(request["messages"])
-    assert passage in str(request["messages"])
+    asked = str(request["messages"])
+    assert "What is rock 0?" in asked
+    assert "It is a rock." in asked
 
 
 @on_sqlite
-def test_a_stopped_run_goes_on_where_it_was(store, tmp_path):
-    asked = prompts(tmp_path, QUESTION)
-    replies = iter([rated(2, "first feedback"), failure(401, "no such key")])
-    numbers = iter(range(1, 10))
-    script = both(lambda _request: f"try {next(numbers)}", lambda _answer: next(replies))
-    stopped, _ = refine(store, script, asked)
+def test_a_stopped_run_goes_on_where_it_was(store, question):
+    script = answering("try", rated(2, "first feedback"), failure(401, "no such key"))
+    stopped, _ = refine(store, script, question)
     check_fields(stopped.account, state=RunState.STOPPED, not_reached=1)
     assert (len(generations(store)), len(judgments(store))) == (2, 1)
-    replies = iter([rated(3, "second feedback"), rated(4)])
-    summary, endpoint = refine(
-        store, both(lambda _request: "try 3", lambda _answer: next(replies)), asked
-    )
+    script = answering("try", rated(3, "second feedback"), rated(4))
+    summary, endpoint = refine(store, script, question)
     assert summary.account.run_id == stopped.account.run_id
     # No step is repeated.
     assert (given(summary), summary.calls) == ([2, 3, 4], 6)
     # The stored answer is rated, then one further attempt is made.
     assert len(endpoint.requests) == 3
-    assert "second feedback" in str(written(endpoint)[0]["messages"])
-    assert "first feedback" not in str(written(endpoint)[0]["messages"])
+    asked = str(written(endpoint)[0]["messages"])
+    assert "second feedback" in asked
+    assert "first feedback" not in asked
 
 
 def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_store):
-    store_bad(sqlite_store, 1)
-    replies = iter([rated(2), rated(2), failure(401, "no such key")])
-    stopped, _ = refine(sqlite_store, both(lambda _request: "rock", lambda _answer: next(replies)))
+    store_bad(sqlite_store)
+    script = answering("rock", rated(2), rated(2), failure(401, "no such key"))
+    stopped, _ = refine(sqlite_store, script)
     assert (stopped.account.state, len(generations(sqlite_store))) == (RunState.STOPPED, 3)
     store_answers(sqlite_store, 1, first=7)
-    summary, endpoint = refine(
-        sqlite_store, both(lambda _request: "rock", lambda _answer: rated(4))
-    )
+    summary, endpoint = refine(sqlite_store, answering("rock", rated(4)))
     assert summary.account.run_id == stopped.account.run_id
     assert ([item.id for item in summary.items], given(summary)) == (["0"], [2, 2, 4])
     # The third answer is stored, and lacks its rating alone.
     assert len(endpoint.requests) == 1
-    newer, endpoint = refine(sqlite_store, both(lambda _request: "rope", lambda _answer: rated(4)))
+    newer, endpoint = refine(sqlite_store, answering("rope", rated(4)))
     assert ([item.id for item in newer.items], len(endpoint.requests)) == (["7"], 2)
 
 
@@ -281,8 +282,7 @@ def test_a_live_call_with_a_store_keeps_every_attempt_as_a_finished_run(store):
 
     result = judgeboard.refine(chat, judge, store=store).blocking("How warm is it?")
     check_fields(result, answer="two", passed=True)
-    with store.reading() as connection:
-        (run,) = list_runs(connection)
-        (attempts,) = stored_attempts(connection, run.id).values()
+    (run,) = read(store, list_runs)
+    (attempts,) = read(store, stored_attempts, run.id).values()
     check_fields(run, state=RunState.DONE, kind="refine")
     assert [(each.answer, each.rating) for each in attempts] == [("one", 2), ("two", 4)]

@@ -1,12 +1,8 @@
 """Self-reflection over a log: who is asked again, which answer is kept, what is stored, where the command goes on."""
 
-import importlib.util
-import json
 import re
-from pathlib import Path
 
 import pytest
-from sqlalchemy import select
 
 from engines import on_sqlite
 from judgeboard.domain import Response, RunState, Status, Verdict
@@ -36,59 +32,68 @@ from refining_log import (
     written,
 )
 from result_fields import check_fields
-from stored_rows import rows_of, write_to
+from stored_rows import rows_of, values_of, write_to
 
 PASSING = "It is 15 °C in Paris."  # the only answer of the scene that passes
 
 BETTER = "It is granite, as the passage says."
+GRANITE_IS_GOOD = scored({"granite": (0.9, 4)})
 
 
-def reflect(store, script, **options):
-    writer = options.pop("writer", {})
-    with RecordingEndpoint(script) as endpoint:
-        summary = reflect_pending(
-            store,
-            judge("rag", endpoint),
-            generator(endpoint, **writer),
-            **{"concurrency": 2} | options,
-        )
+def reflect(store, script=None, *, writer=None, reader=None, **options):
+    """Reflect on the log; ``writer`` and ``reader``: options of the generator and of the judge."""
+    with RecordingEndpoint(script or writing()) as endpoint:
+        asking = judge("rag", endpoint, **reader or {}), generator(endpoint, **writer or {})
+        summary = reflect_pending(store, *asking, **{"concurrency": 2} | options)
     return summary, endpoint
 
 
-def writing(text=BETTER, **scores):
-    return both(lambda _request: text, scored(scores or {"granite": (0.9, 4)}))
+def writing(text=BETTER, scores=GRANITE_IS_GOOD):
+    return both(lambda _request: text, scores)
 
 
 def judge_first(store, **said):
     """Give every answer of the log a verdict of the judge version that the tests use."""
-    with RecordingEndpoint() as endpoint, store.writing() as connection:
-        version = ensure_version(connection, judge("rag", endpoint).version)
-        ids = connection.execute(select(RESPONSE.c.id)).scalars()
-        stored_verdict = Verdict(**{"status": Status.OK, "groundedness": 0.2, "quality": 2} | said)
-        store_judgments(
-            connection, version, None, [NewJudgment(id_, 0, 0, stored_verdict) for id_ in ids]
-        )
+    with RecordingEndpoint() as endpoint:
+        version = write_to(store, ensure_version, judge("rag", endpoint).version)
+    verdict = Verdict(**{"status": Status.OK, "groundedness": 0.2, "quality": 2} | said)
+    judgments = [NewJudgment(id_, 0, 0, verdict) for id_ in values_of(store, RESPONSE.c.id)]
+    write_to(store, store_judgments, version, None, judgments)
 
 
 @on_sqlite
 def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store):
     store_bad(store)
-    summary, endpoint = reflect(store, writing())
+    summary, endpoint = reflect(store)
     check_fields(summary, eligible=1, regenerated=1, kept_new=1, kept_original=0)
-    assert (summary.calls, summary.account.asked, summary.account.ok) == (3, 3, 3)
-    assert summary.account.not_reached == 0
+    assert summary.calls == len(endpoint.requests) == 3
+    check_fields(summary.account, asked=3, ok=3, not_reached=0)
     [new] = made(store)
-    check_fields(new, source="log", external_id=f"0~reflect-{summary.account.run_id}", answer=BETTER, generator_model="writer", derived_from=1)
+    check_fields(
+        new,
+        source="log",
+        external_id=f"0~reflect-{summary.account.run_id}",
+        answer=BETTER,
+        generator_model="writer",
+        derived_from=1,
+    )
     assert [(row["id"], row["groundedness"]) for row in judgments(store)] == [
         ("0", 0.2),
         (new["external_id"], 0.9),
     ]
     [row] = refinements(store)
     before, after = (one["id"] for one in rows_of(store, JUDGMENT))
-    check_fields(row, method="reflect", outcome="kept_new", root_response_id=1, response_id=new["id"], judgment_before_id=before, judgment_id=after)
+    check_fields(
+        row,
+        method="reflect",
+        outcome="kept_new",
+        root_response_id=1,
+        response_id=new["id"],
+        judgment_before_id=before,
+        judgment_id=after,
+    )
     [call] = generations(store)
     check_fields(call, status="ok", response_id=new["id"], prompt_tokens=100)
-    assert len(endpoint.requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -96,7 +101,7 @@ def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store):
 )
 def test_the_generator_is_asked_the_same_messages_by_its_own_settings(sqlite_store, own, sent):
     store_bad(sqlite_store)
-    _, endpoint = reflect(sqlite_store, writing(), writer=own)
+    _, endpoint = reflect(sqlite_store, writer=own)
     [request] = written(endpoint)
     assert request["messages"] == list(asked(0))
     assert (request.get("temperature"), request["max_tokens"]) == sent
@@ -104,11 +109,10 @@ def test_the_generator_is_asked_the_same_messages_by_its_own_settings(sqlite_sto
 
 def test_a_failed_second_judgment_keeps_the_original(sqlite_store):
     store_bad(sqlite_store)
-    script = both(
-        lambda _request: BETTER,
-        lambda answer: completion("Good!") if "granite" in answer else scored({})(answer),
+    unclear = writing(
+        scores=lambda answer: completion("Good!") if "granite" in answer else scored({})(answer)
     )
-    summary, _ = reflect(sqlite_store, script)
+    summary, _ = reflect(sqlite_store, unclear)
     check_fields(summary, regenerated=1, kept_new=0, kept_original=1, second_failed=1)
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["second_failed"]
     assert [row["status"] for row in judgments(sqlite_store)] == ["ok", "unparsable"]
@@ -128,28 +132,24 @@ def test_an_identical_answer_is_counted_and_not_judged(sqlite_store):
 def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(sqlite_store):
     store_bad(sqlite_store)
     judge_first(sqlite_store)
-    summary, _ = reflect(sqlite_store, both(lambda _request: failure(400, "too long"), scored({})))
-    assert (summary.eligible, summary.no_answer, summary.regenerated, summary.account.error) == (
-        1,
-        1,
-        0,
-        1,
-    )
+    summary, _ = reflect(sqlite_store, writing(failure(400, "too long")))
+    check_fields(summary, eligible=1, no_answer=1, regenerated=0)
+    assert summary.account.error == 1
     assert [row["response_id"] for row in generations(sqlite_store)] == [None]
 
 
 def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(sqlite_store):
     store_bad(sqlite_store, 2, messages=None)
-    summary, endpoint = reflect(sqlite_store, writing())
+    summary, endpoint = reflect(sqlite_store)
     check_fields(summary, eligible=2, no_messages=2, regenerated=0)
     assert written(endpoint) == []
-    again, endpoint = reflect(sqlite_store, writing())
+    again, endpoint = reflect(sqlite_store)
     assert (again.eligible, again.no_messages, again.calls, endpoint.requests) == (2, 2, 0, [])
-    rebuilt, endpoint = reflect(sqlite_store, writing(), rebuild_messages=True)
+    rebuilt, endpoint = reflect(sqlite_store, rebuild_messages=True)
     check_fields(rebuilt, no_messages=0, kept_new=2)
-    query, passage = "What is rock 0?", "It is a rock."
-    assert {query in str(one["messages"]) for one in written(endpoint)} == {True, False}
-    assert all(passage in str(one["messages"]) for one in written(endpoint))
+    asked = [str(one["messages"]) for one in written(endpoint)]
+    assert sorted("What is rock 0?" in messages for messages in asked) == [False, True]
+    assert all("It is a rock." in messages for messages in asked)
 
 
 @pytest.mark.parametrize(
@@ -165,11 +165,11 @@ def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(
 def test_what_is_good_enough_or_unmeasured_is_not_eligible(sqlite_store, said):
     store_bad(sqlite_store)
     judge_first(sqlite_store, **said)
-    summary, endpoint = reflect(sqlite_store, writing())
+    summary, endpoint = reflect(sqlite_store)
     assert (summary.eligible, summary.calls, endpoint.requests) == (0, 0, [])
     # A command that finds nothing to do leaves nothing behind.
     assert runs(sqlite_store) == []
-    looser, _ = reflect(sqlite_store, writing(), rule=ReflectRule(max_quality=3))
+    looser, _ = reflect(sqlite_store, rule=ReflectRule(max_quality=3))
     assert looser.kept_new == (said.get("quality") == 3)
 
 
@@ -188,36 +188,33 @@ def test_the_rule_says_which_answers_are_made_anew_and_the_others_are_not_even_j
     sqlite_store, fields, rule, kept
 ):
     store_bad(sqlite_store, **fields)
-    summary, endpoint = reflect(sqlite_store, writing(), rule=rule)
+    summary, endpoint = reflect(sqlite_store, rule=rule)
     assert (summary.kept_new, len(endpoint.requests)) == (kept, 3 * kept)
 
 
 def test_an_original_that_turns_out_good_takes_one_call(sqlite_store):
     store_bad(sqlite_store)
-    summary, endpoint = reflect(sqlite_store, both(lambda _request: BETTER, scored({}, (0.9, 4))))
+    summary, endpoint = reflect(sqlite_store, writing(scores=scored({}, (0.9, 4))))
     assert (summary.eligible, summary.calls, len(endpoint.requests)) == (0, 1, 1)
 
 
 def test_a_filter_narrows_and_another_judge_version_begins_anew(sqlite_store):
     store_bad(sqlite_store, 3)
-    narrowed, endpoint = reflect(sqlite_store, writing(), where=RowFilter(ids=("1",)))
+    narrowed, endpoint = reflect(sqlite_store, where=RowFilter(ids=("1",)))
     assert (narrowed.eligible, len(endpoint.requests)) == (1, 3)
-    rest, endpoint = reflect(sqlite_store, writing())
+    rest, endpoint = reflect(sqlite_store)
     # What is settled is not done again.
     assert (rest.eligible, len(endpoint.requests)) == (2, 6)
-    other, _ = reflect(sqlite_store, writing(), writer={"temperature": 1.0})
+    other, _ = reflect(sqlite_store, writer={"temperature": 1.0})
     # Another generator is another question.
     check_fields(other, eligible=3, calls=6)
 
 
 def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store):
     store_bad(sqlite_store, 2)
-    write_to(
-        sqlite_store,
-        store_responses,
-        [Response("other", "x", "Why?", f"{LONG} number-x.", ("It is a rock.",), "complex")],
-    )
-    first, _ = reflect(sqlite_store, writing())
+    other = Response("other", "x", "Why?", f"{LONG} number-x.", ("It is a rock.",), "complex")
+    write_to(sqlite_store, store_responses, [other])
+    first, _ = reflect(sqlite_store)
     check_fields(first, kept_new=2, no_messages=1)
     rest, endpoint = reflect(
         sqlite_store, writing(), rebuild_messages=True, rule=ReflectRule(max_quality=3)
@@ -229,52 +226,43 @@ def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(sqlite_
     store_bad(sqlite_store, 2)
     script = both(
         lambda request: failure(400, "no") if "rock 1" in str(request) else BETTER,
-        scored({"granite": (0.9, 4)}),
+        GRANITE_IS_GOOD,
     )
     first, _ = reflect(sqlite_store, script)
     check_fields(first, kept_new=1, no_answer=1)
-    second, endpoint = reflect(sqlite_store, writing())
+    second, endpoint = reflect(sqlite_store)
     assert (second.kept_new, len(endpoint.requests)) == (1, 2)
-    third, endpoint = reflect(sqlite_store, writing())
+    third, endpoint = reflect(sqlite_store)
     assert (third.eligible, endpoint.requests) == (0, [])
 
 
 def test_a_stopped_run_goes_on_though_the_log_has_grown(store):
     store_bad(store, 3)
     judge_first(store)
-    stopped, _ = reflect(
-        store, both(lambda _request: BETTER, lambda _answer: failure(401, "no such key"))
-    )
-    assert stopped.account.state is RunState.STOPPED
-    assert (stopped.eligible, stopped.regenerated, stopped.account.not_reached) == (3, 0, 3)
+    stopped, _ = reflect(store, writing(scores=lambda _answer: failure(401, "no such key")))
+    check_fields(stopped.account, state=RunState.STOPPED, not_reached=3)
+    check_fields(stopped, eligible=3, regenerated=0)
     kept = len(generations(store))
     assert kept > 0
     store_answers(store, 2, first=10)
-    with store.writing() as connection:
-        newcomer = Response(
-            "log",
-            "new",
-            "What is it?",
-            f"{LONG} new.",
-            ("A rock.",),
-            query_type="complex",
-            messages=asked(9),
-        )
-        store_responses(connection, [newcomer])
-    summary, endpoint = reflect(store, writing())
+    newcomer = Response(
+        "log", "new", "What is it?", f"{LONG} new.", ("A rock.",), "complex", messages=asked(9)
+    )
+    write_to(store, store_responses, [newcomer])
+    summary, endpoint = reflect(store)
     assert summary.account.run_id == stopped.account.run_id
     # No answer is made twice.
     assert (summary.kept_new, len(written(endpoint))) == (3, 3 - kept)
-    newer, endpoint = reflect(store, writing())
+    newer, endpoint = reflect(store)
     assert newer.account.run_id != stopped.account.run_id
     assert [request["messages"] for request in written(endpoint)] == [list(asked(9))]
 
 
 def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store):
     store_bad(sqlite_store)
-    reflect(sqlite_store, writing(granite=(0.0, 1)))
+    reflect(sqlite_store, writing(scores=scored({"granite": (0.0, 1)})))
     assert {row["response_id"] for row in rows_of(sqlite_store, FLAG)} == {1}
-    again, endpoint = reflect(sqlite_store, writing())
+    again, endpoint = reflect(sqlite_store)
     # A made answer is not made anew.
     assert (again.eligible, endpoint.requests) == (0, [])
 
@@ -283,11 +271,10 @@ def test_a_cost_limit_needs_both_prices(sqlite_store, tmp_path):
     store_bad(sqlite_store)
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nreader = { input = 1, output = 1 }\n")
-    with RecordingEndpoint() as endpoint:
-        remote = generator(endpoint, prices=prices, base_url="https://models.example.org/v1")
-        with pytest.raises(UnknownPrice, match="writer"):
-            reflect_pending(sqlite_store, judge("rag", endpoint, prices=prices), remote, max_cost=1)
-    assert endpoint.requests == []
+    priced, remote = {"prices": prices}, {"base_url": "https://models.example.org/v1"}
+    with pytest.raises(UnknownPrice, match="writer"):
+        reflect(sqlite_store, writer=priced | remote, reader=priced, max_cost=1)
+    assert runs(sqlite_store) == []
 
 
 def test_the_cost_of_both_models_is_summed(sqlite_store, tmp_path):
@@ -296,13 +283,8 @@ def test_the_cost_of_both_models_is_summed(sqlite_store, tmp_path):
     prices.write_text(
         "[models]\nreader = { input = 1, output = 1 }\nwriter = { input = 10, output = 10 }\n"
     )
-    with RecordingEndpoint(writing()) as endpoint:
-        summary = reflect_pending(
-            sqlite_store,
-            judge("rag", endpoint, prices=prices),
-            generator(endpoint, prices=prices),
-            max_cost=1,
-        )
+    priced = {"prices": prices}
+    summary, _ = reflect(sqlite_store, writer=priced, reader=priced, max_cost=1)
     assert summary.account.cost_micro == 2 * 120 + 1200
 
 
@@ -312,18 +294,8 @@ def test_a_rule_out_of_its_range_is_refused(changes):
         ReflectRule(**changes)
 
 
-EXAMPLE = Path(__file__).parents[4] / "examples" / "weather.py"
-
-
-@pytest.fixture
-def weather():
-    spec = importlib.util.spec_from_file_location("weather_example", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_scene_runs_as_its_docstring_says(weather, capsys):
+def test_the_scene_runs_as_its_docstring_says(example, capsys):
+    weather = example("weather")
     weather.main([])
     printed = capsys.readouterr().out
     attempts = re.findall(r"attempt \d: It is (-?\d+) °C in Paris\.\n  rated (\d)", printed)
@@ -333,17 +305,13 @@ def test_the_scene_runs_as_its_docstring_says(weather, capsys):
         result = weather.main(["--seed", seed])
         check_fields(result, passed=True, answer=PASSING)
         # Impossible temperatures fail.
-        assert {(one.rating.rating, "15" in one.answer) for one in result.attempts[:-1]} <= {
-            (1, False)
-        }
+        failed = {(one.rating.rating, "15" in one.answer) for one in result.attempts[:-1]}
+        assert failed <= {(1, False)}
 
 
-def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather):
-    call = {
-        "id": "c1",
-        "type": "function",
-        "function": {"name": "weather", "arguments": '{"city": "Paris"}'},
-    }
+def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(example):
+    function = {"name": "weather", "arguments": '{"city": "Paris"}'}
+    call = {"id": "c1", "type": "function", "function": function}
 
     def script(request, _number):
         messages = request["messages"]
@@ -351,13 +319,13 @@ def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather):
             return rated(4 if " 15 °C" in judged(request) else 1, "ask again")
         if messages[-1]["role"] == "tool":
             return completion(f"It is {messages[-1]['content']} in Paris.")
-        reply = json.loads(json.dumps(completion("").body))
+        reply = completion("").body
         reply["choices"][0]["message"] |= {"content": None, "tool_calls": [call]}
         reply["choices"][0]["finish_reason"] = "tool_calls"
         return ScriptedReply(reply)
 
     with RecordingEndpoint(script) as endpoint:
-        result = weather.main(
-            ["--model", "writer", "--judge-model", "reader", "--base-url", endpoint.base_url]
-        )
-    assert (result.passed, result.answer, len(result.attempts)) == (True, PASSING, 3)
+        models = ["--model", "writer", "--judge-model", "reader"]
+        result = example("weather").main([*models, "--base-url", endpoint.base_url])
+    check_fields(result, passed=True, answer=PASSING)
+    assert len(result.attempts) == 3
