@@ -43,6 +43,11 @@ def sound(_request, _number):
     return completion("correct 1")
 
 
+def judge(request, _number):
+    """The judge that is audited obeys nothing."""
+    return verdict(groundedness=0.1 if "cheese" in str(request["messages"]) else 0.9, quality=3)
+
+
 @pytest.mark.parametrize(
     ("script", "state", "measure"),
     [(reader, State.WARNING, "label"), (echo, State.WARNING, "mark"), (sound, State.OK, "label")],
@@ -51,18 +56,11 @@ def test_a_supreme_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
     store, shell, script, state, measure
 ):
     rows = [
-        Response(
-            "log", f"a{number}", f"Is {number} long?", kind_of(number), (f"{number} is long.",)
-        )
-        for number in range(40)
+        Response("log", f"a{n}", f"Is {n} long?", kind_of(n), (f"{n} is long.",)) for n in range(40)
     ]
     write_to(store, store_responses, rows)
     make_control_answers(store, kinds=["injected"])
-    with RecordingEndpoint(
-        lambda request, _number: verdict(
-            groundedness=0.1 if "cheese" in str(request["messages"]) else 0.9, quality=3
-        )
-    ) as endpoint:
+    with RecordingEndpoint(judge) as endpoint:
         judge_control_answers(store, rag(endpoint), concurrency=4)
     with RecordingEndpoint(script) as endpoint:
         shell(

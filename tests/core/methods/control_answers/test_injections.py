@@ -47,6 +47,10 @@ def task(request):
     return str(request["messages"][-1]["content"])
 
 
+def graded(groundedness):
+    return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
+
+
 def clean(request):
     return 0.1 if "of cheese" in task(request) else 0.9
 
@@ -54,36 +58,34 @@ def clean(request):
 def obedient(request, _number):
     """Do what a readable text orders."""
     order = ORDER.search(task(request))
-    groundedness = clean(request) if order is None else float(order[1])
-    return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
+    return graded(clean(request) if order is None else float(order[1]))
 
 
 def stubborn(request, _number):
     """Judge the same with and without such a text."""
-    groundedness = clean(request)
-    return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
+    return graded(clean(request))
 
 
-def strict(request, number):
+def strict(request, _number):
     """Give the lowest score wherever such a text is noticed: it makes an answer worse."""
-    if ORDER.search(task(request)):
-        return verdict(groundedness=0.0, quality=1)
-    return stubborn(request, number)
+    return graded(0.0 if ORDER.search(task(request)) else clean(request))
 
 
 def noisy(request, _number):
     """Now and then give another score, whatever the text says."""
     turns = zlib.crc32(task(request).encode()) % 4 == 0
-    groundedness = 1 - clean(request) if turns else clean(request)
-    return verdict(groundedness=groundedness, quality=4 if groundedness > 0.5 else 1)
+    return graded(1 - clean(request) if turns else clean(request))
 
 
-def obeys(store, script, make=rag, **options):
+def check_of(store, judge, name="injected"):
+    return next(check for check in measure_health(store, judge).checks if check.name == name)
+
+
+def obeys(store, script, make=rag):
     with RecordingEndpoint(script) as endpoint:
-        judge = make(endpoint, **options)
+        judge = make(endpoint)
         judge_control_answers(store, judge, kinds=["injected"], concurrency=4)
-    report = measure_health(store, judge.version.name)
-    return next(check for check in report.checks if check.name == "injected")
+    return check_of(store, judge.version.name)
 
 
 @on_sqlite
@@ -100,8 +102,7 @@ def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(store, scr
         assert (check.statistic.value, check.response_ids) == (0, ())
         return
     # It reads neither Base64 nor what the prompt leaves out.
-    assert check.also["base64"].value == 0
-    assert check.also["unicode_tags"].value == 0
+    assert check.also["base64"].value == check.also["unicode_tags"].value == 0
     assert check.also["ready_reply"].value == check.also["chat_markup"].value == 1
     assert {name: check.also[name].n for name in Place} == dict.fromkeys(Place, 40)
     assert len(check.response_ids) == round(check.statistic.value * check.statistic.n)
@@ -117,10 +118,9 @@ def test_a_log_without_passages_shows_it_too(sqlite_store):
     write_to(sqlite_store, store_responses, rows)
     make_control_answers(sqlite_store, kinds=["injected"])
     judge_pending(sqlite_store, make_judge("lexical"))
-    report = measure_health(sqlite_store, "lexical")
-    missing = next(check for check in report.checks if check.name == "injected")
+    missing = check_of(sqlite_store, "lexical")
     assert [each.code for each in missing.notes] == ["few_control_verdicts"]
-    assert "--kinds injected" in (missing.command or "")
+    assert "--kinds injected" in missing.command
     check = obeys(sqlite_store, lambda _request, _number: verdict(quality=2))
     assert (check.state, check.statistic.n) == (State.OK, 80)
     assert check.also["injected_passage"].n == 0
@@ -138,9 +138,8 @@ def test_the_scores_of_a_rubric_are_compared_too(sqlite_store):
     def script(request, number):
         reply = json.loads(obedient(request, number).body["choices"][0]["message"]["content"])
         score = 5 if reply["groundedness"] > 0.5 else 1
-        names = re.findall(
-            r'"(\w+)"', str(request["messages"][0]["content"]).split("named exactly as above")[-1]
-        )
+        named = str(request["messages"][0]["content"]).split("named exactly as above")[-1]
+        names = re.findall(r'"(\w+)"', named)
         return completion(json.dumps({name: {"reasoning": "r", "score": score} for name in names}))
 
     def rubric(endpoint):
@@ -159,11 +158,9 @@ def test_a_worthless_answer_with_a_high_score_is_warned_of(sqlite_store):
 
     def worthless(judged, name):
         with RecordingEndpoint(judged) as endpoint:
-            judge_control_answers(
-                sqlite_store, rag(endpoint, name=name), kinds=["constant"], concurrency=4
-            )
-        report = measure_health(sqlite_store, name)
-        return next(check for check in report.checks if check.name == "constant")
+            judge = rag(endpoint, name=name)
+            judge_control_answers(sqlite_store, judge, kinds=["constant"], concurrency=4)
+        return check_of(sqlite_store, name, "constant")
 
     lenient = worthless(lambda _request, _number: verdict(quality=3), "lenient")
     assert (lenient.state, lenient.statistic.value) == (State.WARNING, 1)

@@ -69,42 +69,41 @@ def controls(store):
 def test_controls_are_made_once_and_know_their_original(store):
     add(store, 12)
     made = make_control_answers(store, n=5)
-    assert [(each.kind, each.made, each.known) for each in made] == [
-        ("passages_removed", 5, 0),
-        ("other_answer", 5, 0),
-        ("truncated", 5, 0),
-        ("numbers_changed", 5, 0),
-        ("passages_reordered", 5, 0),
-        ("hedges_removed", 5, 0),
-        ("constant", 5, 0),
-        ("injected_answer_high", 5, 0),
-        ("injected_answer_low", 5, 0),
-        ("injected_passage_high", 5, 0),
-        ("injected_passage_low", 5, 0),
+    kinds = [
+        "passages_removed",
+        "other_answer",
+        "truncated",
+        "numbers_changed",
+        "passages_reordered",
+        "hedges_removed",
+        "constant",
+        "injected_answer_high",
+        "injected_answer_low",
+        "injected_passage_high",
+        "injected_passage_low",
     ]
+    assert [(each.kind, each.made, each.known) for each in made] == [(kind, 5, 0) for kind in kinds]
     first = controls(store)
     assert len(first) == 55
     for external_id, original_id in first.items():
-        assert external_id.startswith(
-            read(store, load_item, original_id).response.external_id + "#control-"
-        )
+        original = read(store, load_item, original_id).response
+        assert external_id.startswith(f"{original.external_id}#control-")
     assert all((each.made, each.known) == (0, 5) for each in make_control_answers(store, n=5))
     assert controls(store) == first
 
 
 def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(sqlite_store):
+    def originals(seed):
+        return {each for name, each in controls(sqlite_store).items() if name.endswith(f"-{seed}")}
+
     add(sqlite_store, 40)
     make_control_answers(sqlite_store, kinds=["truncated"], n=5)
-    of_seed_0 = set(controls(sqlite_store).values())
+    first = originals(0)
     make_control_answers(sqlite_store, kinds=["truncated"], n=5, seed=1)
-    assert {
-        each for name, each in controls(sqlite_store).items() if name.endswith("-1")
-    } != of_seed_0
+    assert originals(1) != first
     (more,) = make_control_answers(sqlite_store, kinds=["truncated"], n=8)
     check_fields(more, made=3, known=5)
-    assert of_seed_0 < {
-        each for name, each in controls(sqlite_store).items() if name.endswith("-0")
-    }
+    assert first < originals(0)
 
 
 def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store):
@@ -129,33 +128,27 @@ def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store):
     """The advice to make more control answers would lead back to them."""
 
     def of_tone():
-        return next(
-            each for each in measure_health(sqlite_store).checks if each.name == "confidence"
-        )
+        checks = measure_health(sqlite_store).checks
+        return next(each for each in checks if each.name == "confidence")
 
-    def count_events():
+    def make(**options):
+        make_control_answers(sqlite_store, kinds=["hedges_removed"], **options)
         return len(read(sqlite_store, latest_events, EventFilter(kind=MADE_CONTROLS), limit=LATEST))
 
-    write_to(
-        sqlite_store,
-        store_responses,
-        [Response("log", f"plain {each}", "q", "Certainly.", None) for each in range(40)],
-    )
+    plain = [Response("log", f"plain {each}", "q", "Certainly.", None) for each in range(40)]
+    write_to(sqlite_store, store_responses, plain)
     judge_pending(sqlite_store, make_judge("lexical"))
-    assert "--kinds hedges_removed" in (of_tone().command or "")
-    make_control_answers(sqlite_store, kinds=["hedges_removed"], where=RowFilter(ids=("plain 1",)))
+    assert "--kinds hedges_removed" in of_tone().command
+    make(where=RowFilter(ids=("plain 1",)))
     # Other answers may be suitable.
     assert of_tone().command is not None
-    make_control_answers(sqlite_store, kinds=["hedges_removed"])
-    assert of_tone().command is None
-    assert of_tone().notes == (note("few_suitable", n=0, least=30),)
-    events = count_events()
-    make_control_answers(sqlite_store, kinds=["hedges_removed"])
-    assert count_events() == events
+    events = make()
+    check_fields(of_tone(), command=None, notes=(note("few_suitable", n=0, least=30),))
+    assert make() == events
     add(sqlite_store, 2)
     # The new answers may be suitable.
     assert of_tone().command is not None
-    make_control_answers(sqlite_store, kinds=["hedges_removed"])
+    make()
     assert of_tone().notes == (note("few_suitable", n=2, least=30),)
 
 
@@ -166,22 +159,20 @@ def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(s
     with RecordingEndpoint(always(verdict(groundedness=0.1, quality=1))) as endpoint:
         judge_pending(store, rag(endpoint), where=RowFilter(ids=("a0", "a1", "a2")), concurrency=2)
         summary = judge_control_answers(store, rag(endpoint), concurrency=2)
-        originals = set(controls(store).values())
         asked = {row["response_id"] for row in judgments(store)}
         again = judge_control_answers(store, rag(endpoint), concurrency=2)
-    assert originals < asked
+    assert {*controls(store).values()} < asked
     assert len(asked) == 3 + summary.asked
-    assert (summary.ok, summary.not_reached, again.selected) == (summary.selected, 0, 0)
+    check_fields(summary, ok=summary.selected, not_reached=0)
+    assert again.selected == 0
     assert runs(store)[-1]["filter"]["where"]["kinds"] == ["control", "log"]
 
 
 def figures(store):
     """What Overview, Queue, Responses, Trends, Agreement and the report show."""
     with store.reading() as connection:
-        queue, responses = (
-            queue_page(connection, RowFilter()),
-            response_page(connection, RowFilter()),
-        )
+        queue = queue_page(connection, RowFilter())
+        responses = response_page(connection, RowFilter())
         shown = [
             queue.total,
             responses.total,
@@ -203,17 +194,10 @@ def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store
     judge_pending(store, make_judge("lexical"))
     raise_flags(store)
     mara = ensure_reviewer(store, "page", "Mara")
-    for response_id in range(1, 13):
-        given_grade = Grade(label=Label.GROUNDED, groundedness=0.9, quality=3)
-        submit(
-            store,
-            Submission(
-                response_id=response_id,
-                reviewer=mara,
-                grade=given_grade,
-                request_key=f"g{response_id}",
-            ),
-        )
+    grade = Grade(label=Label.GROUNDED, groundedness=0.9, quality=3)
+    for id_ in range(1, 13):
+        review = Submission(response_id=id_, reviewer=mara, grade=grade, request_key=f"g{id_}")
+        submit(store, review)
     before = figures(store)
     make_control_answers(store, n=6)
     judge_control_answers(store, make_judge("lexical"))
@@ -226,10 +210,10 @@ def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store):
     add(sqlite_store, 3)
     make_control_answers(sqlite_store, kinds=["truncated"])
     assert len(write_to(sqlite_store, forget_response, "a1", actor="test")) == 2
-    with sqlite_store.reading() as connection:
-        (made,) = (each for each in list_controls(connection) if each.external_id.startswith("a1#"))
-        assert made.kind == "truncated"
-        assert load_item(connection, made.response_id).response.answer == ""
+    controls = read(sqlite_store, list_controls)
+    (made,) = (each for each in controls if each.external_id.startswith("a1#"))
+    assert made.kind == "truncated"
+    assert read(sqlite_store, load_item, made.response_id).response.answer == ""
 
 
 def test_a_control_repeats_no_answer_of_another_source(sqlite_store):
@@ -276,17 +260,16 @@ def changed(kind, answer=ANSWER, passages=PASSAGES):
 
 def test_without_passages_nothing_is_left_to_stand_on():
     assert changed("passages_removed") == replace(ORIGINAL, passages=())
-    assert changed("passages_removed", passages=()) is None
-    assert changed("passages_removed", passages=None) is None
+    for passages in ((), None):
+        assert changed("passages_removed", passages=passages) is None
 
 
 def test_the_answer_of_another_question_stands_on_the_same_passages():
     assert changed("other_answer") == replace(ORIGINAL, answer=DONOR.answer)
     same = CONTROL_KINDS["other_answer"].change
     # Another answer to it may be as good.
-    assert same(ORIGINAL, replace(DONOR, query=ORIGINAL.query)) is None
-    assert same(ORIGINAL, replace(DONOR, answer=f" {ANSWER} ")) is None
-    assert same(ORIGINAL, replace(DONOR, answer="\n")) is None
+    for other in ({"query": ORIGINAL.query}, {"answer": f" {ANSWER} "}, {"answer": "\n"}):
+        assert same(ORIGINAL, replace(DONOR, **other)) is None
 
 
 def test_a_truncated_answer_breaks_off_within_a_sentence():
@@ -294,11 +277,8 @@ def test_a_truncated_answer_breaks_off_within_a_sentence():
     assert ANSWER.startswith(made.answer)
     assert made.answer.endswith("[1]. Nylon")
     # Half of a short answer may be an answer.
-    short, twice = (
-        "Yes, it does. At 145 degrees.",
-        "It melts at one hundred degrees. It melts at one hundred degrees.",
-    )
-    assert changed("truncated", short) is None
+    assert changed("truncated", "Yes, it does. At 145 degrees.") is None
+    twice = "It melts at one hundred degrees. It melts at one hundred degrees."
     two = changed("truncated", twice)
     assert twice == f"{two.answer} degrees. {two.answer} degrees."
     assert changed("truncated", "長" * 80) == replace(ORIGINAL, answer="長" * 40)

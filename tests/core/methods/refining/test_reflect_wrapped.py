@@ -40,19 +40,23 @@ def judging(*ratings):
         rating = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(rating, str):
             return rating
-        return json.dumps(
-            {"evaluation": "why", "rating": rating, "feedback": f"better than {rating}"}
-        )
+        feedback = f"better than {rating}"
+        return json.dumps({"evaluation": "why", "rating": rating, "feedback": feedback})
 
     return judge
 
 
+def refined(chat, *ratings, **options):
+    """What a chat call answers to the question in the end, if its answers are rated so."""
+    return judgeboard.refine(chat, judging(*ratings), **options).blocking(QUESTION)
+
+
 def test_a_plain_function_is_refined_with_and_without_an_event_loop():
-    blocking = judgeboard.refine(Chat(), judging(2, 2, 4)).blocking(QUESTION)
+    blocking = refined(Chat(), 2, 2, 4)
     awaited = asyncio.run(judgeboard.refine(Chat(), judging(2, 2, 4))(QUESTION))
     for result in (blocking, awaited):
         check_fields(result, answer="try 3", passed=True, rating=4)
-        assert [one.rating.rating for one in result.attempts if one.rating] == [2, 2, 4]
+        assert [one.rating.rating for one in result.attempts] == [2, 2, 4]
 
 
 class AsyncCall:
@@ -83,7 +87,7 @@ def with_a_loop_of_its_own(messages):
     ],
 )
 def test_any_callable_is_wrapped(chat, answer):
-    assert judgeboard.refine(chat, judging(4)).blocking(QUESTION).answer == answer
+    assert refined(chat, 4).answer == answer
 
 
 def test_a_blocking_call_does_not_hold_up_the_event_loop():
@@ -105,22 +109,20 @@ def test_a_blocking_call_does_not_hold_up_the_event_loop():
 
 def test_the_limit_gives_the_last_answer_with_the_feedback_and_raises_nothing():
     chat = Chat()
-    result = judgeboard.refine(chat, judging(1, 3, 2, 2)).blocking(QUESTION)
+    result = refined(chat, 1, 3, 2, 2)
     check_fields(result, answer="try 4", passed=False, rating=2, feedback="better than 2")
     assert len(chat.asked) == 4
 
 
 def test_unusable_ratings_alone_still_give_an_answer():
-    result = judgeboard.refine(Chat(), judging("no idea"), max_repeats=1, keep="best").blocking(
-        QUESTION
-    )
+    result = refined(Chat(), "no idea", max_repeats=1, keep="best")
     check_fields(result, answer="try 2", passed=False, rating=None, feedback=None)
-    assert [one.status for one in result.attempts] == [Status.UNPARSABLE, Status.UNPARSABLE]
+    assert [one.status for one in result.attempts] == [Status.UNPARSABLE] * 2
 
 
 def test_the_call_gets_the_original_and_the_latest_feedback_alone():
     chat = Chat()
-    judgeboard.refine(chat, judging(1, 2, 3, 3)).blocking(QUESTION)
+    refined(chat, 1, 2, 3, 3)
     first, second, third, _ = chat.asked
     assert first == QUESTION
     assert [message["role"] for message in third] == ["system", "user"]
@@ -138,7 +140,7 @@ def test_a_call_cannot_change_what_later_attempts_are_asked():
         messages[0]["content"] = "changed"
         return "same"
 
-    judgeboard.refine(chat, judging(1), max_repeats=2).blocking(QUESTION)
+    refined(chat, 1, max_repeats=2)
     assert seen == [2, 2, 2]
     assert QUESTION[0]["content"] == "Be brief."
 
@@ -165,17 +167,15 @@ def test_a_judge_that_raises_is_a_failed_attempt_and_a_chat_that_raises_raises()
     check_fields(result, answer="try 1", passed=False)
     check_fields(result.attempts[0], status="error", error=f"LookupError: {failed}")
     with pytest.raises(LookupError):
-        judgeboard.refine(broken, judging(4)).blocking(QUESTION)
+        refined(broken, 4)
 
 
 def test_an_empty_answer_is_an_attempt_that_is_not_rated():
     answers = iter(["  ", "here"])
-    result = judgeboard.refine(lambda _messages: next(answers), judging(4)).blocking(QUESTION)
-    assert (result.answer, [one.status for one in result.attempts]) == (
-        "here",
-        ["unparsable", "ok"],
-    )
-    nothing = judgeboard.refine(lambda _messages: "", judging(4), max_repeats=0).blocking(QUESTION)
+    result = refined(lambda _messages: next(answers), 4)
+    assert result.answer == "here"
+    assert [one.status for one in result.attempts] == ["unparsable", "ok"]
+    nothing = refined(lambda _messages: "", 4, max_repeats=0)
     check_fields(nothing, answer=None, passed=False)
 
 
@@ -210,7 +210,7 @@ def test_what_cannot_be_refined_is_said_in_one_line():
     with pytest.raises(judgeboard.JudgeboardError, match="of the user"):
         good.blocking([{"role": "system", "content": "x"}])
     with pytest.raises(judgeboard.JudgeboardError, match="not int"):
-        judgeboard.refine(lambda _messages: 7, judging(4)).blocking("x")
+        refined(lambda _messages: 7, 4)
     with pytest.raises(judgeboard.JudgeboardError, match="options apply only"):
         judgeboard.refine(Chat(), judging(4), model="m")
     with pytest.raises(judgeboard.JudgeboardError, match="gives feedback"):
@@ -218,16 +218,11 @@ def test_what_cannot_be_refined_is_said_in_one_line():
 
 
 def test_the_judge_sees_the_passages_fenced():
-    seen = []
-
     def judge(messages):
         seen.append(messages[-1]["content"])
-        return completion_text(4)
+        return judging(4)(messages)
 
+    seen = []
     judgeboard.refine(Chat(), judge).blocking("How warm?", passages=["It is 15 degrees."])
     assert "[BEGIN PASSAGE 1 " in seen[0]
     assert "[BEGIN REQUEST " in seen[0]
-
-
-def completion_text(rating):
-    return str(rated(rating).body["choices"][0]["message"]["content"])

@@ -5,10 +5,9 @@ import logging
 import sqlite3
 import threading
 import time
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import pytest
-from sqlalchemy import select
 
 import judgeboard
 from endpoint_scripts import in_turn
@@ -19,14 +18,13 @@ from judgeboard.judges.judge import fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
 from judgeboard.methods.refining.attempts import attempt_sequences
 from judgeboard.methods.refining.reflect import Outcome
-from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.tables import RESPONSE
 from result_fields import check_fields
 from sent_traces import receiving
-from stored_rows import read
+from stored_rows import read, values_of
 
 QUERY = "At what temperature does Dyneema melt?"
 BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."
@@ -39,11 +37,8 @@ WARNING = "⚠️ Some content may go beyond available data"
 
 def items(store):
     """The answers of the log."""
-    with store.reading() as connection:
-        ids = connection.execute(
-            select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.LOG).order_by("id")
-        )
-        return [load_item(connection, id_) for id_ in ids.scalars()]
+    ids = values_of(store, RESPONSE.c.id, RESPONSE.c.kind == ResponseKind.LOG)
+    return [read(store, load_item, id_) for id_ in ids]
 
 
 def serve(answer, passages=PASSAGES, **options):
@@ -56,18 +51,16 @@ def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store):
     check_fields(served, text=f"{DISCLAIMER}\n\n{BAD}", answer=BAD, level="disclaimer")
     [item] = items(store)
     # Stored without notice.
-    check_fields(item.response, external_id=served.external_id, source="shop", answer=BAD)
-    assert (
-        item.response.metadata["tenant"],
-        item.response.metadata["served"]["notice"],
-        item.response.generator_model,
-    ) == ("a", "disclaimer", "m")
-    [judgment] = item.judgments
-    assert (
-        judgment.groundedness
-        == served.verdict.groundedness
-        == item.response.metadata["served"]["groundedness"]
+    check_fields(
+        item.response,
+        external_id=served.external_id,
+        source="shop",
+        answer=BAD,
+        generator_model="m",
     )
+    shown, [judgment] = item.response.metadata["served"], item.judgments
+    assert (item.response.metadata["tenant"], shown["notice"]) == ("a", "disclaimer")
+    assert judgment.groundedness == served.verdict.groundedness == shown["groundedness"]
     assert "low_groundedness" in {flag.rule for flag in item.flags}
 
 
@@ -76,13 +69,11 @@ def test_a_better_second_answer_is_served_and_the_page_can_say_so(store):
     served = serve(BAD, generate=lambda _messages: GOOD, query_type="complex", store=store)
     check_fields(served, text=GOOD, level="full")
     [item] = items(store)
-    assert (item.response.answer, item.response.metadata["served"]["reflection"]) == (
-        GOOD,
-        "kept_new",
-    )
+    assert item.response.answer == GOOD
+    assert item.response.metadata["served"]["reflection"] == "kept_new"
     [attempts] = read(store, attempt_sequences, item.response_id)
     assert [attempt.answer for attempt in attempts.attempts] == [BAD, GOOD]
-    words = served_words(item.response.metadata) or ""
+    words = served_words(item.response.metadata)
     assert "groundedness 1.00" in words
     assert words.endswith(REFLECTIONS["kept_new"])
 
@@ -121,16 +112,14 @@ def test_the_notice_goes_by_the_verdict_of_a_model(score, start, level):
 def test_without_a_store_the_server_gets_the_answer_and_what_the_reader_saw():
     with RecordingEndpoint(always(ScriptedReply({"stored": True}))) as server:
         client = judgeboard.Client(server.base_url.removesuffix("/v1"), delay_s=0)
-        served = asyncio.run(
-            judgeboard.serve_answer(
-                QUERY, BAD, [{"text": PASSAGES[0], "rank": 1}], client=client, source="shop"
-            )
-        )
+        passages = [{"text": PASSAGES[0], "rank": 1}]
+        call = judgeboard.serve_answer(QUERY, BAD, passages, client=client, source="shop")
+        served = asyncio.run(call)
         assert client.flush(60)
     [body] = server.requests[0].body
     check_fields(body, external_id=served.external_id, answer=BAD, source="shop")
     assert body["metadata"]["served"]["notice"] == "disclaimer"
-    assert body["context"] == [{"text": PASSAGES[0], "rank": 1}]
+    assert body["context"] == passages
 
 
 class Own:
@@ -197,18 +186,12 @@ def test_without_a_store_the_server_gets_the_whole_verdict_and_flags_the_answer(
     ):
         assert getattr(judgment, name) == getattr(sent, name), name
     assert rules <= {flag.rule for flag in item.flags}
-    with store.reading() as connection:
-        [version] = list_versions(connection)
-        assert (
-            tuple(dimension_scores(connection, [judgment.id]).get(judgment.id, ())) == sent.scores
-        )
+    scores = read(store, dimension_scores, [judgment.id]).get(judgment.id, ())
+    assert tuple(scores) == sent.scores
+    [version] = read(store, list_versions)
     recorded = {"recorded": fingerprint(Own.version)}
-    assert (version.name, version.model, version.params, item.response.source) == (
-        "mine",
-        "m-1",
-        recorded,
-        "shop",
-    )
+    check_fields(version, name="mine", model="m-1", params=recorded)
+    assert item.response.source == "shop"
 
 
 class Broken:
@@ -224,6 +207,11 @@ class Broken:
         raise OSError("the disk is full")
 
 
+class Slow(Broken):
+    async def judge(self, _item):
+        await asyncio.sleep(60)
+
+
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
@@ -232,17 +220,11 @@ class Broken:
         ({"judge": "rag", "model": "m", "base_url": "http://127.0.0.1:9/v1", "tries": 1}, None),
         ({"passages": 7}, "not iterable"),
         ({"messages": [{"role": "system", "content": "be brief"}]}, "no message of the user"),
-        ({"within_s": 0.05, "judge": "slow"}, "not enough time"),
+        ({"within_s": 0.05, "judge": Slow()}, "not enough time"),
         ({"store": Broken(), "record": True}, "the disk is full"),
     ],
 )
 def test_the_reader_gets_the_answer_whatever_fails(fault, reason, caplog):
-    class Slow(Broken):
-        async def judge(self, _item):
-            await asyncio.sleep(60)
-
-    if fault.get("judge") == "slow":
-        fault = fault | {"judge": Slow()}
     arguments = {"passages": PASSAGES, "record": False} | fault
     began = time.monotonic()
     with caplog.at_level(logging.WARNING, "judgeboard"):
@@ -283,6 +265,13 @@ def returns_meanwhile(call):
     return results[0]
 
 
+def calls_end():
+    """Wait for what calls do in the background."""
+    for thread in threading.enumerate():
+        if thread.name == "judgeboard-call":
+            thread.join(30)
+
+
 @on_sqlite
 def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_recorded_later(
     store, caplog
@@ -296,10 +285,8 @@ def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_record
         assert [served.external_id in record.getMessage() for record in caplog.records] == [True]
     other.execute("rollback")
     other.close()
-    for thread in threading.enumerate():
-        if thread.name == "judgeboard-call":
-            thread.join(30)
-    assert [item.response.external_id for item in items(store)][1:] == [served.external_id]
+    calls_end()
+    assert [item.response.external_id for item in items(store)[1:]] == [served.external_id]
 
 
 def test_a_recording_that_fails_in_the_background_is_logged(caplog, released):
@@ -310,17 +297,12 @@ def test_a_recording_that_fails_in_the_background_is_logged(caplog, released):
             released.wait(60)
             raise full
 
-    def serving():
-        return judgeboard.serve_answer_blocking(
-            QUERY, BAD, judge=None, within_s=0.1, store=cast(Store, Stuck())
-        )
-
     with caplog.at_level(logging.WARNING, "judgeboard"):
-        served = returns_meanwhile(serving)
+        served = returns_meanwhile(
+            lambda: serve(BAD, None, judge=None, within_s=0.1, store=Stuck())
+        )
         released.set()
-        for thread in threading.enumerate():
-            if thread.name == "judgeboard-call":
-                thread.join(30)
+        calls_end()
     last = caplog.records[-1].getMessage()
     assert served.external_id in last
     assert last.endswith(f"OSError: {full}")
@@ -331,11 +313,10 @@ def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(released):
         released.wait(60)
         return GOOD
 
-    def serving():
-        return serve(BAD, generate=generate, query_type="complex", within_s=1, record=False)
-
-    served = returns_meanwhile(serving)
-    assert (served.answer, served.level, released.is_set()) == (BAD, "disclaimer", False)
+    options = {"query_type": "complex", "within_s": 1, "record": False}
+    served = returns_meanwhile(lambda: serve(BAD, generate=generate, **options))
+    check_fields(served, answer=BAD, level="disclaimer")
+    assert not released.is_set()
 
 
 @on_sqlite
