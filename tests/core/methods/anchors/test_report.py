@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from aligned_log import CAREFUL, QUESTION, STRONG, asked_of, kind_judge, measured_routes, script
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GOOD, GradedLog, labels_in, labels_where, read
 from judgeboard.domain import Response, Role, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, completion, failure
@@ -26,10 +26,10 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import AskMode
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT
 from judging_log import address, number_in, rag
 from result_fields import check_fields
-from stored_rows import read, rows_of, write_to
+from stored_rows import rows_of, write_to
 
 # How alarms name changes of the model: there, there a second time, and back.
 BACK_AND_FORTH = (
@@ -63,40 +63,44 @@ def log(graded_once):
 
 def fill(log):
     store = log.store
-    with store.writing() as connection:
-        texts = [
-            (f"Question {number}?", f"It is number-{number}.", (f"{number}.",))
-            for number in range(ANSWERS)
-        ]
-        store_responses(
-            connection, [Response("log", str(number), *each) for number, each in enumerate(texts)]
+    answers = [
+        Response(
+            "log", str(number), f"Question {number}?", f"It is number-{number}.", (f"{number}.",)
         )
+        for number in range(ANSWERS)
+    ]
+    ids = write_to(store, store_responses, answers).new
     with RecordingEndpoint(saying(every_third)) as endpoint:
         judge_pending(store, rag(endpoint, api_key="k"))
-    labelled = rows_of(store, RESPONSE)[: ANSWERS // 2]
-    log.reviews(
-        {
-            row["id"]: {"label": BAD if every_third(int(row["external_id"])) else GOOD}
-            for row in labelled
-        }
-    )
+    log.reviews(labels_where(ids[: ANSWERS // 2], every_third))
+
+
+def draw(store, **options):
+    return make_anchors(store, by="cli:mara", **options)
+
+
+def anchors(store):
+    return read(store, stored_anchors).response_ids
+
+
+def watched(store):
+    """The alarms of a later day."""
+    return watch(store, by="cli:mara", now=datetime(2030, 1, 1, tzinfo=UTC))
 
 
 def again(store, script, **options):
-    where = RowFilter(response_ids=read(store, stored_anchors).response_ids)
+    where = RowFilter(response_ids=anchors(store))
     with RecordingEndpoint(script) as endpoint:
         judge = rag(endpoint, api_key="k")
         return judge_pending(store, judge, where=where, mode=AskMode.ANCHORS, **options)
 
 
-def report(store, **options):
-    return read(store, anchor_report, **options)
+def report(store):
+    return read(store, anchor_report)
 
 
 def figures(store):
-    with store.reading() as connection:
-        agreement = list(every_judge(connection))
-    return agreement, measure_rate(store, judge_version="rag v1")
+    return read(store, every_judge), measure_rate(store, judge_version="rag v1")
 
 
 def stored(store):
@@ -107,15 +111,15 @@ def stored(store):
 
 @on_sqlite
 def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log):
-    made = make_anchors(log.store, n=30, by="cli:mara")
+    made = draw(log.store, n=30)
     assert made.about.counts == {"anchors": 30, "labelled": 30, "bad": 10, "evidence_groups": 30}
-    first = read(log.store, stored_anchors).response_ids
+    first = anchors(log.store)
     with pytest.raises(BadInput, match="--replace"):
-        make_anchors(log.store, n=30, by="cli:mara")
-    make_anchors(log.store, n=30, replace=True, by="cli:mara")
-    assert read(log.store, stored_anchors).response_ids == first
-    make_anchors(log.store, n=30, seed="other", replace=True, by="cli:mara")
-    assert read(log.store, stored_anchors).response_ids != first
+        draw(log.store, n=30)
+    draw(log.store, n=30, replace=True)
+    assert anchors(log.store) == first
+    draw(log.store, n=30, seed="other", replace=True)
+    assert anchors(log.store) != first
 
 
 @on_sqlite
@@ -123,9 +127,8 @@ def test_evidence_groups_are_drawn_whole(store):
     log = GradedLog(store)
     groups = [group for group in range(30) for _ in range(4)]
     ids = log.answers_of({"group": group} for group in groups)
-    first_of_odd_groups = {ids[4 * group] for group in range(1, 30, 2)}
-    log.reviews({id_: {"label": BAD if id_ in first_of_odd_groups else GOOD} for id_ in ids})
-    made = make_anchors(store, n=40, by="cli:mara")
+    log.reviews(labels_in(ids, bad=ids[4::8]))
+    made = draw(store, n=40)
     check_fields(made.about.counts, anchors=40, evidence_groups=10)
 
 
@@ -133,11 +136,10 @@ def test_evidence_groups_are_drawn_whole(store):
 def test_an_answer_in_a_prompt_is_no_anchor(store):
     log = GradedLog(store)
     ids = log.answers(20)
-    for id_ in ids:
-        log.review(id_, label=GOOD)
+    log.review_all(ids, label=GOOD)
     log.version("taught", examples=[{"response": ids[0]}])
-    make_anchors(store, n=20, by="cli:mara")
-    assert read(store, stored_anchors).response_ids == tuple(ids[1:])
+    draw(store, n=20)
+    assert anchors(store) == tuple(ids[1:])
 
 
 @on_sqlite
@@ -145,32 +147,30 @@ def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(st
     _, ids = measured_routes(store, 80)
     with RecordingEndpoint(script([CAREFUL] * 2)) as endpoint:
         kind_judge(store, endpoint, tmp_path)
-        make_anchors(store, n=10, by="cli:mara")
-        first = read(store, stored_anchors).response_ids
+        draw(store, n=10)
+        first = anchors(store)
         local = {"base_url": endpoint.base_url}
-        aligned = align(
-            store, "rag v1", candidates=1, model={"model": STRONG, **local}, judge=local
-        )
+        model = {"model": STRONG, **local}
+        aligned = align(store, "rag v1", candidates=1, model=model, judge=local)
         asked = "\n".join(asked_of(endpoint, STRONG))
     assert aligned.left_out == {"anchors": 10}
     assert sum(aligned.labelled.values()) == 70
     assert not {*first} & {*aligned.mended, *aligned.broken}
     assert not any(QUESTION.format(ids.index(anchor)) in asked for anchor in first)
-    make_anchors(store, n=10, replace=True, by="cli:mara")
-    assert read(store, stored_anchors).response_ids == first
-    unlabelled = write_to(
-        store, store_responses, [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]
-    ).new
-    made = make_anchors(store, n=15, replace=True, by="cli:mara")
+    draw(store, n=10, replace=True)
+    assert anchors(store) == first
+    answers = [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]
+    unlabelled = write_to(store, store_responses, answers).new
+    made = draw(store, n=15, replace=True)
     check_fields(made.about.counts, anchors=15, labelled=10)
     assert note("not_drawn_align", n=70) in made.caveats
-    assert read(store, stored_anchors).response_ids == (*first, *unlabelled)
+    assert anchors(store) == (*first, *unlabelled)
 
 
 @on_sqlite
 def test_judging_the_anchors_again_changes_no_figure(log):
     store = log.store
-    make_anchors(store, by="cli:mara")
+    draw(store)
     before = figures(store), stored(store)
     summary = again(store, saying(lambda _number: True))
     check_fields(summary, selected=60, ok=60, state=RunState.DONE)
@@ -180,42 +180,37 @@ def test_judging_the_anchors_again_changes_no_figure(log):
 
 @on_sqlite
 def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(log):
-    make_anchors(log.store, by="cli:mara")
+    draw(log.store)
     again(log.store, saying(every_third))
     drift = report(log.store)
     check_fields(drift, drift=False, changed=())
     assert drift.headline.code == "no_drift"
-    seen = drift.figure("seen").value
-    assert seen is not None
-    assert 0.1 < seen < 0.5
+    assert 0.1 < drift.figure("seen").value < 0.5
     (first,) = drift.slices
     assert (drift.figure("n", first).n, drift.figure("right_change", first).n) == (60, 60)
 
 
 @on_sqlite
 def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_judging(log):
-    make_anchors(log.store, by="cli:mara")
+    draw(log.store)
     again(log.store, saying(every_third))
     again(log.store, saying(lambda _number: True))
     drift = report(log.store)
-    assert drift.drift
-    assert drift.headline == note("drift_to_bad", judge="rag v1")
+    check_fields(drift, drift=True, headline=note("drift_to_bad", judge="rag v1"))
+    names = ("to_bad", "to_good", "tests_shown")
     for since in drift.slices:
-        assert [
-            drift.figure(name, since).value for name in ("to_bad", "to_good", "tests_shown")
-        ] == [40, 0, 3]
+        assert [drift.figure(name, since).value for name in names] == [40, 0, 3]
     assert {each.code for each in drift.caveats} >= {"drift_worse", "drift_lower"}
-    assert len(drift.changed) == 40
-    assert {
+    assert [
         (every_third(int(each.external_id)), each.now, each.people) for each in drift.changed
-    } == {(False, "bad", "good")}
+    ] == [(False, "bad", "good")] * 40
     again(log.store, saying(lambda _number: True))
     same = report(log.store)
     assert [same.figure("tests_shown", since).value for since in same.slices] == [3, 0]
 
 
 def test_a_stopped_run_goes_on_where_it_stopped(log):
-    make_anchors(log.store, by="cli:mara")
+    draw(log.store)
 
     def refused_after_20(request, number):
         return saying(every_third)(request, number) if number < 20 else failure(401, "no key")
@@ -232,35 +227,35 @@ def test_a_stopped_run_goes_on_where_it_stopped(log):
 def test_without_anchors_or_verdicts_the_report_says_what_to_do(log):
     with pytest.raises(NotFound, match="anchors make"):
         report(log.store)
-    make_anchors(log.store, by="cli:mara")
+    draw(log.store)
     with pytest.raises(NotFound, match="anchors judge"):
         report(log.store)
 
 
 @on_sqlite
 def test_another_model_behind_the_same_name_raises_one_alarm(log):
-    store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
-    assert watch(store, by="cli:mara", now=later).new == ()
-    make_anchors(store, by="cli:mara")
+    store = log.store
+    assert watched(store).new == ()
+    draw(store)
     again(store, saying(every_third, model="m-2"))
-    result = watch(store, by="cli:mara", now=later)
+    result = watched(store)
     (alarm,) = (each.alarm for each in result.alarms)
     assert result.new == (alarm.id,)
     check_fields(alarm, measure="model_changed", evidence=60, rate_after=pytest.approx(1 / 3))
     assert alarm.direction == BACK_AND_FORTH[0]
-    assert watch(store, by="cli:mara", now=later).new == ()
+    assert watched(store).new == ()
 
 
 @on_sqlite
 def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_another(log):
-    store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
+    store = log.store
     lead = write_to(store, store_reviewer, "page", "Lia", role=Role.LEAD)
-    make_anchors(store, by="cli:mara")
+    draw(store)
 
     def changed(model):
         """Judge the anchors with this model, and return what the new and the open alarms say."""
         again(store, saying(every_third, model=model))
-        result = watch(store, by="cli:mara", now=later)
+        result = watched(store)
         changes = {
             each.alarm.id: (each.alarm.direction, each.later_model) for each in result.alarms
         }
@@ -284,15 +279,12 @@ def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_ano
 def test_the_commands_go_from_draw_to_report(log, shell):
     db = f"--db {address(log.store)}"
     drawn = shell(f"test anchors make --n 40 {db}").splitlines()[0]
-    assert re.findall(r"\d+", drawn) == ["40", "40", "40"]  # anchors, evidence groups, labels
+    assert re.findall(r"\d+", drawn) == ["40"] * 3  # anchors, evidence groups, labels
     shell(f"judge --judge lexical {db}")
     shell(f"test anchors judge --judge lexical {db}")
     shown = json.loads(shell(f"test anchors report --json {db}"))
-    assert (shown["about"]["judges"], shown["about"]["counts"]["anchors"], shown["drift"]) == (
-        ["lexical v1"],
-        40,
-        False,
-    )
+    assert shown["about"]["judges"] == ["lexical v1"]
+    assert (shown["about"]["counts"]["anchors"], shown["drift"]) == (40, False)
     assert [row["n"] for row in shown["rows"] if row["figure"] == "n"] == [40]
     assert read(log.store, newest_anchors) is not None
 
