@@ -30,6 +30,7 @@ RIGHT, WRONG, SPLIT = (
     TwoOrders(A, B, asked=True),
 )
 UNUSABLE = TwoOrders(A, None, asked=True)
+LEVELS = (1, 2, 3, 4, 5)
 AGREED, TORN, SILENT = ["x"] * 4 + ["y"], ["x", "y", "z", "x", None], [None] * 5
 
 
@@ -41,8 +42,13 @@ def item(samples, plain, reference=NOT_ASKED, **changes):
     return replace(made, **changes)
 
 
+def numbered(made):
+    """These items, each of its own question."""
+    return [replace(each, pair_id=place) for place, each in enumerate(made)]
+
+
 def of(*made):
-    return items_of([replace(each, pair_id=place) for place, each in enumerate(made)], 5)
+    return items_of(numbered(made), 5)
 
 
 VERSION = StoredVersion(
@@ -57,17 +63,27 @@ VERSION = StoredVersion(
 
 
 def result(*made):
-    """The result of these items, each of its own question; the gate is on if 4 of 5 samples agree."""
-    numbered = [replace(each, pair_id=place) for place, each in enumerate(made)]
-    return result_of(VERSION, Loaded(numbered, Counter(), Counter()), 5, 4)[0]
+    """The result of these items; the gate is on if 4 of 5 samples agree."""
+    return result_of(VERSION, Loaded(numbered(made), Counter(), Counter()), 5, 4)[0]
 
 
 def values(measured, figure):
     return {row.slice or "all": row.value for row in measured.rows if row.figure == figure}
 
 
+def counts(measured, figure):
+    """The values of a figure, in the order of its slices."""
+    return list(values(measured, figure).values())
+
+
 def accuracies(measured):
     return [measured.figure(name).value for name in ("without", "always", "selective")]
+
+
+def by_gate(measured):
+    """The accuracy without an own answer: in all, and with the gate on and off."""
+    parts = (None, "Gate on", "Gate off")
+    return [measured.figure("without", part).value for part in parts]
 
 
 def test_c_takes_b_where_the_gate_is_on_and_a_where_it_is_off():
@@ -78,51 +94,37 @@ def test_c_takes_b_where_the_gate_is_on_and_a_where_it_is_off():
 def test_a_split_of_the_two_orders_is_counted_and_scored_as_half():
     made = result(item(AGREED, SPLIT, RIGHT), item(AGREED, RIGHT, SPLIT), item(TORN, WRONG, SPLIT))
     assert made.figure("without").n == 3
-    assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [
-        0.5,
-        0.75,
-        0,
-    ]
-    assert list(values(made.parts[0], "inconsistent").values()) == [1, 2, 1]
+    assert by_gate(made) == [0.5, 0.75, 0]
+    assert counts(made.parts[0], "inconsistent") == [1, 2, 1]
 
 
 def test_a_side_against_a_tie_contradicts_too_and_two_ties_miss_a_gold_that_is_none():
-    items = of(
-        item(TORN, TwoOrders(A, TIE, asked=True)),
-        item(TORN, TwoOrders(TIE, TIE, asked=True)),
-        item(TORN, TwoOrders(TIE, TIE, asked=True), gold=TIE),
-    )
+    one, both = (TwoOrders(first, TIE, asked=True) for first in (A, TIE))
+    items = of(item(TORN, one), item(TORN, both), item(TORN, both, gold=TIE))
     assert items.without.score.tolist() == [0.5, 0, 1]
 
 
 def test_an_order_without_a_usable_verdict_is_unmeasured_never_0():
     made = result(item(AGREED, UNUSABLE, RIGHT), item(AGREED, RIGHT, RIGHT))
     check_fields(made.figure("without"), value=1, n=1)
-    conditions = made.parts[0]
-    assert [list(values(conditions, name).values()) for name in ("unmeasured", "not_asked")] == [
-        [1, 0, 0],
-        [0, 0, 0],
-    ]
+    assert counts(made.parts[0], "unmeasured") == [1, 0, 0]
+    assert counts(made.parts[0], "not_asked") == [0, 0, 0]
 
 
 def test_without_any_answer_b_takes_the_verdict_of_a_and_the_gate_is_off():
     made = result(item(SILENT, RIGHT), item(AGREED, WRONG, WRONG))
     assert accuracies(made) == [0.5, 0.5, 0.5]
-    assert list(values(made, "n").values()) == [1, 1, 1, 0, 0, 0, 2]
+    assert counts(made, "n") == [1, 1, 1, 0, 0, 0, 2]
     assert values(made.parts[1], "n") == {"4 of 5": 1}
     assert of(item(SILENT, RIGHT), item(AGREED, WRONG, WRONG)).gate(1).tolist() == [False, True]
 
 
 def test_a_condition_that_was_asked_on_one_side_of_the_gate_alone_is_not_measured_in_all():
     made = result(item(AGREED, NOT_ASKED, RIGHT), item(TORN, RIGHT, NOT_ASKED))
-    assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [
-        None,
-        None,
-        1,
-    ]
+    assert by_gate(made) == [None, None, 1]
     assert "4 of 5" in str(made.figure("without").reason)
-    assert list(values(made.parts[0], "not_asked").values()) == [1, 1, 0]
-    assert list(values(made.parts[2], "selective").values()) == [None, None, 1, 1, None]
+    assert counts(made.parts[0], "not_asked") == [1, 1, 0]
+    assert counts(made.parts[2], "selective") == [None, None, 1, 1, None]
     assert [each.code for each in made.next] == ["ask_all_conditions"]
 
 
@@ -135,8 +137,7 @@ def test_the_four_slices_leave_out_what_nobody_knows_the_answer_of():
         item(AGREED, RIGHT, RIGHT, right=None),
     )
     slices = made.slices[2:]
-    assert len(slices) == 4
-    assert [made.figure("n", name).n for name in slices] == [1, 1, 1, 1]
+    assert [made.figure("n", name).n for name in slices] == [1] * 4
     assert [made.figure("without", name).value for name in slices] == [0, 1, 1, 0]
     assert [made.figure("always", name).value for name in slices] == [1, 0, 1, 0.5]
     assert (made.figure("right_if_on").value, made.figure("gate_on").value) == (0.5, 0.6)
@@ -177,72 +178,60 @@ def test_nothing_at_all_is_undefined_and_never_0():
 
 def test_without_a_gold_answer_a_verdict_is_no_accuracy():
     made = result(item(AGREED, RIGHT, RIGHT, gold=None))
-    assert made.figure("without").value is None
-    assert made.figure("without").reason
+    without = made.figure("without")
+    assert without.value is None
+    assert without.reason
     assert [each.code for each in made.caveats] == ["no_better_answer"]
 
 
-def voted_item(place, agree, plain, reference, category="law"):
-    return Item(
-        place,
-        category,
-        A,
-        Majority("x", "x", agree, 5),
-        right=True,
-        plain=plain,
-        reference=reference,
+def voted(made):
+    """Items of one question each, of whose five samples so many agree on the right answer."""
+    return items_of(
+        [
+            Item(place, category, A, Majority("x", "x", agree, 5), True, plain, reference)
+            for place, (agree, plain, reference, category) in enumerate(made)
+        ],
+        5,
     )
 
 
-def numbered_items(made):
-    return items_of([voted_item(place, *each) for place, each in enumerate(made)], 5)
+def of_law(made):
+    return voted([(*each, "law") for each in made])
 
 
 def test_each_category_gets_the_threshold_that_serves_it():
     # In law three that agree are right to be shown, in art nothing is.
-    law = [
-        (agree, WRONG, RIGHT, "law") if agree >= 3 else (agree, RIGHT, WRONG, "law")
-        for agree in (1, 2, 3, 4, 5)
-    ]
-    art = [(agree, RIGHT, WRONG, "art") for agree in (1, 2, 3, 4, 5)]
-    tuned = tuned_part(numbered_items((law + art) * 10))
+    law = [(agree, *((WRONG, RIGHT) if agree >= 3 else (RIGHT, WRONG)), "law") for agree in LEVELS]
+    art = [(agree, RIGHT, WRONG, "art") for agree in LEVELS]
+    tuned = tuned_part(voted((law + art) * 10))
     assert values(tuned, "needed") == {"art": 6, "law": 3}
-    assert (tuned.figure("needed", "law").n, tuned.figure("selective").value, tuned.caveats) == (
-        50,
-        1,
-        (),
-    )
+    assert (tuned.figure("needed", "law").n, tuned.figure("selective").value) == (50, 1)
+    assert tuned.caveats == ()
 
 
 def test_thresholds_are_scored_on_items_they_were_not_chosen_on():
-    # Verdicts at random: a threshold that was tuned on all numbered_items them looks better than it
-    # is.
+    # Verdicts at random: a threshold that was tuned on all of them looks better than it is.
     drawn = np.random.default_rng(7).integers((1, 0), (6, 2), (60, 2)).tolist()
-    noise = [(agree, *((RIGHT, WRONG) if up else (WRONG, RIGHT)), "law") for agree, up in drawn]
-    items = numbered_items(noise)
+    items = of_law((agree, *((RIGHT, WRONG) if up else (WRONG, RIGHT))) for agree, up in drawn)
     tuned = tuned_part(items)
     best, accuracy = tuned.figure("needed", "law").value, tuned.figure("selective", "law").value
-    assert best is not None
-    assert accuracy is not None
     assert accuracy < items.selective(round(best)).score.mean()
 
 
 def test_a_small_category_is_tuned_on_itself_and_called_optimistic():
-    tuned = tuned_part(numbered_items([(5, WRONG, RIGHT, "law")] * 9))
+    tuned = tuned_part(of_law([(5, WRONG, RIGHT)] * 9))
     assert [(each.code, each.values) for each in tuned.caveats] == [
         ("optimistic_gates", {"categories": ["law"]})
     ]
-    assert not tuned_part(numbered_items([(5, WRONG, RIGHT, "law")] * 10)).caveats
+    assert not tuned_part(of_law([(5, WRONG, RIGHT)] * 10)).caveats
 
 
 def test_equally_good_thresholds_show_a_reference_least_often():
-    assert values(tuned_part(numbered_items([(3, RIGHT, RIGHT, "law")] * 20)), "needed") == {
-        "law": 6
-    }
+    assert values(tuned_part(of_law([(3, RIGHT, RIGHT)] * 20)), "needed") == {"law": 6}
 
 
 def test_tuning_needs_both_conditions_everywhere():
-    tuned = tuned_part(numbered_items([(5, NOT_ASKED, RIGHT, "law"), (2, RIGHT, NOT_ASKED, "law")]))
+    tuned = tuned_part(of_law([(5, NOT_ASKED, RIGHT), (2, RIGHT, NOT_ASKED)]))
     assert (tuned.headline.code, tuned.rows) == ("tuned_unknown", ())
 
 
@@ -262,7 +251,6 @@ def test_a_clear_gain_or_loss_is_told_from_chance():
 
 
 PAIR = PairItem(1, "s", "p1", "QA", "?", None, None, "a", "b", None, None, 1, 2, None)
-CONFIDENT, NOT_AGREED, MUTE = ["x"] * 4 + ["y"], ["x", "y", "z", None, "x"], [None] * 5
 PLAIN = {("plain", shown) for shown in Shown}
 REFERENCE = {("reference", shown) for shown in Shown}
 
@@ -282,11 +270,8 @@ def test_what_is_asked_where_the_gate_is_on_off_or_nothing_was_answered(
     conditions, on, off, silent
 ):
     plan = Plan(5, 4, conditions)
-    assert [set(plan.orders(majority(samples))) for samples in (CONFIDENT, NOT_AGREED, MUTE)] == [
-        on,
-        off,
-        silent,
-    ]
+    orders = [{*plan.orders(majority(samples))} for samples in (AGREED, TORN, SILENT)]
+    assert orders == [on, off, silent]
 
 
 @pytest.mark.parametrize(
@@ -295,7 +280,7 @@ def test_what_is_asked_where_the_gate_is_on_off_or_nothing_was_answered(
 def test_no_item_takes_more_calls_than_were_said(conditions):
     plan = Plan(5, 4, conditions)
     assert plan.calls_an_item == (7 if len(conditions) == 1 else 9)
-    for samples in (CONFIDENT, NOT_AGREED, MUTE):
+    for samples in (AGREED, TORN, SILENT):
         assert 5 + len(plan.orders(majority(samples))) <= plan.calls_an_item
 
 
@@ -303,7 +288,7 @@ def test_what_is_stored_of_an_item_is_not_planned_again():
     plan = Plan(5, 4, "C")
     assert Task(PAIR).calls_left(plan) == 7
     assert Task(PAIR, {0: "x", 1: None}).calls_left(plan) == 5
-    drawn = dict(enumerate(CONFIDENT))
+    drawn = dict(enumerate(AGREED))
     assert Task(PAIR, drawn).calls_left(plan) == 2
     assert Task(PAIR, drawn, frozenset({("reference", Shown.AB)})).calls_left(plan) == 1
     assert Task(PAIR, drawn, frozenset(PLAIN)).calls_left(plan) == 2

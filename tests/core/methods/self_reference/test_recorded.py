@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from engines import on_sqlite
+from graded_log import read
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
@@ -52,46 +53,34 @@ def recorded_slices():
                     "gold": "a",
                 }
             )
-    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+    return lines
 
 
-def percent(value):
-    assert value is not None
-    return round(100 * value, 2)
+def percents(result, *names, part=None):
+    return [round(100 * result.figure(name, part).value, 2) for name in names]
+
+
+def imported(store, lines):
+    """Import these lines of samples."""
+    content = "\n".join(map(json.dumps, lines)).encode()
+    return import_file(store, io.BytesIO(content), kind="samples", name="samples.jsonl")
 
 
 def test_the_slices_of_the_source_give_its_figures(sqlite_store):
-    import_file(sqlite_store, io.BytesIO(recorded_slices()), kind="samples", name="slices.jsonl")
+    imported(sqlite_store, recorded_slices())
     result = measure_self_reference(sqlite_store)
     for part, shares in (
-        (None, (52.07, 58.21, 58.93)),
-        ("Gate on", (58.01, 68.76, 68.76)),
-        ("Gate off", (41.62, 39.64, 41.62)),
+        (None, [52.07, 58.21, 58.93]),
+        ("Gate on", [58.01, 68.76, 68.76]),
+        ("Gate off", [41.62, 39.64, 41.62]),
     ):
-        accuracy = tuple(
-            percent(result.figure(name, part).value) for name in ("without", "always", "selective")
-        )
-        assert accuracy == shares
-    assert (
-        percent(result.figure("gate_on").value),
-        percent(result.figure("right_if_on").value),
-    ) == (63.79, 72.45)
-    found = [
-        (
-            result.figure("n", name).n,
-            result.figure("without", name).value,
-            result.figure("always", name).value,
-        )
-        for name in result.slices[2:]
-    ]
-    assert found == [
-        (647, pytest.approx(406 / 647), pytest.approx(552 / 647)),
-        (246, pytest.approx(112 / 246), pytest.approx(62 / 246)),
-        (160, pytest.approx(80 / 160), pytest.approx(116 / 160)),
-        (347, pytest.approx(131 / 347), pytest.approx(85 / 347)),
-    ]
-    shares = [result.figure("share", name).value for name in result.slices[2:]]
-    assert shares == pytest.approx([647 / 1400, 246 / 1400, 160 / 1400, 347 / 1400])
+        assert percents(result, "without", "always", "selective", part=part) == shares
+    assert percents(result, "gate_on", "right_if_on") == [63.79, 72.45]
+    for name, (n, right_a, right_b, *_) in zip(result.slices[2:], SLICES, strict=True):
+        figures = [result.figure(figure, name) for figure in ("without", "always", "share")]
+        shares = pytest.approx([right_a / n, right_b / n, n / 1400])
+        assert [each.value for each in figures] == shares
+        assert result.figure("n", name).n == n
     assert (result.figure("n").n, result.caveats) == (1400, ())
     check_fields(result.account, asked=1400 * 9, ok=1400 * 9)
     *_, categories, tuned = result.parts
@@ -110,10 +99,7 @@ def test_mmlu_pro_by_its_first_five_models(public_database, shared):
     assert [(row.value, row.n) for row in result.parts[1].rows if row.figure == "own_right"] == [
         (pytest.approx(right / n), n) for right, n in counts
     ]
-    assert (
-        percent(result.figure("gate_on").value),
-        percent(result.figure("right_if_on").value),
-    ) == (60.59, 86.64)
+    assert percents(result, "gate_on", "right_if_on") == [60.59, 86.64]
     check_fields(result.account, asked=72_282, unparsable=2_866)
     assert (result.headline.code, result.has("selective")) == ("own_answer_unknown", False)
     rights = [row["correct"][:5] for row in records(shared / "data" / "mmlu_pro.samples.jsonl.gz")]
@@ -130,22 +116,11 @@ def add(store, samples, *, shown=None, reference="B", n=1):
     """Store ``n`` questions with these samples and agreeing verdicts; the judge was shown ``shown`` as correct."""
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("kept", "replay"))
-        pairs = [
-            Pair(
-                "s",
-                f"q{number}",
-                "?",
-                options=("x", "y", "z"),
-                reference=reference,
-                gold=Preference.A,
-            )
-            for number in range(n)
-        ]
+        asked = {"options": ("x", "y", "z"), "reference": reference, "gold": Preference.A}
+        pairs = [Pair("s", f"q{number}", "?", **asked) for number in range(n)]
         for pair_id in store_pairs(connection, pairs).new:
             tries = [
-                NewSample(
-                    pair_id, number, said, StepRecord(Status.OK if said else Status.UNPARSABLE)
-                )
+                NewSample(pair_id, number, said, StepRecord(Status.OK))
                 for number, said in enumerate(samples)
             ]
             store_samples(connection, version, None, tries)
@@ -218,17 +193,14 @@ def test_a_file_may_say_which_samples_are_right(store):
         for n, (samples, correct) in enumerate(rows)
     ]
     lines[4]["reference"] = "8"
-    content = "\n".join(map(json.dumps, lines)).encode()
-    summary = import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl")
-    check_fields(summary, new=5, rejected=2)
-    assert import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl").new == 0
+    check_fields(imported(store, lines), new=5, rejected=2)
+    assert imported(store, lines).new == 0
     result = measure_self_reference(store, k=3)
     mean, best = result.figure("sample_right"), result.figure("sample_best")
     check_fields(mean, value=pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4), n=4)  # not known on q4
     check_fields(best, value=0.75, n=4)
-    with store.reading() as connection:
-        exported = [row["correct"] for row in exports()["samples"].rows(connection)]
-    assert exported == [
+    exported = read(store, exports()["samples"].rows)
+    assert [row["correct"] for row in exported] == [
         [True, True, False],
         [False, True, False],
         [False, False, False],
@@ -244,24 +216,21 @@ def test_pairs_with_one_question_are_resampled_together(sqlite_store):
         right = "a" if number % 3 else "b"
         for copy in range(10):
             verdicts = {name: {"ab": right, "ba": right} for name in ("A", "B")}
-            pair = {
+            line = {
+                "id": f"q{number}-{copy}",
+                "judge": "paper",
+                "question": f"Question {number}?",
+                "samples": ["x"] * 5,
+                "reference": "x" if number % 2 else "y",
                 "answer_a": f"yes {copy}",
                 "answer_b": f"no {copy}",
                 "gold": "a",
                 "verdicts": verdicts,
             }
-            question = {
-                "question": f"Question {number}?",
-                "samples": ["x"] * 5,
-                "reference": "x" if number % 2 else "y",
-            }
-            lines.append({"id": f"q{number}-{copy}", "judge": "paper", **question, **pair})
-    content = "\n".join(map(json.dumps, lines)).encode()
-    import_file(sqlite_store, io.BytesIO(content), kind="samples", name="copies.jsonl")
+            lines.append(line)
+    imported(sqlite_store, lines)
     result = measure_self_reference(sqlite_store)
     for name in ("without", "right_if_on", "sample_right"):
         estimate = result.figure(name)
         assert estimate.n == 400
-        assert estimate.low is not None
-        assert estimate.high is not None
         assert estimate.high - estimate.low > 0.25  # 400 independent pairs would have less than 0.1
