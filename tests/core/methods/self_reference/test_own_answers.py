@@ -24,6 +24,7 @@ from judgeboard.methods.self_reference.own_answers import (
 from result_fields import check_fields
 
 OPTIONS = ("Paris", "Rome", "1,000 km", "Oslo")
+quick = settings(max_examples=60, deadline=None)
 
 
 @pytest.mark.parametrize("said", ["B", "b", " (b) ", "B.", "[B]", "b:"])
@@ -66,13 +67,13 @@ def test_an_empty_text_is_no_answer():
     assert answer_key(" . ", None) is None
 
 
-@settings(max_examples=60, deadline=None)
+@quick
 @given(st.text(max_size=30))
 def test_normalising_is_blind_to_case_and_blanks_whatever_the_text(text):
     assert answer_key(f"  {text} \n", None) == answer_key(text, None)
 
 
-@settings(max_examples=60, deadline=None)
+@quick
 @given(
     st.decimals(
         allow_nan=False, allow_infinity=False, places=3, min_value=-(10**9), max_value=10**9
@@ -107,7 +108,7 @@ def test_with_options_an_answer_outside_of_them_is_none():
     assert majority(["Z", "Z", "b"], ("x", "y")) == Majority("b", "B", 1, 3)
 
 
-@settings(max_examples=60, deadline=None)
+@quick
 @given(st.lists(st.sampled_from(["A", "B", "C", None]), min_size=1, max_size=9))
 def test_nobody_else_is_more_common_than_the_majority(answers):
     vote = majority(answers)
@@ -143,7 +144,7 @@ def test_a_threshold_outside_of_its_range_is_refused(tau):
         samples_needed(tau, 5)
 
 
-@settings(max_examples=60, deadline=None)
+@quick
 @given(st.lists(st.sampled_from("ABC"), min_size=5, max_size=5))
 def test_a_tie_of_five_never_reaches_four_fifths(answers):
     vote = majority(answers)
@@ -161,28 +162,29 @@ ROW = {
 def test_the_right_option_stands_against_a_wrong_one_and_gold_names_its_side():
     for number in range(30):
         pair = pair_of_question({**ROW, "id": number, "category": "geo"}, 0)
-        right = pair["answer_a"] if pair["gold"] == "a" else pair["answer_b"]
-        wrong = pair["answer_b"] if pair["gold"] == "a" else pair["answer_a"]
-        assert right == "B. Rome"
-        assert wrong in {"A. Paris", "C. Oslo"}
+        right, wrong = ("answer_a", "answer_b") if pair["gold"] == "a" else ("answer_b", "answer_a")
+        assert pair[right] == "B. Rome"
+        assert pair[wrong] in {"A. Paris", "C. Oslo"}
         check_fields(pair, reference="B", query_type="geo")
 
 
+def drawn(count, seed=0, **changes):
+    """The pairs of so many questions with these changes."""
+    return [pair_of_question(ROW | changes | {"id": str(number)}, seed) for number in range(count)]
+
+
 def test_sides_and_wrong_options_are_drawn_evenly_and_the_same_again():
-    made = [pair_of_question({**ROW, "id": str(number)}, 3) for number in range(400)]
-    assert made == [pair_of_question({**ROW, "id": str(number)}, 3) for number in range(400)]
-    assert made != [pair_of_question({**ROW, "id": str(number)}, 4) for number in range(400)]
+    made = drawn(400, seed=3)
+    assert made == drawn(400, seed=3)
+    assert made != drawn(400, seed=4)
     assert 150 < sum(pair["gold"] == "a" for pair in made) < 250
     assert 150 < sum("A. Paris" in {pair["answer_a"], pair["answer_b"]} for pair in made) < 250
 
 
 def test_an_option_that_says_the_same_as_the_right_one_is_not_wrong():
-    row = {**ROW, "options": ["1,000", "1000", "5"], "reference": "A"}
-    pairs = [pair_of_question({**row, "id": str(number)}, 0) for number in range(20)]
-    assert {text for pair in pairs for text in (pair["answer_a"], pair["answer_b"])} == {
-        "A. 1,000",
-        "C. 5",
-    }
+    pairs = drawn(20, options=["1,000", "1000", "5"], reference="A")
+    answers = {text for pair in pairs for text in (pair["answer_a"], pair["answer_b"])}
+    assert answers == {"A. 1,000", "C. 5"}
 
 
 @pytest.mark.parametrize(
@@ -207,19 +209,20 @@ def test_what_makes_no_pair_says_why(changes, why):
         pair_of_question({**ROW, **changes}, 0)
 
 
+def file_of(rows):
+    return io.BytesIO("\n".join(map(json.dumps, rows)).encode())
+
+
 def test_the_file_it_writes_is_one_of_pairs():
     rows = [
         ROW,
         {**ROW, "id": "q2", "reference": None, "answer": "oslo"},
         {**ROW, "id": "q3", "reference": "Z"},
     ]
-    questions = io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode())
-    rows, left_out = pairs_of_questions(questions)
-    assert (len(rows), [line for line, _ in left_out]) == (2, [3])
-    lines = map(pair_line, rows)
-    with read_records(
-        io.BytesIO("".join(lines).encode()), kind="pairs", name="made.jsonl"
-    ) as reading:
+    made, left_out = pairs_of_questions(file_of(rows))
+    assert (len(made), [line for line, _ in left_out]) == (2, [3])
+    content = io.BytesIO("".join(map(pair_line, made)).encode())
+    with read_records(content, kind="pairs", name="made.jsonl") as reading:
         pairs = [record.pair for record in reading]
     assert [(pair.external_id, pair.reference, pair.options) for pair in pairs] == [
         ("q1", "B", ("Paris", "Rome", "Oslo")),
@@ -230,4 +233,4 @@ def test_the_file_it_writes_is_one_of_pairs():
 
 def test_a_file_without_any_usable_question_is_refused():
     with pytest.raises(BadInput, match="line 1: "):
-        pairs_of_questions(io.BytesIO(json.dumps({**ROW, "reference": "Z"}).encode()))
+        pairs_of_questions(file_of([{**ROW, "reference": "Z"}]))

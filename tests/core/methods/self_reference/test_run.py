@@ -3,7 +3,6 @@
 from collections import Counter
 
 import pytest
-from sqlalchemy import select
 
 from engines import on_sqlite
 from judgeboard.domain import Pair, Preference
@@ -21,7 +20,7 @@ from judgeboard.store.tables import COMPARISON
 from judging_log import runs
 from result_fields import check_fields
 from solving_log import TORN, Solver, self_reference, store_questions
-from stored_rows import write_to
+from stored_rows import read, rows_of, write_to
 
 
 def ask(store, solver, ids, conditions="ABC", k=5, **options):
@@ -48,52 +47,41 @@ def test_one_condition_takes_k_plus_2_calls_an_item_and_all_of_them_k_plus_4(
 ):
     ids = store_questions(store, 3)
     report, endpoint = ask(store, Solver({0: TORN}), ids, conditions)
-    assert len(endpoint.requests) == 3 * calls == report.account.asked
-    check_fields(report.account, ok=3 * calls, not_reached=0, exit_code=0)
-    assert runs(store)[0]["selected"] == 3 * calls
-    assert (
-        report.figure({"A": "without", "B": "always", "C": "selective"}[conditions[-1]]).value == 1
-    )
+    calls *= 3
+    check_fields(report.account, asked=calls, ok=calls, not_reached=0, exit_code=0)
+    assert len(endpoint.requests) == runs(store)[0]["selected"] == calls
+    figure = {"A": "without", "B": "always", "C": "selective"}[conditions[-1]]
+    assert report.figure(figure).value == 1
 
 
 def test_c_alone_shows_its_answer_where_samples_agree_and_nothing_where_they_do_not(sqlite_store):
     ids = store_questions(sqlite_store, 2)
     solver = Solver({0: TORN})
     report, endpoint = ask(sqlite_store, solver, ids, "C")
-    assert solver.compared == {
-        (0, "ab", False): 1,
-        (0, "ba", False): 1,
-        (1, "ab", True): 1,
-        (1, "ba", True): 1,
-    }
+    assert solver.compared == Counter(
+        [(0, "ab", False), (0, "ba", False), (1, "ab", True), (1, "ba", True)]
+    )
     assert solver.references == {"B. Rome"}
     temperatures = Counter(request.body["temperature"] for request in endpoint.requests)
     assert temperatures == {0.7: 10, 0: 4}
-    assert (report.figure("n").n, report.figure("gate_on").value, counts(report)) == (
-        2,
-        0.5,
-        {"tied_samples": 1},
-    )
-    with sqlite_store.reading() as connection:
-        rows = connection.execute(
-            select(COMPARISON.c.condition, COMPARISON.c.reference, COMPARISON.c.reasoning)
-        )
-        assert Counter(map(tuple, rows)) == {
-            ("plain", None, "So it is."): 2,
-            ("reference", "B. Rome", "So it is."): 2,
-        }
+    assert (items(report), report.figure("gate_on").value) == (2, 0.5)
+    assert counts(report) == {"tied_samples": 1}
+    rows = rows_of(sqlite_store, COMPARISON)
+    assert Counter((row["condition"], row["reference"], row["reasoning"]) for row in rows) == {
+        ("plain", None, "So it is."): 2,
+        ("reference", "B. Rome", "So it is."): 2,
+    }
 
 
 def test_asking_for_all_conditions_later_asks_only_what_is_missing(sqlite_store):
     ids = store_questions(sqlite_store, 2)
     ask(sqlite_store, Solver({0: TORN}), ids, "C")
     report, endpoint = ask(sqlite_store, Solver({0: TORN}), ids)
-    assert len(endpoint.requests) == 4
-    assert (report.account.asked, report.figure("n").n) == (4, 2)
+    assert (len(endpoint.requests), report.account.asked, items(report)) == (4, 4, 2)
     again, endpoint = ask(sqlite_store, Solver(), ids)
-    assert (len(endpoint.requests), again.account.ok, again.account.run_id) == (0, 18, None), (
-        "the stored account"
-    )
+    assert endpoint.requests == []
+    # The stored account.
+    check_fields(again.account, ok=18, run_id=None)
     assert again.rows == report.rows
     assert len(runs(sqlite_store)) == 2
 
@@ -130,12 +118,11 @@ def test_other_samples_are_another_judge_version_and_the_threshold_is_not(sqlite
     ids = store_questions(sqlite_store, 1)
     for k, tau in ((5, 0.8), (5, 0.6), (3, 0.8)):
         ask(sqlite_store, Solver(), ids, k=k, tau=tau)
-    with sqlite_store.reading() as connection:
-        versions = list_versions(connection)
-        assert [(version.kind, version.params["samples"]) for version in versions] == [
-            ("ssr", 5),
-            ("ssr", 3),
-        ]
+    versions = read(sqlite_store, list_versions)
+    assert [(version.kind, version.params["samples"]) for version in versions] == [
+        ("ssr", 5),
+        ("ssr", 3),
+    ]
     with pytest.raises(BadInput, match="ssr v1, ssr"):
         measure_self_reference(sqlite_store)
     assert measure_self_reference(sqlite_store, "ssr v2").k == 3
@@ -143,13 +130,9 @@ def test_other_samples_are_another_judge_version_and_the_threshold_is_not(sqlite
 
 def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store):
     ids = store_questions(sqlite_store, 2)
-    with RecordingEndpoint(lambda *_: failure(401, "no")) as endpoint:
-        report = self_refer(sqlite_store, self_reference(endpoint), ids)
-    assert (report.account.state.value, report.account.not_reached, items(report)) == (
-        "stopped",
-        18,
-        0,
-    )
+    report, _ = ask(sqlite_store, lambda *_: failure(401, "no"), ids)
+    check_fields(report.account, state="stopped", not_reached=18)
+    assert items(report) == 0
     assert report.headline.code == "own_answer_unknown"
     report, endpoint = ask(sqlite_store, Solver(), ids)
     assert (len(endpoint.requests), report.account.run_id, len(runs(sqlite_store))) == (18, 1, 1)
@@ -176,8 +159,7 @@ def outage(failing):
 
 
 def ask_over(store, script, ids, **options):
-    with RecordingEndpoint(script) as endpoint:
-        report = self_refer(store, self_reference(endpoint), ids, concurrency=1, **options)
+    report, endpoint = ask(store, script, ids, concurrency=1, **options)
     return report, len(endpoint.requests)
 
 
@@ -185,9 +167,8 @@ def ask_over(store, script, ids, **options):
 def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store):
     ids = store_questions(store, 2)
     report, calls = ask_over(store, outage(lambda number: number == 1), ids)
-    assert (calls, report.account.error, report.account.not_reached) == (5 + 9, 1, 0), (
-        "its answers are not compared"
-    )
+    assert calls == 5 + 9  # its answers are not compared
+    check_fields(report.account, error=1, not_reached=0)
     assert (items(report), counts(report)) == (1, {"failed_samples": 1})
     same, calls = ask_over(store, Solver(), ids)
     assert calls == 0
@@ -197,17 +178,10 @@ def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store):
     assert (calls, items(again), counts(again)) == (5, 2, {})
     assert again.parts[1].slices == ["5 of 5"]
     after, calls = ask_over(store, Solver(), ids, again=True)
-    assert (calls, after.account.asked, after.account.error, after.account.exit_code) == (
-        0,
-        18,
-        0,
-        0,
-    )
-    with store.reading() as connection:
-        rows = connection.execute(
-            select(SAMPLE.c.number, SAMPLE.c.ask, SAMPLE.c.status).where(SAMPLE.c.ask > 0)
-        )
-        assert [tuple(row) for row in rows] == [(1, 1, "ok")]
+    assert calls == 0
+    check_fields(after.account, asked=18, error=0, exit_code=0)
+    (asked_again,) = (row for row in rows_of(store, SAMPLE) if row["ask"] > 0)
+    check_fields(asked_again, number=1, ask=1, status="ok")
 
 
 def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store):
@@ -215,11 +189,8 @@ def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store):
     report, _ = ask_over(sqlite_store, outage(lambda number: number == 8), ids)
     assert (items(report), report.account.error) == (1, 1)
     again, calls = ask_over(sqlite_store, Solver(), ids, again=True)
-    assert (calls, again.account.asked, again.parts[0].figure("unmeasured", "B always").value) == (
-        1,
-        1,
-        0,
-    )
+    assert calls == again.account.asked == 1
+    assert again.parts[0].figure("unmeasured", "B always").value == 0
 
 
 def test_pairs_without_their_texts_are_left_out(sqlite_store):
@@ -232,17 +203,13 @@ def test_pairs_without_their_texts_are_left_out(sqlite_store):
 
 def test_items_and_their_steps_come_from_what_was_asked(store):
     ids = store_questions(store, 3)
-    with RecordingEndpoint(Solver({0: TORN, 1: "-BBBAB"})) as endpoint:
-        self_refer(store, self_reference(endpoint), ids, conditions="C")
+    ask(store, Solver({0: TORN, 1: "-BBBAB"}), ids, "C")
     with store.reading() as connection:
         (version,) = sampling_versions(connection)
         assert most_samples(connection, version.id) == 5
         loaded = load_items(connection, version.id, 5)
-        assert [(each.pair_id, each.majority.agree) for each in loaded.items] == [
-            (ids[0], 2),
-            (ids[1], 4),
-            (ids[2], 5),
-        ]
+        agreeing = [(each.pair_id, each.majority.agree) for each in loaded.items]
+        assert agreeing == [(ids[0], 2), (ids[1], 4), (ids[2], 5)]
         samples = tries_at(connection, version.id, ids[0])
         assert [(each.number, each.answer, each.status) for each in samples] == [
             (number, answer, "ok") for number, answer in enumerate(TORN)
