@@ -40,12 +40,14 @@ ANSWER = JudgeInput(1, "What colour is the sky?", "Blue.", ("The sky is blue.",)
 
 def anthropic_failure(status, kind, message):
     """Return an error as Anthropic's API sends it; ``kind`` is its type, like overloaded_error."""
-    error = {
-        "type": "error",
-        "error": {"type": kind, "message": message},
-        "request_id": "req_scripted",
-    }
-    return ScriptedReply(error, status)
+    error = {"type": kind, "message": message}
+    body = {"type": "error", "error": error, "request_id": "req_scripted"}
+    return ScriptedReply(body, status)
+
+
+def invalid(message):
+    """Return the error of a request that the API cannot take."""
+    return anthropic_failure(400, "invalid_request_error", message)
 
 
 def as_anthropic(then):
@@ -53,10 +55,8 @@ def as_anthropic(then):
 
     def script(request, number):
         if fault := _messages_fault(request):
-            return anthropic_failure(400, "invalid_request_error", fault)
+            return invalid(fault)
         reply = then(request, number)
-        if not isinstance(reply, ScriptedReply):
-            raise TypeError("a scripted message is there at once")
         is_completion = isinstance(reply.body, dict) and "choices" in reply.body
         return replace(reply, body=_message(reply.body, request)) if is_completion else reply
 
@@ -88,24 +88,18 @@ def _messages_fault(request):
 
 def _message(completed, request):
     """A chat completion in the form of a message; a text that is JSON becomes the input of the tool."""
-    choice = completed["choices"][0]
-    text = choice["message"]["content"] or ""
-    stop = {"length": "max_tokens", "stop": "end_turn"}.get(
-        choice["finish_reason"], choice["finish_reason"]
-    )
-    block = {"type": "text", "text": choice["message"]["refusal"] or text}
-    if choice["message"]["refusal"]:
+    (choice,) = completed["choices"]
+    text, refusal = choice["message"]["content"] or "", choice["message"]["refusal"]
+    stop = {"length": "max_tokens", "stop": "end_turn"}[choice["finish_reason"]]
+    block = {"type": "text", "text": refusal or text}
+    if refusal:
         stop = "refusal"
     elif "tool_choice" in request and text.startswith("{"):
         name = request["tool_choice"]["name"]
-        block = {
-            "type": "tool_use",
-            "id": "toolu_scripted",
-            "name": name,
-            "input": json.loads(text),
-        }
+        made = {"id": "toolu_scripted", "name": name, "input": json.loads(text)}
+        block = {"type": "tool_use", **made}
         stop = "tool_use" if stop == "end_turn" else stop
-    usage = completed.get("usage")
+    usage = completed["usage"]
     return {
         "id": "msg_scripted",
         "type": "message",
@@ -114,8 +108,10 @@ def _message(completed, request):
         "content": [block],
         "stop_reason": stop,
         "stop_sequence": None,
-        "usage": usage
-        and {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
+        "usage": {
+            "input_tokens": usage["prompt_tokens"],
+            "output_tokens": usage["completion_tokens"],
+        },
     }
 
 
@@ -148,7 +144,6 @@ def asked(script, *requests, **options):
 
 def test_a_schema_is_asked_for_as_the_input_of_one_tool():
     (reply,), endpoint = asked(always(verdict()))
-    assert isinstance(reply, Reply)
     assert json.loads(reply.text)["quality"] == 4
     check_fields(reply, finish_reason="tool_use", reply_format="json_schema", dropped_parameters=())
     (attempt,) = reply.attempts
@@ -171,25 +166,17 @@ def test_a_schema_is_asked_for_as_the_input_of_one_tool():
 def test_free_text_is_asked_for_without_a_tool_and_token_probabilities_never():
     free = replace(REQUEST, schema=None, logprobs=True)
     (reply,), endpoint = asked(always(completion("Blue.")), free)
-    assert isinstance(reply, Reply)
     check_fields(reply, text="Blue.", tokens=None, dropped_parameters=("logprobs",))
     assert not {"tools", "tool_choice", "logprobs"} & endpoint.requests[0].body.keys()
 
 
 def test_a_model_that_takes_no_forced_tool_or_temperature_is_asked_in_words_alone():
     refusals = [
-        anthropic_failure(
-            400,
-            "invalid_request_error",
-            "tool_choice: forced tool use is not supported by this model",
-        ),
-        anthropic_failure(
-            400, "invalid_request_error", "`temperature` is deprecated for this model."
-        ),
+        invalid("tool_choice: forced tool use is not supported by this model"),
+        invalid("`temperature` is deprecated for this model."),
     ]
     (first, second), endpoint = asked(in_turn([*refusals, verdict()]), REQUEST, REQUEST)
     for reply in (first, second):
-        assert isinstance(reply, Reply)
         check_fields(reply, reply_format="text", dropped_parameters=("temperature",))
     assert [attempt.why for attempt in first.attempts] == ["first", "format", "parameter"]
     assert len(endpoint.requests) == 4
@@ -222,14 +209,7 @@ def test_what_may_pass_is_tried_again(status, kind, headers, wait):
         (anthropic_failure(403, "permission_error", "no permission"), "ANTHROPIC_API_KEY"),
         (anthropic_failure(404, "not_found_error", "model: claude-haiku-4-5"), "--model"),
         (anthropic_failure(402, "billing_error", "payment"), "credit"),
-        (
-            anthropic_failure(
-                400,
-                "invalid_request_error",
-                "Your credit balance is too low to access the Anthropic API.",
-            ),
-            "credit",
-        ),
+        (invalid("Your credit balance is too low to access the Anthropic API."), "credit"),
     ],
 )
 def test_what_no_row_can_survive_stops_the_run(reply, says):
@@ -241,9 +221,7 @@ def test_what_no_row_can_survive_stops_the_run(reply, says):
 @pytest.mark.parametrize(
     "reply",
     [
-        anthropic_failure(
-            400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum"
-        ),
+        invalid("prompt is too long: 250000 tokens > 200000 maximum"),
         anthropic_failure(413, "request_too_large", "Request exceeds the maximum size"),
         ScriptedReply("<html>sign in first</html>"),
     ],
@@ -255,15 +233,8 @@ def test_other_errors_are_this_rows_alone(reply):
 
 
 def test_a_refusal_and_a_reply_that_was_cut_off_are_told():
-    (refused, cut), _ = asked(
-        in_turn(
-            [completion(None, refusal="I will not."), completion("half", finish_reason="length")]
-        ),
-        REQUEST,
-        REQUEST,
-    )
-    assert isinstance(refused, Reply)
-    assert isinstance(cut, Reply)
+    replies = [completion(None, refusal="I will not."), completion("half", finish_reason="length")]
+    (refused, cut), _ = asked(in_turn(replies), REQUEST, REQUEST)
     assert refused.refusal == "I will not."
     check_fields(cut, refusal=None, finish_reason="length")
 
@@ -275,11 +246,8 @@ def test_tokens_of_a_cache_are_counted():
         "cache_read_input_tokens": 500,
         "output_tokens": 2,
     }
-    message = {
-        "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
-        "usage": usage,
-    }
-    found = read(message)
+    content = [{"type": "text", "text": text} for text in ("a", "b")]
+    found = read({"content": content, "usage": usage})
     check_fields(found, text="ab", prompt_tokens=543, completion_tokens=2)
     with pytest.raises(TypeError):
         read([])
@@ -319,10 +287,8 @@ def test_a_provider_that_is_none_is_refused():
 def test_a_judge_asks_anthropic_with_its_own_key_and_address(monkeypatch):
     with pytest.raises(BadInput, match="ANTHROPIC_API_KEY"):
         make_judge("rag", model="claude-haiku-4-5")
-    bad = {"reasoning": "…", "groundedness": 85, "quality": 4}
-    with RecordingEndpoint(
-        as_anthropic(in_turn([completion(json.dumps(bad)), verdict()]))
-    ) as endpoint:
+    replies = in_turn([verdict(groundedness=85), verdict()])
+    with RecordingEndpoint(as_anthropic(replies)) as endpoint:
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", endpoint.base_url)
