@@ -4,26 +4,22 @@ import json
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
 
 from aligned_log import STRONG, measured_routes, numbers_of
 from command_lines import run_line
-from graded_log import GOOD, GradedLog
-from judgeboard.cli.app import run
-from judgeboard.domain import Label, Status, Verdict
+from graded_log import GOOD, GradedLog, labels_in
+from judgeboard.domain import Status
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, forward_to
 from judgeboard.methods.suites.file import read_suite
 from judgeboard.methods.suites.run import make_candidate, run_suite
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.alignments import EvidenceRole, stored_looks
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, VERSION
 from judging_log import address, judgments
 from refining_log import generations, refinements, store_bad
 from result_fields import check_fields
-from stored_rows import read, rows_of
+from stored_rows import read, rows_of, values_of, write_to
 
 # The model reads 300 tokens a second: a part of the built-in prompts does.
 SHORT_TASK = """
@@ -44,7 +40,7 @@ INSTRUCTIONS = 'Compare the numbers. Reply "correct 1" if they are equal, "incor
 def test_a_real_model_proposes_and_judges(small_model, sqlite_store, tmp_path, capsys):
     prompt = tmp_path / "grade.md"
     prompt.write_text(GRADE)
-    _, ids = measured_routes(sqlite_store, 40)
+    log, ids = measured_routes(sqlite_store, 40)
     real, said = forward_to(small_model), dict[str, Any]()
     second = completion(json.dumps({"why": "Numbers decide.", "instructions": INSTRUCTIONS}))
 
@@ -64,29 +60,21 @@ def test_a_real_model_proposes_and_judges(small_model, sqlite_store, tmp_path, c
         judge = make_judge(
             "grade", model="smollm2", base_url=endpoint.base_url, max_output=8, prompt=prompt
         )
-        good = {number: (number % 2 == 1) != (number == wrong) for number in judged}
-        labels = {
-            number: Label.GROUNDED if good[number] else Label.HALLUCINATED for number in judged
-        }
-        with sqlite_store.writing() as connection:
-            version = ensure_version(connection, judge.version)
-            judgments = [
-                NewJudgment(ids[n], 0, 0, Verdict(Status.OK, label=labels[n])) for n in judged
-            ]
-            store_judgments(connection, version, None, judgments)
-        words = ["--base-url", endpoint.base_url, "--db", address(sqlite_store), "--timeout", "120"]
+        version = write_to(sqlite_store, ensure_version, judge.version)
+        bad = [ids[n] for n in judged if (n % 2 == 1) == (n == wrong)]
+        log.say(version, labels_in([ids[n] for n in judged], bad))
+        model = f"--model {STRONG} --base-url {endpoint.base_url} --timeout 120 --max-output 16"
         # One at a time, the server keeps the part of the prompt that all calls share.
-        words += ["--max-output", "16", "--candidates", "2", "--concurrency", "1", "--json"]
-        code = run(["align", "--judge-version", "grade", "--model", STRONG, *words])
+        limits = f"--candidates 2 --concurrency 1 --json --db {address(sqlite_store)}"
+        code = run_line(f"align --judge-version grade {model} {limits}")
     shown = json.loads(capsys.readouterr().out)
     assert code == shown["exit_code"]
     assert code in {0, 1, 2}
     assert shown["labelled"] == {"held_out": 10, "develop": 2, "examples": 0}
     assert [each["number"] for each in shown["candidates"]] == [1, 2]
-    assert all(
-        (each["right"] is None) == (each["refused"] is not None) for each in shown["candidates"]
-    )
-    assert any(each["right"] is not None for each in shown["candidates"])
+    usable = [each["right"] is not None for each in shown["candidates"]]
+    assert usable == [each["refused"] is None for each in shown["candidates"]]
+    assert any(usable)
     assert len(rows_of(sqlite_store, JUDGMENT)) == 12
     assert len(read(sqlite_store, stored_looks)) == (shown["look"] is not None)
 
@@ -128,9 +116,6 @@ def test_whatever_a_real_model_says_every_case_is_accounted_for(
     assert len(endpoint.requests) >= account.asked >= 1
 
 
-REVIEWED = JUDGMENT_REVIEW
-
-
 @pytest.fixture
 def graded(sqlite_store):
     graded = GradedLog(sqlite_store)
@@ -145,10 +130,7 @@ def asked(graded, small_model, line):
 
 
 def statuses(graded, table):
-    with graded.store.reading() as connection:
-        return list(
-            connection.execute(select(table.c.status).where(table.c.run_id.is_not(None))).scalars()
-        )
+    return values_of(graded.store, table.c.status, table.c.run_id.is_not(None))
 
 
 @pytest.mark.llm
@@ -160,20 +142,15 @@ def test_a_grade_its_repeat_an_audit_and_a_jury(graded, small_model, tmp_path):
     asked(graded, small_model, f"judge --judge grade {model} --repeats 2")
     asked(graded, small_model, f"test audit teacher {model} --sample 1")
     assert run_line(f"compare judges teacher grade --db {address(graded.store)}") == 0
-    said = [*statuses(graded, JUDGMENT), *statuses(graded, REVIEWED)]
+    said = [*statuses(graded, JUDGMENT), *statuses(graded, JUDGMENT_REVIEW)]
     assert len(said) == 3
     assert set(said) <= {Status.OK.value, Status.UNPARSABLE.value}
-    with graded.store.reading() as connection:
-        row = connection.execute(select(REVIEWED)).one()
-        of_kind = (
-            select(func.count())
-            .select_from(JUDGMENT)
-            .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
-        )
-        for kind in ("jury", "repeats"):
-            assert connection.execute(of_kind.where(VERSION.c.kind == kind)).scalar_one() == 1
-    assert (row.correct is not None) == (row.status == Status.OK.value)
-    assert row.raw
+    versions = {row["id"]: row["kind"] for row in rows_of(graded.store, VERSION)}
+    kinds = [versions[row["judge_version_id"]] for row in rows_of(graded.store, JUDGMENT)]
+    assert (kinds.count("jury"), kinds.count("repeats")) == (1, 1)
+    (row,) = rows_of(graded.store, JUDGMENT_REVIEW)
+    assert (row["correct"] is not None) == (row["status"] == Status.OK)
+    assert row["raw"]
 
 
 def play(store, base_url, capsys, line):
@@ -198,15 +175,11 @@ def test_one_answer_is_reflected_on_and_refined(small_model, sqlite_store, capsy
         assert (reflected["calls"], refined["calls"]) == (first, len(endpoint.requests) - first)
     for said in (reflected, refined):
         account = said["account"]
-        assert account["asked"] == sum(
-            int(account[name]) for name in ("ok", "unparsable", "refused", "error")
-        )
+        answers = ("ok", "unparsable", "refused", "error")
+        assert account["asked"] == sum(account[name] for name in answers)
         check_fields(account, error=0, not_reached=0)
     assert (reflected["eligible"], refined["prompts"]) == (1, 1)
-    assert {row["status"] for row in (*judgments(sqlite_store), *generations(sqlite_store))} <= {
-        "ok",
-        "unparsable",
-    }
-    assert all(
-        row["rating"] is None for row in refinements(sqlite_store) if row["outcome"] == "unrated"
-    )
+    statuses = {row["status"] for row in (*judgments(sqlite_store), *generations(sqlite_store))}
+    assert statuses <= {"ok", "unparsable"}
+    unrated = [row for row in refinements(sqlite_store) if row["outcome"] == "unrated"]
+    assert all(row["rating"] is None for row in unrated)

@@ -171,7 +171,13 @@ def test_a_stopped_audit_goes_on_where_it_ended(log, tmp_path):
     first, endpoint = review(log, always(WRONG), supreme={"prices": prices}, max_cost=0.0006)
     done = asked(endpoint)
     assert len(done) == len(flags(log)) < 20
-    check_fields(first.account, state=RunState.STOPPED, exit_code=2, asked=len(done), not_reached=20 - len(done))
+    check_fields(
+        first.account,
+        state=RunState.STOPPED,
+        exit_code=2,
+        asked=len(done),
+        not_reached=20 - len(done),
+    )
     second, endpoint = review(log, always(WRONG))
     assert asked(endpoint) == sorted({*range(1, 21)} - {*done})
     check_fields(second.account, asked=20, not_reached=0)
