@@ -96,8 +96,12 @@ def _message(completed, request):
         stop = "refusal"
     elif "tool_choice" in request and text.startswith("{"):
         name = request["tool_choice"]["name"]
-        made = {"id": "toolu_scripted", "name": name, "input": json.loads(text)}
-        block = {"type": "tool_use", **made}
+        block = {
+            "type": "tool_use",
+            "id": "toolu_scripted",
+            "name": name,
+            "input": json.loads(text),
+        }
         stop = "tool_use" if stop == "end_turn" else stop
     usage = completed["usage"]
     return {

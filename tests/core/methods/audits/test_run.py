@@ -57,7 +57,7 @@ def asked(endpoint):
     return sorted(judging_log.asked(endpoint, after="answer ").elements())
 
 
-def review(log, script, audited="teacher", *, priced=None, supreme=None, **options):
+def review(log, script, audited="teacher", supreme=None, **options):
     """Let a supreme judge, with the options of ``supreme``, review an audited one's verdicts."""
     with RecordingEndpoint(script) as endpoint:
         judge = {"model": "big", "base_url": endpoint.base_url, "tries": 1} | (supreme or {})
